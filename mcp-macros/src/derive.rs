@@ -1,0 +1,267 @@
+//! `#[derive(Resource)]`: a struct whose value is a resource.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt as _;
+use syn::{Attribute, Data, DeriveInput, Field, Fields, Ident, LitStr};
+
+use crate::attr::{self, Entries, Options, Size};
+use crate::doc;
+use crate::errors::Errors;
+use crate::expand::resource_keys;
+use crate::handler::{Kind, private};
+use crate::name::{closest, snake_case};
+use crate::uri::{self, Part};
+
+/// The struct as its author described it.
+struct Model {
+    ident: Ident,
+    options: Options,
+    description: Option<TokenStream>,
+    fields: Vec<Ident>,
+    body: Body,
+    last_modified: Option<Ident>,
+}
+
+/// What a read returns.
+enum Body {
+    /// The whole struct as JSON.
+    Json,
+    Text(Ident),
+    Blob(Ident),
+}
+
+// Input
+//     #[derive(Serialize, Resource)]
+//     #[resource(uri = "note://{id}")]
+//     struct Note { id: u64, title: String }
+// Output
+//     const _: () = {
+//         use ::mcp_runtime::__private as __mcp;
+//         impl From<Note> for __mcp::Resource {
+//             fn from(__value: Note) -> Self {
+//                 let __uri = { "note://", then the id, escaped };
+//                 let mut __spec = __mcp::resource(&__uri, "note");
+//                 __spec.mime("application/json");
+//                 __spec.sync(move |_, _| Ok(__mcp::json_contents(&__value)))
+//             }
+//         }
+//     };
+/// Expands `#[derive(Resource)]`.
+pub(crate) fn resource(item: TokenStream) -> TokenStream {
+    let input: DeriveInput = match syn::parse2(item) {
+        Ok(input) => input,
+        Err(error) => return error.into_compile_error(),
+    };
+    let mut errors = Errors::default();
+    let model = Model::read(&input, &mut errors);
+    let private = private(model.options.krate.as_ref());
+    let conversion = model.conversion(&mut errors);
+    let error = errors.into_compile_error();
+    let body = if error.is_some() { quote!(::core::unreachable!()) } else { conversion };
+    let ident = &input.ident;
+    // A generic struct was refused: there is no one type to convert from.
+    let output = input.generics.params.is_empty().then(|| {
+        quote! {
+            const _: () = {
+                use #private as __mcp;
+
+                #[automatically_derived]
+                impl ::core::convert::From<#ident> for __mcp::Resource {
+                    #[allow(unused_mut, deprecated)]
+                    fn from(__value: #ident) -> Self {
+                        #body
+                    }
+                }
+            };
+        }
+    });
+    quote!(#output #error)
+}
+
+impl Model {
+    fn read(input: &DeriveInput, errors: &mut Errors) -> Self {
+        let mut options = Options::default();
+        for attr in input.attrs.iter().filter(|attr| attr.path().is_ident("resource")) {
+            if let Some(all) = errors.keep(attr.parse_args::<Entries>()) {
+                if let Some(literal) = &all.positional {
+                    errors.on(literal, format!("write `uri = {}`", literal.token()));
+                }
+                options.add(Kind::Derive, Entries { positional: None, ..all }, errors);
+            }
+        }
+        if !input.generics.params.is_empty() {
+            errors.on(&input.generics.params, "a resource has one type: derive it on a struct without parameters");
+        }
+        let description = match &options.description {
+            Some(_) => None,
+            None => doc::description(&input.attrs),
+        };
+        let mut model = Model {
+            ident: input.ident.clone(),
+            options,
+            description,
+            fields: Vec::new(),
+            body: Body::Json,
+            last_modified: None,
+        };
+        match &input.data {
+            Data::Struct(data) => model.read_fields(&data.fields, errors),
+            Data::Enum(data) => errors.at(data.enum_token.span, "a resource is a struct; put the enum in a field"),
+            Data::Union(data) => errors.at(data.union_token.span, "a resource is a struct"),
+        }
+        model
+    }
+
+    fn read_fields(&mut self, fields: &Fields, errors: &mut Errors) {
+        for field in fields {
+            let Some(ident) = &field.ident else { continue };
+            self.fields.push(ident.clone());
+            for attr in field.attrs.iter().filter(|attr| attr.path().is_ident("resource")) {
+                self.read_field(field, ident, attr, errors);
+            }
+        }
+    }
+
+    fn read_field(&mut self, field: &Field, ident: &Ident, attr: &Attribute, errors: &mut Errors) {
+        const KEYS: [&str; 3] = ["text", "blob", "last_modified"];
+        let Some(all) = errors.keep(attr.parse_args::<Entries>()) else { return };
+        for entry in all.entries {
+            let (key, span) = (entry.key.to_string(), entry.key.span());
+            if entry.value.is_some() {
+                errors.at(span, format!("on a field it is just `{key}`"));
+            }
+            let body_taken = !matches!(self.body, Body::Json);
+            match &*key {
+                "text" | "blob" if body_taken => errors.on(field, "another field is the contents already"),
+                "text" => self.body = Body::Text(ident.clone()),
+                "blob" => self.body = Body::Blob(ident.clone()),
+                "last_modified" => self.last_modified = Some(ident.clone()),
+                _ => {
+                    let hint = closest(&key, KEYS).map(|meant| format!("did you mean `{meant}`?"));
+                    let hint = hint.unwrap_or_else(|| format!("a field has {}", attr::list(&KEYS)));
+                    errors.at(span, format!("unknown key `{key}`; {hint}"));
+                }
+            }
+        }
+    }
+
+    fn conversion(&self, errors: &mut Errors) -> TokenStream {
+        let uri = self.uri(errors);
+        let name = match &self.options.name {
+            Some(name) => self.filled(name, false, errors),
+            None => snake_case(&self.ident.unraw().to_string()).to_token_stream(),
+        };
+        let title = self.options.title.as_ref().map(|title| self.filled(title, false, errors));
+        let title = title.iter();
+        let description = match &self.options.description {
+            Some(text) => Some(self.filled(text, false, errors)),
+            None => self.description.clone(),
+        };
+        let description = description.iter();
+        let (icons, meta) = (&self.options.icons, self.options.meta.iter());
+        let keys = resource_keys(&self.options);
+        let last_modified = self.last_modified.iter();
+        let (mime, contents) = self.contents();
+        let mime = self.options.mime.is_none().then(|| quote!(__spec.mime(#mime);));
+        let size = matches!(self.options.size, Some(Size::Counted)).then(|| {
+            quote! {
+                if let ::core::option::Option::Some(__size) = __mcp::size_of_contents(&#contents) {
+                    __spec.size(__size);
+                }
+            }
+        });
+        let sync = quote_spanned!(self.ident.span()=> sync);
+        quote! {
+            let mut __spec = __mcp::resource(&#uri, &#name);
+            #(__spec.title(&#title);)*
+            #(__spec.description(&#description);)*
+            #(__spec.icon(#icons);)*
+            #(__spec.meta(__mcp::json!({ #meta }));)*
+            #keys
+            #mime
+            #(__spec.last_modified(&::std::string::ToString::to_string(&__value.#last_modified));)*
+            #size
+            __spec.#sync(move |_, _| ::core::result::Result::Ok(#contents))
+        }
+    }
+
+    fn contents(&self) -> (&'static str, TokenStream) {
+        match &self.body {
+            Body::Json => ("application/json", quote_spanned!(self.ident.span()=> __mcp::json_contents(&__value))),
+            Body::Text(field) => {
+                let text = quote_spanned!(field.span()=> ::std::string::ToString::to_string(&__value.#field));
+                ("text/plain", quote!(__mcp::text_contents(#text)))
+            }
+            Body::Blob(field) => {
+                ("application/octet-stream", quote_spanned!(field.span()=> __mcp::blob_contents(&__value.#field)))
+            }
+        }
+    }
+
+    fn uri(&self, errors: &mut Errors) -> TokenStream {
+        let Some(literal) = &self.options.uri else {
+            errors.at(self.ident.span(), "where is it? add `#[resource(uri = \"config://app\")]`");
+            return quote!("");
+        };
+        if let Some(problem) = uri::scheme_problem(&literal.value()) {
+            errors.on(literal, problem);
+        }
+        self.filled(literal, true, errors)
+    }
+
+    /// A text whose `{field}`s are filled from the value; percent-encoded in a URI.
+    fn filled(&self, literal: &LitStr, in_uri: bool, errors: &mut Errors) -> TokenStream {
+        let text = literal.value();
+        if !text.contains(['{', '}']) {
+            return literal.to_token_stream();
+        }
+        let parts = match uri::parse(&text) {
+            Ok(parts) => parts,
+            Err(problem) => {
+                errors.on(literal, problem);
+                return quote!("");
+            }
+        };
+        for variable in uri::variables(&parts) {
+            self.must_be_a_field(variable, literal.span(), errors);
+        }
+        let pieces = parts.iter().map(|part| piece(part, literal.span(), in_uri));
+        quote!({
+            let mut __text = ::std::string::String::new();
+            #(#pieces)*
+            __text
+        })
+    }
+
+    fn must_be_a_field(&self, variable: &str, span: Span, errors: &mut Errors) {
+        let fields: Vec<String> = self.fields.iter().map(|field| field.unraw().to_string()).collect();
+        if fields.iter().any(|field| field == variable) {
+            return;
+        }
+        let names: Vec<&str> = fields.iter().map(String::as_str).collect();
+        let hint = match closest(variable, names.iter().copied()) {
+            Some(meant) => format!("did you mean `{{{meant}}}`?"),
+            None if names.is_empty() => "the struct has no named fields".to_owned(),
+            None => format!("there are {}", attr::list(&names)),
+        };
+        errors.at(span, format!("`{{{variable}}}` is not a field; {hint}"));
+    }
+}
+
+/// The statement that appends a part to `__text`.
+fn piece(part: &Part, span: Span, in_uri: bool) -> TokenStream {
+    match part {
+        Part::Literal(text) => quote!(__text.push_str(#text);),
+        Part::Variable { name, reserved } => {
+            let field = syn::parse_str::<Ident>(name).unwrap_or_else(|_| Ident::new_raw(name, span));
+            let field = Ident::new(&field.to_string(), span);
+            let value = quote_spanned!(span=> ::std::string::ToString::to_string(&__value.#field));
+            if in_uri {
+                quote!(__mcp::expand_into(&mut __text, &#value, #reserved);)
+            } else {
+                quote!(__text.push_str(&#value);)
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Handlers to tokens.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Ident, LitStr};
+
+use crate::attr::{Options, Size};
+use crate::check;
+use crate::errors::Errors;
+use crate::handler::{FnItem, Handler, Kind, private};
+use crate::param::{Argument, Default, Param, Source};
+
+// Input
+//     #[tool]
+//     fn add(a: i64, b: i64) -> i64 { a + b }
+// Output
+//     fn add(a: i64, b: i64) -> i64 { a + b }
+//     struct add {}
+//     const _: () = {
+//         use ::mcp_runtime::__private as __mcp;
+//         impl __mcp::ToolFn for add {
+//             fn tool() -> __mcp::Tool {
+//                 let mut __spec = __mcp::tool("add");
+//                 let __arg0 = __spec.arg::<i64>(__mcp::ArgInfo::new("a"));
+//                 let __arg1 = __spec.arg::<i64>(__mcp::ArgInfo::new("b"));
+//                 __spec.sync(move |__args, __caller| Ok(add(__args.take(&__arg0)?, __args.take(&__arg1)?)))
+//             }
+//         }
+//     };
+/// Expands `#[tool]`, `#[prompt]` or `#[resource]` on a function.
+pub(crate) fn function(kind: Kind, attr: TokenStream, tokens: &TokenStream) -> TokenStream {
+    let mut item: FnItem = match syn::parse2(tokens.clone()) {
+        Ok(item) => item,
+        Err(_) => return not_a_function(kind, tokens),
+    };
+    let mut errors = Errors::default();
+    second_attribute(kind, &item.attrs, &mut errors);
+    let handler = Handler::read(kind, attr, &item.attrs, &mut item.sig, &mut errors);
+    check::handler(&handler, &item.sig, false, &mut errors);
+    let private = private(handler.options.krate.as_ref());
+    let error = errors.into_compile_error();
+    let Registry { trait_fn, method, item: made } = registry(kind);
+    let body = match &error {
+        None => {
+            let ident = &handler.ident;
+            describe(&handler, &quote!(#ident))
+        }
+        // A stand-in: what is wrong is told, and `tools![name]` still finds something.
+        Some(_) => quote!(::core::unreachable!()),
+    };
+    let (ident, vis, cfgs) = (&handler.ident, &item.vis, &handler.cfgs);
+    let proxy = if handler.receiver.is_none() {
+        quote! {
+            #(#cfgs)*
+            #[doc(hidden)]
+            #[allow(non_camel_case_types, missing_debug_implementations, missing_copy_implementations, unreachable_pub)]
+            #vis struct #ident {}
+
+            #(#cfgs)*
+            const _: () = {
+                use #private as __mcp;
+
+                #[automatically_derived]
+                impl __mcp::#trait_fn for #ident {
+                    #[allow(unused_mut, deprecated)]
+                    fn #method() -> __mcp::#made {
+                        #body
+                    }
+                }
+            };
+        }
+    } else {
+        // A method without `#[handlers]`: items cannot stand in an impl block.
+        TokenStream::new()
+    };
+    quote!(#item #proxy #error)
+}
+
+/// The names a kind goes by in the runtime.
+struct Registry {
+    trait_fn: Ident,
+    method: Ident,
+    item: Ident,
+}
+
+fn registry(kind: Kind) -> Registry {
+    let (trait_fn, method, item) = match kind {
+        Kind::Tool => ("ToolFn", "tool", "Tool"),
+        Kind::Prompt => ("PromptFn", "prompt", "Prompt"),
+        Kind::Resource | Kind::Derive => ("ResourceFn", "resource", "Resource"),
+    };
+    Registry { trait_fn: format_ident!("{trait_fn}"), method: format_ident!("{method}"), item: format_ident!("{item}") }
+}
+
+fn not_a_function(kind: Kind, item: &TokenStream) -> TokenStream {
+    let attribute = kind.attribute();
+    let message = format!("`#[{attribute}]` goes on a function; on methods too, if their impl block has `#[handlers]`");
+    let span = item_keyword(item).map_or_else(Span::call_site, |word| word.span());
+    let error = syn::Error::new(span, message).into_compile_error();
+    quote!(#item #error)
+}
+
+/// The first word of an item that is not an attribute or a visibility.
+pub(crate) fn item_keyword(item: &TokenStream) -> Option<Ident> {
+    item.clone().into_iter().find_map(|token| match token {
+        TokenTree::Ident(word) if word != "pub" => Some(word),
+        _ => None,
+    })
+}
+
+/// `#[tool] #[prompt]` on one function: each would expand the other's output.
+fn second_attribute(kind: Kind, attrs: &[Attribute], errors: &mut Errors) {
+    for attr in attrs {
+        if let Some(other) = Kind::of(attr) {
+            let message = if other == kind {
+                format!("`#[{}]` is given twice", kind.attribute())
+            } else {
+                format!("this is a {} already; it cannot be a {}, too", kind.attribute(), other.attribute())
+            };
+            errors.on(attr, message);
+        }
+    }
+}
+
+/// The expression that describes and builds a handler, where `__mcp` is the runtime's hidden
+/// module. `function` is how to name it; a method takes its state from `__this`.
+pub(crate) fn describe(handler: &Handler, function: &TokenStream) -> TokenStream {
+    let Options { title, icons, meta, timeout, .. } = &handler.options;
+    let (name, _) = handler.name();
+    let description = &handler.description;
+    let new = match (handler.kind, &handler.options.uri) {
+        (Kind::Tool, _) => quote!(__mcp::tool(#name)),
+        (Kind::Prompt, _) => quote!(__mcp::prompt(#name)),
+        (_, uri) => quote!(__mcp::resource(#uri, #name)),
+    };
+    let title = title.iter();
+    let description = description.iter();
+    let meta = meta.iter();
+    let timeout = timeout.iter().map(|(_, millis)| millis);
+    let hints = handler.options.hints.iter().map(|(key, value)| quote!(__spec.#key(#value);));
+    let about = resource_keys(&handler.options);
+    let declared = handler.params.iter().enumerate().map(|(index, param)| declare(index, param));
+    let run = run(handler, function);
+    quote! {
+        let mut __spec = #new;
+        #(__spec.title(#title);)*
+        #(__spec.description(#description);)*
+        #(__spec.icon(#icons);)*
+        #(__spec.meta(__mcp::json!({ #meta }));)*
+        #(__spec.timeout_ms(#timeout);)*
+        #(#hints)*
+        #about
+        #(#declared)*
+        #run
+    }
+}
+
+/// The keys only resources have.
+pub(crate) fn resource_keys(options: &Options) -> TokenStream {
+    let Options { mime, audience, priority, last_modified, size, .. } = options;
+    let mime = mime.iter();
+    let audience = (!audience.is_empty()).then(|| {
+        let roles = audience.iter().map(role);
+        quote!(__spec.audience(&[#(#roles),*]);)
+    });
+    let priority = priority.iter();
+    let last_modified = last_modified.iter();
+    let size = match size {
+        Some(Size::Given(bytes)) => Some(quote!(__spec.size(#bytes);)),
+        Some(Size::Counted) | None => None,
+    };
+    quote! {
+        #(__spec.mime(#mime);)*
+        #audience
+        #(__spec.priority(#priority);)*
+        #(__spec.last_modified(#last_modified);)*
+        #size
+    }
+}
+
+fn role(who: &LitStr) -> TokenStream {
+    if who.value() == "user" { quote!(__mcp::Role::User) } else { quote!(__mcp::Role::Assistant) }
+}
+
+/// The statement that declares an argument, spanned at its type: that is where it may not fit.
+fn declare(index: usize, param: &Param) -> TokenStream {
+    let Source::Caller(argument) = &param.source else { return TokenStream::new() };
+    let Argument { name, description, default, header, flatten, .. } = &**argument;
+    let (key, ty) = (key(index), &param.ty);
+    let span = ty.span();
+    if flatten.is_some() {
+        return quote_spanned!(span=> let #key = __spec.flatten::<#ty>(););
+    }
+    let description = description.iter();
+    let header = header.iter();
+    let info = quote!(__mcp::ArgInfo::new(#name) #(.description(#description))* #(.header(#header))*);
+    match default {
+        None => quote_spanned!(span=> let #key = __spec.arg::<#ty>(#info);),
+        Some(default) => {
+            let value = default_value(default, span);
+            quote_spanned!(span=> let #key = __spec.arg_or::<#ty>(#info, #value);)
+        }
+    }
+}
+
+/// A function that makes the default, spanned at the expression: that is what may not fit.
+fn default_value(default: &Default, ty: Span) -> TokenStream {
+    match default {
+        Default::Trait(span) => quote_spanned!(*span=> || ::core::default::Default::default()),
+        Default::Expr(expr) if crate::attr::is_string(expr) => {
+            quote_spanned!(ty=> || ::core::convert::From::from(#expr))
+        }
+        Default::Expr(expr) => {
+            let span = expr.span();
+            quote_spanned!(span=> || #expr)
+        }
+    }
+}
+
+fn key(index: usize) -> Ident {
+    format_ident!("__arg{index}")
+}
+
+/// The call itself: sync, async or blocking. Spanned at the return type, where what may not fit is.
+fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
+    let span = handler.output;
+    let take = |index: usize| {
+        let key = key(index);
+        quote!(__args.take(&#key)?)
+    };
+    let this = handler.receiver.as_ref().map(|_| quote!(&__this));
+    if handler.asyncness.is_none() && handler.options.blocking.is_none() {
+        let values = handler.params.iter().enumerate().map(|(index, param)| match &param.source {
+            Source::Caller(_) => take(index),
+            Source::Server(ty) => provided(ty),
+        });
+        let values = this.into_iter().chain(values);
+        let call = quote_spanned!(span=> #function(#(#values),*));
+        let sync = quote_spanned!(span=> sync);
+        return quote!(__spec.#sync(move |__args, __caller| ::core::result::Result::Ok(#call)));
+    }
+    let state = this.as_ref().map(|_| quote!(let __this = __mcp::Arc::clone(&__this);));
+    let taken = handler.params.iter().enumerate().map(|(index, param)| {
+        let value = value(index);
+        let taken = match &param.source {
+            Source::Caller(_) => take(index),
+            Source::Server(ty) => {
+                let span = ty.span();
+                quote_spanned!(span=> __caller.provide::<#ty>())
+            }
+        };
+        quote!(let #value = #taken;)
+    });
+    let passed = handler.params.iter().enumerate().map(|(index, param)| {
+        let value = value(index);
+        match &param.source {
+            Source::Caller(_) => quote!(#value),
+            Source::Server(_) => quote!(&#value),
+        }
+    });
+    let passed = this.into_iter().chain(passed);
+    let call = quote_spanned!(span=> #function(#(#passed),*));
+    let (how, work) = match handler.asyncness {
+        Some(_) => (quote_spanned!(span=> future), quote_spanned!(span=> async move { #call.await })),
+        None => (quote_spanned!(span=> blocking), quote_spanned!(span=> move || #call)),
+    };
+    quote! {
+        __spec.#how(move |__args, __caller| {
+            #state
+            #(#taken)*
+            ::core::result::Result::Ok(#work)
+        })
+    }
+}
+
+fn provided(ty: &syn::Type) -> TokenStream {
+    let span = ty.span();
+    quote_spanned!(span=> &__caller.provide::<#ty>())
+}
+
+fn value(index: usize) -> Ident {
+    format_ident!("__value{index}")
+}

@@ -1,0 +1,144 @@
+//! The model between reading and printing: one handler, of whichever kind.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt as _;
+use syn::parse::{Parse, ParseStream};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, FnArg, Ident, Path, Receiver, ReturnType, Signature, Visibility};
+
+use crate::attr::Options;
+use crate::doc;
+use crate::errors::Errors;
+use crate::param::{Argument, Param, Source};
+
+/// Which macro it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Tool,
+    Prompt,
+    Resource,
+    /// `#[derive(Resource)]`, which has the keys of a resource but no function.
+    Derive,
+}
+
+impl Kind {
+    /// The attribute's name.
+    pub(crate) fn attribute(self) -> &'static str {
+        match self {
+            Kind::Tool => "tool",
+            Kind::Prompt => "prompt",
+            Kind::Resource | Kind::Derive => "resource",
+        }
+    }
+
+    /// The kind an attribute in an impl block stands for.
+    pub(crate) fn of(attr: &Attribute) -> Option<Kind> {
+        let name = &attr.path().segments.last()?.ident;
+        [Kind::Tool, Kind::Prompt, Kind::Resource].into_iter().find(|kind| name == kind.attribute())
+    }
+}
+
+/// A handler as its author wrote it.
+pub(crate) struct Handler {
+    pub(crate) kind: Kind,
+    pub(crate) options: Options,
+    pub(crate) description: Option<TokenStream>,
+    pub(crate) cfgs: Vec<Attribute>,
+    pub(crate) ident: Ident,
+    pub(crate) receiver: Option<Receiver>,
+    pub(crate) params: Vec<Param>,
+    pub(crate) asyncness: Option<Span>,
+    /// Where errors about the return type belong.
+    pub(crate) output: Span,
+}
+
+impl Handler {
+    /// Reads a handler and takes our attributes off its parameters.
+    pub(crate) fn read(
+        kind: Kind,
+        attr: TokenStream,
+        attrs: &[Attribute],
+        sig: &mut Signature,
+        errors: &mut Errors,
+    ) -> Self {
+        let options = Options::read(kind, attr, errors);
+        let description = match &options.description {
+            Some(text) => Some(text.to_token_stream()),
+            None => doc::description(attrs),
+        };
+        let mut receiver = None;
+        let mut params = Vec::new();
+        for input in &mut sig.inputs {
+            match input {
+                FnArg::Receiver(found) => receiver = Some(found.clone()),
+                FnArg::Typed(param) => params.extend(Param::read(param, errors)),
+            }
+        }
+        Handler {
+            kind,
+            options,
+            description,
+            cfgs: attrs.iter().filter(|attr| attr.path().is_ident("cfg")).cloned().collect(),
+            ident: sig.ident.clone(),
+            receiver,
+            params,
+            asyncness: sig.asyncness.map(|token| token.span()),
+            output: match &sig.output {
+                ReturnType::Default => sig.ident.span(),
+                ReturnType::Type(_, ty) => ty.span(),
+            },
+        }
+    }
+
+    /// The name on the wire, and where it is written.
+    pub(crate) fn name(&self) -> (String, Span) {
+        match &self.options.name {
+            Some(literal) => (literal.value(), literal.span()),
+            None => (self.ident.unraw().to_string(), self.ident.span()),
+        }
+    }
+
+    /// The arguments callers send.
+    pub(crate) fn arguments(&self) -> impl Iterator<Item = &Argument> {
+        self.params.iter().filter_map(|param| match &param.source {
+            Source::Caller(argument) => Some(&**argument),
+            Source::Server(_) => None,
+        })
+    }
+}
+
+/// The path of the runtime's hidden module.
+pub(crate) fn private(krate: Option<&Path>) -> TokenStream {
+    match krate {
+        Some(path) => quote!(#path::__private),
+        None => quote!(::mcp_runtime::__private),
+    }
+}
+
+/// A function, with its body left unread: that is the compiler's business, and an editor should
+/// go on working while it is being typed.
+pub(crate) struct FnItem {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+    pub(crate) body: TokenStream,
+}
+
+impl Parse for FnItem {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        Ok(FnItem {
+            attrs: input.call(Attribute::parse_outer)?,
+            vis: input.parse()?,
+            sig: input.parse()?,
+            body: input.parse()?,
+        })
+    }
+}
+
+impl ToTokens for FnItem {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let FnItem { attrs, vis, sig, body } = self;
+        tokens.extend(quote!(#(#attrs)* #vis #sig #body));
+    }
+}

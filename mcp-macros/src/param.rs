@@ -1,0 +1,203 @@
+//! The parameters of a handler: what is taken by value comes from the caller, what is taken by
+//! reference from the server.
+
+use proc_macro2::{Span, TokenStream};
+use syn::ext::IdentExt as _;
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Expr, Ident, LitStr, Meta, Pat, PatType, Path, Type};
+
+use crate::attr::{self, Entries};
+use crate::doc;
+use crate::errors::Errors;
+use crate::name::closest;
+
+/// A parameter other than `self`.
+pub(crate) struct Param {
+    pub(crate) ty: Type,
+    pub(crate) source: Source,
+}
+
+/// Where its value comes from.
+pub(crate) enum Source {
+    /// `&Context`; what is behind the reference.
+    Server(Box<Type>),
+    Caller(Box<Argument>),
+}
+
+/// What the caller sends.
+pub(crate) struct Argument {
+    pub(crate) name: String,
+    pub(crate) span: Span,
+    pub(crate) description: Option<TokenStream>,
+    pub(crate) default: Option<Default>,
+    pub(crate) header: Option<LitStr>,
+    pub(crate) complete: Option<Path>,
+    pub(crate) flatten: Option<Span>,
+}
+
+/// The value of an argument the caller leaves out.
+pub(crate) enum Default {
+    /// `Default::default()`
+    Trait(Span),
+    Expr(Expr),
+}
+
+/// What `#[arg(…)]` says.
+#[derive(Default)]
+struct ArgOptions {
+    rename: Option<LitStr>,
+    description: Option<LitStr>,
+    default: Option<Default>,
+    complete: Option<Path>,
+    header: Option<LitStr>,
+    flatten: Option<Span>,
+}
+
+const KEYS: [&str; 6] = ["rename", "description", "default", "complete", "header", "flatten"];
+
+impl Param {
+    /// Reads a parameter and takes our attributes off it.
+    pub(crate) fn read(param: &mut PatType, errors: &mut Errors) -> Option<Self> {
+        let options = ArgOptions::take(&mut param.attrs, errors);
+        let description = doc::description(&param.attrs);
+        param.attrs.retain(|attr| !attr.path().is_ident("doc"));
+        let ty = (*param.ty).clone();
+        if let Type::Reference(reference) = &ty {
+            let source = Source::Server(reference.elem.clone());
+            if let Some((span, _)) = options {
+                errors.at(
+                    span,
+                    "`#[arg]` describes what the caller sends; what is taken by reference comes from the server",
+                );
+            }
+            return borrowable(reference, errors).then_some(Param { ty, source });
+        }
+        if let Type::ImplTrait(_) = &ty {
+            errors.on(&ty, "a handler has one schema, so its arguments have one type: name it instead of `impl …`");
+            return None;
+        }
+        let ident = ident(&param.pat, errors)?;
+        let (_, options) = options.unwrap_or_else(|| (ident.span(), ArgOptions::default()));
+        let argument = options.argument(&ident, description);
+        Some(Param { ty, source: Source::Caller(Box::new(argument)) })
+    }
+}
+
+/// The name of a parameter; patterns have none.
+fn ident(pat: &Pat, errors: &mut Errors) -> Option<Ident> {
+    match pat {
+        Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => Some(pat.ident.clone()),
+        other => {
+            errors.on(other, "give the argument a name; callers use it");
+            None
+        }
+    }
+}
+
+fn borrowable(reference: &syn::TypeReference, errors: &mut Errors) -> bool {
+    let owned = match &*reference.elem {
+        Type::Path(path) if path.path.is_ident("str") => Some("String".to_owned()),
+        Type::Slice(slice) => {
+            let elem = &slice.elem;
+            Some(format!("Vec<{}>", quote::quote!(#elem)))
+        }
+        _ => None,
+    };
+    if let Some(owned) = owned {
+        errors.on(
+            reference,
+            format!(
+                "arguments are decoded from JSON and owned: write `{owned}`; only `&self` and `&Context` are borrowed"
+            ),
+        );
+        return false;
+    }
+    if let Some(mutable) = &reference.mutability {
+        errors.at(mutable.span(), "calls run at the same time and share what they borrow: take `&Context`");
+        return false;
+    }
+    true
+}
+
+impl ArgOptions {
+    /// Takes `#[arg(…)]` off `attrs` and reads it.
+    fn take(attrs: &mut Vec<Attribute>, errors: &mut Errors) -> Option<(Span, Self)> {
+        let mut found: Option<(Span, Self)> = None;
+        attrs.retain(|attr| {
+            if !attr.path().is_ident("arg") {
+                return true;
+            }
+            let (_, options) = found.get_or_insert_with(|| (attr.span(), Self::default()));
+            options.read(attr, errors);
+            false
+        });
+        found
+    }
+
+    fn read(&mut self, attr: &Attribute, errors: &mut Errors) {
+        let Meta::List(list) = &attr.meta else {
+            return errors.on(attr, "expected `#[arg(…)]`, for example `#[arg(default = 10)]`");
+        };
+        let Some(all) = errors.keep(list.parse_args::<Entries>()) else { return };
+        if let Some(literal) = all.positional {
+            errors.on(&literal, format!("write `description = {}`", literal.token()));
+        }
+        let mut seen: Vec<String> = Vec::new();
+        for entry in all.entries {
+            let key = entry.key.unraw().to_string();
+            if !KEYS.contains(&&*key) {
+                let hint = match closest(&key, KEYS) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => format!("there are {}", attr::list(&KEYS)),
+                };
+                errors.at(entry.key.span(), format!("unknown key `{key}`; {hint}"));
+            } else if seen.contains(&key) {
+                errors.at(entry.key.span(), format!("`{key}` is given twice"));
+            } else {
+                let result = self.set(&key, entry);
+                errors.keep(result);
+            }
+            seen.push(key);
+        }
+    }
+
+    fn set(&mut self, key: &str, entry: attr::Entry) -> syn::Result<()> {
+        match key {
+            "rename" => self.rename = Some(attr::string(entry)?),
+            "description" => self.description = Some(attr::string(entry)?),
+            "complete" => self.complete = Some(attr::path(entry)?),
+            "header" => self.header = Some(attr::string(entry)?),
+            "flatten" => {
+                let span = entry.key.span();
+                self.flatten = attr::flag(entry)?.then_some(span);
+            }
+            _ => {
+                self.default = Some(match &entry.value {
+                    None => Default::Trait(entry.key.span()),
+                    Some(_) => Default::Expr(attr::expression(entry, "expected a value: `default = 10`")?),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn argument(self, ident: &Ident, docs: Option<TokenStream>) -> Argument {
+        let description = match self.description {
+            Some(text) => Some(quote::quote!(#text)),
+            None => docs,
+        };
+        let (name, span) = match self.rename {
+            Some(literal) => (literal.value(), literal.span()),
+            None => (ident.unraw().to_string(), ident.span()),
+        };
+        Argument {
+            name,
+            span,
+            description,
+            default: self.default,
+            header: self.header,
+            complete: self.complete,
+            flatten: self.flatten,
+        }
+    }
+}

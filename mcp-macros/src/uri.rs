@@ -1,0 +1,83 @@
+//! URI templates at compile time: the same two forms the runtime matches, `{var}` and `{+var}`.
+
+/// A piece of a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Part {
+    Literal(String),
+    Variable { name: String, reserved: bool },
+}
+
+/// Reads a template; the error says what is wrong and where.
+pub(crate) fn parse(text: &str) -> Result<Vec<Part>, String> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    let column = |rest: &str, at: usize| text[..text.len() - rest.len() + at].chars().count() + 1;
+    while let Some(open) = rest.find(['{', '}']) {
+        let here = column(rest, open);
+        if rest[open..].starts_with('}') {
+            return Err(format!("`}}` without `{{` at column {here}"));
+        }
+        if open > 0 {
+            parts.push(Part::Literal(rest[..open].to_owned()));
+        } else if matches!(parts.last(), Some(Part::Variable { .. })) {
+            return Err(format!("the variables at column {here} need text between them, or no match is certain"));
+        }
+        let Some(length) = rest[open..].find('}') else { return Err(format!("unclosed `{{` at column {here}")) };
+        parts.push(variable(&rest[open + 1..open + length])?);
+        rest = &rest[open + length + 1..];
+    }
+    if !rest.is_empty() {
+        parts.push(Part::Literal(rest.to_owned()));
+    }
+    Ok(parts)
+}
+
+fn variable(expression: &str) -> Result<Part, String> {
+    let (reserved, name) = match expression.strip_prefix('+') {
+        Some(name) => (true, name),
+        None => (false, expression),
+    };
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(format!(
+            "`{{{expression}}}` is not supported; write `{{var}}`, or `{{+var}}` for a value with `/` in it"
+        ));
+    }
+    Ok(Part::Variable { name: name.to_owned(), reserved })
+}
+
+/// Why `uri` has no scheme, without which it is no URI.
+pub(crate) fn scheme_problem(uri: &str) -> Option<&'static str> {
+    let scheme = uri.split_once(':').map(|(scheme, _)| scheme);
+    let well_formed = scheme.is_some_and(|scheme| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    });
+    (!well_formed).then_some("a URI begins with a scheme, like `note://` or `file:///`")
+}
+
+pub(crate) fn variables(parts: &[Part]) -> impl Iterator<Item = &str> {
+    parts.iter().filter_map(|part| match part {
+        Part::Variable { name, .. } => Some(&**name),
+        Part::Literal(_) => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_tell_the_place() {
+        assert_eq!(parse("note://{id").unwrap_err(), "unclosed `{` at column 8");
+        assert_eq!(parse("note://id}").unwrap_err(), "`}` without `{` at column 10");
+        assert!(parse("note://{?id}").unwrap_err().contains("`{?id}` is not supported"));
+        assert!(parse("note://{a}{b}").unwrap_err().contains("column 11"));
+    }
+
+    #[test]
+    fn schemes() {
+        assert!(scheme_problem("note://{id}").is_none());
+        assert!(scheme_problem("{id}").is_some());
+        assert!(scheme_problem("notes/1").is_some());
+    }
+}
