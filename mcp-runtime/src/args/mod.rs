@@ -1,0 +1,205 @@
+//! Arguments: from the caller's JSON, prompt text or URI variables into the handler's types.
+
+mod absent;
+mod text;
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::error::{ArgumentError, without_position};
+use crate::jsonrpc::{Key as JsonStr, Object, type_of};
+
+/// A type a handler can take by value: decoded from what the caller sent, described by a schema.
+///
+/// Every type with `serde::Deserialize` and `schemars::JsonSchema` is one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be used as an argument",
+    label = "not an argument type",
+    note = "arguments are decoded from JSON: add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to it, and to every type inside it",
+    note = "arguments are owned: they cannot borrow"
+)]
+pub trait Argument: DeserializeOwned + JsonSchema + Send + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Argument for T {}
+
+/// Whether a `T` can be made of nothing, by serde's own rule for missing fields: true of
+/// `Option<_>`, however it is spelled.
+pub(crate) fn is_optional<T: DeserializeOwned>() -> bool {
+    T::deserialize(absent::Absent).is_ok()
+}
+
+/// A declared argument: how to find it, read it and complain about it.
+///
+/// Made where the argument's type is known to be an [`Argument`], so that a type which is none
+/// is reported there, once.
+#[derive(Debug)]
+pub struct Key<T> {
+    place: Place,
+    expected: Cow<'static, str>,
+    json: fn(&str) -> Result<T, serde_json::Error>,
+    text: fn(&str) -> Result<T, text::Error>,
+    absent: Absence<T>,
+}
+
+/// Where in the arguments a key looks.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Named(&'static str),
+    /// All of them together: a flattened struct.
+    Whole,
+}
+
+/// What an argument is when the caller left it out.
+#[derive(Debug)]
+enum Absence<T> {
+    Error,
+    Nothing,
+    Default(fn() -> T),
+}
+
+impl<T: Argument> Key<T> {
+    pub(crate) fn new(name: &'static str, expected: Cow<'static, str>, default: Option<fn() -> T>) -> Self {
+        let absent = match default {
+            Some(default) => Absence::Default(default),
+            None if is_optional::<T>() => Absence::Nothing,
+            None => Absence::Error,
+        };
+        Self::at(Place::Named(name), expected, absent)
+    }
+
+    pub(crate) fn whole() -> Self {
+        Self::at(Place::Whole, Cow::Borrowed("object"), Absence::Error)
+    }
+
+    fn at(place: Place, expected: Cow<'static, str>, absent: Absence<T>) -> Self {
+        Key { place, expected, json: |raw| serde_json::from_str(raw), text: text::read, absent }
+    }
+}
+
+/// What the caller sent to one handler.
+#[derive(Debug)]
+pub struct Args<'a>(Source<'a>);
+
+#[derive(Debug)]
+enum Source<'a> {
+    /// A tool's `arguments`: JSON of any type, and the whole of it for flattened structs.
+    Json(Object<'a>, &'a RawValue),
+    None,
+    /// A prompt's `arguments`: each one text.
+    Text(Object<'a>),
+    /// What a template's variables matched.
+    Uri(Vec<(&'a str, Cow<'a, str>)>),
+}
+
+impl<'a> Args<'a> {
+    pub(crate) fn json(raw: Option<&'a RawValue>) -> serde_json::Result<Self> {
+        Ok(Args(match raw {
+            Some(raw) if raw.get() != "null" => Source::Json(serde_json::from_str(raw.get())?, raw),
+            _ => Source::None,
+        }))
+    }
+
+    pub(crate) fn text(raw: Option<&'a RawValue>) -> serde_json::Result<Self> {
+        Ok(Args(match raw {
+            Some(raw) if raw.get() != "null" => Source::Text(serde_json::from_str(raw.get())?),
+            _ => Source::None,
+        }))
+    }
+
+    pub(crate) fn uri(variables: Vec<(&'a str, Cow<'a, str>)>) -> Self {
+        Args(Source::Uri(variables))
+    }
+
+    /// A handler without arguments takes none: its schema says so, and here it is so.
+    pub(crate) fn refuse_any(&self) -> Result<(), ArgumentError> {
+        let (Source::Json(object, _) | Source::Text(object)) = &self.0 else { return Ok(()) };
+        match object.iter().next() {
+            None => Ok(()),
+            Some((name, value)) => Err(ArgumentError {
+                field: Cow::Owned(name.to_owned()),
+                expected_type: Cow::Borrowed("nothing"),
+                actual_type: Cow::Borrowed(type_of(value.get())),
+                text: format!("there is no argument `{name}`: call it with {{}}"),
+            }),
+        }
+    }
+
+    /// The value of the argument `key` stands for.
+    pub fn take<T>(&self, key: &Key<T>) -> Result<T, ArgumentError> {
+        match (&self.0, key.place) {
+            (Source::Json(object, _), Place::Named(name)) => key.read_json(object.get(name).map(RawValue::get)),
+            (Source::Json(_, whole), Place::Whole) => key.read_json(Some(whole.get())),
+            (Source::Text(object), Place::Named(name)) => key.read_prompt(object.get(name)),
+            (Source::Uri(variables), Place::Named(name)) => {
+                match variables.iter().find(|(variable, _)| *variable == name) {
+                    Some((_, value)) => key.read_text(value),
+                    None => key.when_absent(),
+                }
+            }
+            (Source::None, Place::Whole) => key.read_json(Some("{}")),
+            (Source::None, _) | (Source::Text(_) | Source::Uri(_), Place::Whole) => key.when_absent(),
+        }
+    }
+}
+
+impl<T> Key<T> {
+    fn read_json(&self, raw: Option<&str>) -> Result<T, ArgumentError> {
+        match raw {
+            None => self.when_absent(),
+            // Models send null for what they do not want to set.
+            Some("null") if matches!(self.absent, Absence::Default(_)) => self.when_absent(),
+            Some(raw) => (self.json)(raw).map_err(|error| self.wrong(type_of(raw), &without_position(&error))),
+        }
+    }
+
+    /// Prompt arguments are strings; a client that sends a bare number means its text.
+    fn read_prompt(&self, raw: Option<&RawValue>) -> Result<T, ArgumentError> {
+        match raw.map(RawValue::get) {
+            None | Some("null") => self.when_absent(),
+            Some(raw) if raw.starts_with('"') => match serde_json::from_str::<JsonStr<'_>>(raw) {
+                Ok(JsonStr(text)) => self.read_text(&text),
+                Err(error) => Err(self.wrong("string", &without_position(&error))),
+            },
+            Some(raw) => self.read_text(raw),
+        }
+    }
+
+    fn read_text(&self, text: &str) -> Result<T, ArgumentError> {
+        (self.text)(text).map_err(|error| self.wrong("string", &error.to_string()))
+    }
+
+    fn when_absent(&self) -> Result<T, ArgumentError> {
+        match self.absent {
+            Absence::Default(default) => Ok(default()),
+            Absence::Nothing => (self.json)("null").map_err(|error| self.wrong("missing", &without_position(&error))),
+            Absence::Error => {
+                let text = format!("`{}` is missing; it is of type {}", self.name(), self.expected);
+                Err(self.error("missing", text))
+            }
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self.place {
+            Place::Named(name) => name,
+            Place::Whole => "arguments",
+        }
+    }
+
+    fn wrong(&self, actual: &'static str, why: &str) -> ArgumentError {
+        self.error(actual, format!("`{}`: {why}", self.name()))
+    }
+
+    fn error(&self, actual: &'static str, text: String) -> ArgumentError {
+        ArgumentError {
+            field: Cow::Borrowed(self.name()),
+            expected_type: self.expected.clone(),
+            actual_type: Cow::Borrowed(actual),
+            text,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! One client's connection: frames in, answers out, calls that are waiting in between.
+//!
+//! A call that is done on its first step is answered at once, into the caller's buffer: no task,
+//! no channel, no other thread. One that has to wait becomes a task and sends its answer to the
+//! outbox when it is done.
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::era::{self, Method, Session, encode};
+use crate::error::{Failure, RpcError};
+use crate::jsonrpc::{self, Id, Message, Request};
+use crate::protocol::Revision;
+use crate::run::{self, Pending, Progress};
+use crate::server::Core;
+
+/// One client, from its first message to its last answer.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    core: Arc<Core>,
+    session: Session,
+    runtime: Handle,
+    outbox: mpsc::Sender<Vec<u8>>,
+    waiting: JoinSet<()>,
+}
+
+impl Connection {
+    /// `outbox` takes the answers of calls that had to wait.
+    pub(crate) fn new(core: Arc<Core>, runtime: Handle, outbox: mpsc::Sender<Vec<u8>>) -> Self {
+        Connection { core, session: Session::default(), runtime, outbox, waiting: JoinSet::new() }
+    }
+
+    /// Takes one frame. What can be answered at once is appended to `out`, a line each.
+    pub(crate) fn receive(&mut self, frame: &[u8], out: &mut Vec<u8>) {
+        match jsonrpc::parse(frame) {
+            Ok(Message::Request(request)) => self.request(&request, out),
+            Ok(Message::Notification(notification)) => {
+                tracing::trace!(method = &*notification.method, "notification");
+            }
+            Ok(Message::Response) => tracing::debug!("dropped an answer to a request that was never made"),
+            Err(rejection) => encode::error(rejection.id, &rejection.error, out),
+        }
+    }
+
+    /// Refuses a frame that is longer than the limit and was not kept.
+    pub(crate) fn refuse_oversized(&self, out: &mut Vec<u8>) {
+        let limit = self.core.limits.message_bytes;
+        let error = RpcError::invalid_request(&format!("the message is longer than {limit} bytes"));
+        encode::error(Id::NULL, &error, out);
+    }
+
+    fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) {
+        let call = match era::accept(request, &self.session) {
+            Ok(call) => call,
+            Err(error) => return encode::error(request.id, &error, out),
+        };
+        let site = encode::Site { id: request.id, method: call.method, revision: call.envelope.revision };
+        match run::start(|| self.core.router.start(request.id, &call)) {
+            Progress::Done(answer) => encode::answer(&self.core, site, answer, out),
+            Progress::Pending(pending) => self.wait_for(site, pending, out),
+        }
+    }
+
+    fn wait_for(&mut self, site: encode::Site<'_>, pending: Pending, out: &mut Vec<u8>) {
+        while self.waiting.try_join_next().is_some() {}
+        let limit = self.core.limits.in_flight;
+        if self.waiting.len() >= limit {
+            return encode::answer(&self.core, site, Err(busy(limit)), out);
+        }
+        let (core, outbox) = (Arc::clone(&self.core), self.outbox.clone());
+        let waiting = Waiting { id: site.id.as_str().into(), method: site.method, revision: site.revision };
+        let task = async move {
+            let answer = pending.finish().await;
+            let mut line = Vec::new();
+            encode::answer(&core, waiting.site(), answer, &mut line);
+            // The outbox is closed when the client is gone; nobody is left to tell.
+            let _ = outbox.send(line).await;
+        };
+        self.waiting.spawn_on(task, &self.runtime);
+    }
+
+    /// Ends the connection: waits for calls in flight as long as the limits allow, drops the rest,
+    /// and with them the outbox, so that whoever empties it can stop.
+    pub(crate) async fn drain(mut self) {
+        let limit = self.core.limits.drain;
+        let all = async { while self.waiting.join_next().await.is_some() {} };
+        if tokio::time::timeout(limit, all).await.is_err() {
+            tracing::warn!(?limit, "calls were still running when the client had gone; they are dropped");
+        }
+    }
+}
+
+fn busy(limit: usize) -> Failure {
+    RpcError::new(RpcError::INTERNAL, format!("Too many calls in flight ({limit}): wait for an answer, then try again"))
+        .into()
+}
+
+/// Where a waiting call's answer goes, when its frame is long gone.
+struct Waiting {
+    id: Box<str>,
+    method: Method,
+    revision: Revision,
+}
+
+impl Waiting {
+    fn site(&self) -> encode::Site<'_> {
+        encode::Site { id: Id::trusted(&self.id), method: self.method, revision: self.revision }
+    }
+}

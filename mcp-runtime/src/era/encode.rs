@@ -1,0 +1,283 @@
+//! Answers to bytes, in the revision of the request: what newer revisions add is added here, and
+//! what older ones do not know is left out or replaced here.
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::Method;
+use crate::error::{ArgumentError, Failure, RpcError};
+use crate::jsonrpc::Id;
+use crate::protocol::{Blocks, Content, ContentKind, Meta, PromptResult, ReadResult, Revision, ToolResult};
+use crate::reply::{Answer, Reply};
+use crate::server::Core;
+
+/// What `_meta` calls the server in modern results.
+pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// Cache hints, required on what a client may cache: ask again next time, do not share.
+const CACHE: &str = r#","ttlMs":0,"cacheScope":"private""#;
+
+/// Where an answer goes: the request's id, method and revision.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Site<'a> {
+    pub(crate) id: Id<'a>,
+    pub(crate) method: Method,
+    pub(crate) revision: Revision,
+}
+
+/// Appends the response to `out`, one line.
+pub(crate) fn answer(core: &Core, site: Site<'_>, answer: Answer, out: &mut Vec<u8>) {
+    match answer {
+        Ok(reply) => result(core, site, &reply, out),
+        Err(failure) => self::failure(core, site, failure, out),
+    }
+}
+
+/// Appends an error response to `out`, one line.
+pub(crate) fn error(id: Id<'_>, error: &RpcError, out: &mut Vec<u8>) {
+    open(id, "error", out);
+    json(out, error);
+    out.extend_from_slice(b"}\n");
+}
+
+fn open(id: Id<'_>, member: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    out.extend_from_slice(id.as_str().as_bytes());
+    out.extend_from_slice(b",\"");
+    out.extend_from_slice(member.as_bytes());
+    out.extend_from_slice(b"\":");
+}
+
+fn result(core: &Core, site: Site<'_>, reply: &Reply, out: &mut Vec<u8>) {
+    open(site.id, "result", out);
+    let revision = site.revision;
+    match reply {
+        Reply::List(list) => out.extend_from_slice(core.router.list(*list, core, revision).as_bytes()),
+        Reply::Empty => out.extend_from_slice(b"{}"),
+        Reply::Initialized => initialized(core, revision, out),
+        Reply::Discovered => discovered(core, revision, out),
+        Reply::Tool(result) => wrap(core, revision, &result.meta, out, |out| tool(result, revision, out)),
+        Reply::Prompt(result) => wrap(core, revision, &result.meta, out, |out| prompt(result, revision, out)),
+        Reply::Read(result) => wrap(core, revision, &result.meta, out, |out| read(result, revision, out)),
+    }
+    out.extend_from_slice(b"}\n");
+}
+
+/// An object of `fields` between what every result of the revision begins and ends with.
+fn wrap(core: &Core, revision: Revision, meta: &Meta, out: &mut Vec<u8>, fields: impl FnOnce(&mut Vec<u8>)) {
+    out.push(b'{');
+    if revision.is_modern() {
+        out.extend_from_slice(br#""resultType":"complete","#);
+    }
+    fields(out);
+    if revision.is_modern() && !meta.contains_key(SERVER_INFO) {
+        out.extend_from_slice(br#","_meta":{"#);
+        for (key, value) in meta {
+            json(out, key);
+            out.push(b':');
+            json(out, value);
+            out.push(b',');
+        }
+        json(out, SERVER_INFO);
+        out.push(b':');
+        out.extend_from_slice(core.info.as_bytes());
+        out.push(b'}');
+    } else if !meta.is_empty() {
+        out.extend_from_slice(br#","_meta":"#);
+        json(out, meta);
+    }
+    out.push(b'}');
+}
+
+fn initialized(core: &Core, revision: Revision, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"protocolVersion":"#);
+    json(out, &revision);
+    capabilities(core, out);
+    out.extend_from_slice(br#","serverInfo":"#);
+    out.extend_from_slice(core.info.as_bytes());
+    instructions(core, out);
+    out.push(b'}');
+}
+
+fn discovered(core: &Core, revision: Revision, out: &mut Vec<u8>) {
+    wrap(core, revision, &Meta::new(), out, |out| {
+        out.extend_from_slice(br#""supportedVersions":"#);
+        json(out, &Revision::MODERN);
+        capabilities(core, out);
+        instructions(core, out);
+        out.extend_from_slice(CACHE.as_bytes());
+    });
+}
+
+fn capabilities(core: &Core, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#","capabilities":"#);
+    json(out, &core.router.capabilities());
+}
+
+fn instructions(core: &Core, out: &mut Vec<u8>) {
+    if let Some(text) = &core.instructions {
+        out.extend_from_slice(br#","instructions":"#);
+        json(out, text);
+    }
+}
+
+/// The whole result of a list, which is rendered once per revision.
+pub(crate) fn list(core: &Core, revision: Revision, member: &str, items: &impl Serialize) -> Box<str> {
+    let mut out = Vec::new();
+    wrap(core, revision, &Meta::new(), &mut out, |out| {
+        json(out, member);
+        out.push(b':');
+        json(out, items);
+        if revision.is_modern() {
+            out.extend_from_slice(CACHE.as_bytes());
+        }
+    });
+    String::from_utf8(out).unwrap_or_default().into_boxed_str()
+}
+
+/// Whether an `outputSchema` can be told: none before 2025-06-18, and only of objects until 2026-07-28.
+pub(crate) fn keeps_output_schema(schema: &serde_json::Value, revision: Revision) -> bool {
+    revision.is_modern()
+        || (revision >= Revision::V2025_06_18 && schema.get("type").is_some_and(|kind| kind == "object"))
+}
+
+fn tool(result: &ToolResult, revision: Revision, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#""content":["#);
+    match &result.content {
+        Blocks::Text(text) => text_block(text, out),
+        Blocks::Mirror => text_block(result.structured.as_deref().unwrap_or_default(), out),
+        Blocks::List(blocks) => {
+            for (index, block) in blocks.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                content(block, revision, out);
+            }
+        }
+    }
+    out.push(b']');
+    if let Some(structured) = result.structured.as_deref().filter(|json| keeps_structured(json, revision)) {
+        out.extend_from_slice(br#","structuredContent":"#);
+        raw_json(structured, out);
+    }
+    if result.is_error {
+        out.extend_from_slice(br#","isError":true"#);
+    }
+}
+
+fn keeps_structured(json: &str, revision: Revision) -> bool {
+    revision.is_modern() || (revision >= Revision::V2025_06_18 && json.starts_with('{'))
+}
+
+fn text_block(text: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"type":"text","text":"#);
+    json(out, text);
+    out.push(b'}');
+}
+
+/// One block, replaced where the revision has no such block.
+fn content(block: &Content, revision: Revision, out: &mut Vec<u8>) {
+    match &block.kind {
+        ContentKind::Audio(data, mime) if revision < Revision::V2025_03_26 => {
+            json(
+                out,
+                &json!({"type": "resource", "resource": {"uri": "urn:mcp:audio", "mimeType": mime, "blob": data}}),
+            );
+        }
+        ContentKind::Link(link) if revision < Revision::V2025_06_18 => {
+            text_block(&format!("{}: {}", link.title.as_ref().unwrap_or(&link.name), link.uri), out);
+        }
+        _ => json(out, block),
+    }
+}
+
+fn prompt(result: &PromptResult, revision: Revision, out: &mut Vec<u8>) {
+    if let Some(description) = &result.description {
+        out.extend_from_slice(br#""description":"#);
+        json(out, description);
+        out.push(b',');
+    }
+    out.extend_from_slice(br#""messages":["#);
+    for (index, message) in result.messages.iter().enumerate() {
+        out.extend_from_slice(if index > 0 { br#",{"role":"# } else { br#"{"role":"# });
+        json(out, &message.role);
+        out.extend_from_slice(br#","content":"#);
+        content(&message.content, revision, out);
+        out.push(b'}');
+    }
+    out.push(b']');
+}
+
+fn read(result: &ReadResult, revision: Revision, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#""contents":"#);
+    json(out, &result.contents);
+    if revision.is_modern() {
+        out.extend_from_slice(CACHE.as_bytes());
+    }
+}
+
+/// A call without an ordinary result. What the model can act on is a result of the tool; the rest
+/// is an error of the request.
+fn failure(core: &Core, site: Site<'_>, failure: Failure, out: &mut Vec<u8>) {
+    let internal = |text: String| RpcError::new(RpcError::INTERNAL, text);
+    let error = match failure {
+        Failure::Protocol(error) => error,
+        Failure::ResourceNotFound(uri) => resource_not_found(&uri, site.revision),
+        Failure::Arguments(error) if site.method == Method::ToolsCall && site.revision >= Revision::V2025_11_25 => {
+            return tool_failure(core, site, bad_arguments(&error), out);
+        }
+        Failure::Arguments(error) => {
+            RpcError::invalid_params(format!("Invalid params: {error}")).with_data(json!(error))
+        }
+        Failure::Handler(text) if site.method == Method::ToolsCall => {
+            return tool_failure(core, site, ToolResult::error(text), out);
+        }
+        Failure::Handler(text) => internal(text),
+        Failure::Panicked | Failure::TimedOut(_) => {
+            let text = match failure {
+                Failure::TimedOut(limit) => format!("timed out after {limit:?}"),
+                _ => "failed unexpectedly; the server's log has the details".to_owned(),
+            };
+            if site.method == Method::ToolsCall {
+                return tool_failure(core, site, ToolResult::error(format!("The tool {text}.")), out);
+            }
+            internal(format!("{} {text}", site.method.name()))
+        }
+    };
+    self::error(site.id, &error, out);
+}
+
+fn tool_failure(core: &Core, site: Site<'_>, failed: ToolResult, out: &mut Vec<u8>) {
+    result(core, site, &Reply::Tool(failed), out);
+}
+
+/// <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling>: the model
+/// can mend its arguments, so it is the model that is told.
+fn bad_arguments(error: &ArgumentError) -> ToolResult {
+    ToolResult::error(format!("Invalid arguments: {error}")).with_meta("argumentError", json!(error))
+}
+
+fn resource_not_found(uri: &str, revision: Revision) -> RpcError {
+    let code = if revision.is_modern() { RpcError::INVALID_PARAMS } else { RpcError::RESOURCE_NOT_FOUND };
+    RpcError::new(code, "Resource not found").with_data(json!({"uri": uri}))
+}
+
+/// JSON text from a handler's own serializer. A newline in it (a `RawValue` the handler passed on)
+/// would end the message early.
+fn raw_json(text: &str, out: &mut Vec<u8>) {
+    if text.contains('\n') {
+        json(out, &serde_json::from_str::<serde_json::Value>(text).unwrap_or_default());
+    } else {
+        out.extend_from_slice(text.as_bytes());
+    }
+}
+
+/// Appends `value` as JSON. Writing to memory cannot fail; a value that refuses to be serialized
+/// is a bug of ours, told in the log and sent as null.
+fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+    let start = out.len();
+    if let Err(error) = serde_json::to_writer(&mut *out, value) {
+        tracing::error!(%error, "a value could not be written as JSON");
+        out.truncate(start);
+        out.extend_from_slice(b"null");
+    }
+}

@@ -1,0 +1,75 @@
+//! The legacy era (2024-11-05 to 2025-11-25): an `initialize` opens a session that fixes the revision.
+//! <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::{Accepted, Envelope, Method, Peer};
+use crate::context::Client;
+use crate::error::RpcError;
+use crate::jsonrpc::{Object, type_of};
+use crate::protocol::Revision;
+
+/// What `initialize` settled, once.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    negotiated: OnceLock<Negotiated>,
+}
+
+#[derive(Debug)]
+struct Negotiated {
+    revision: Revision,
+    client: Arc<Client>,
+}
+
+impl Session {
+    /// The negotiated revision, or the newest that could be.
+    pub(crate) fn revision(&self) -> Revision {
+        self.negotiated.get().map_or(Revision::LEGACY[0], |negotiated| negotiated.revision)
+    }
+}
+
+/// The lifecycle: what a session lets through, before and after `initialize`.
+pub(super) fn accept<'a>(
+    method: &str,
+    params: Object<'a>,
+    meta: Option<&'a RawValue>,
+    session: &Session,
+) -> Result<Accepted<'a>, RpcError> {
+    match (session.negotiated.get(), method) {
+        (None, "initialize") => open(session, &params)?,
+        (Some(_), "initialize") => {
+            return Err(RpcError::invalid_request("this connection is initialized already"));
+        }
+        (None, "ping") | (Some(_), _) => {}
+        (None, _) => return Err(not_initialized(method)),
+    }
+    let revision = session.revision();
+    let method = Method::find(method, revision)?;
+    let client = session.negotiated.get().map(|negotiated| Arc::clone(&negotiated.client)).unwrap_or_default();
+    Ok(Accepted { method, params, envelope: Envelope { revision, meta, peer: Peer::Session(client) } })
+}
+
+/// Settles the revision: the requested one where it is known, else the newest with a handshake.
+fn open(session: &Session, params: &Object<'_>) -> Result<(), RpcError> {
+    let requested = params.get("protocolVersion").map(RawValue::get);
+    let requested: String = requested
+        .and_then(|raw| serde_json::from_str(raw).ok())
+        .ok_or_else(|| RpcError::wrong_field("protocolVersion", "string", requested.map_or("missing", type_of)))?;
+    let revision =
+        Revision::LEGACY.into_iter().find(|revision| revision.as_str() == requested).unwrap_or(Revision::LEGACY[0]);
+    let info = params.get("clientInfo").and_then(|raw| serde_json::from_str(raw.get()).ok());
+    // Two `initialize` at once: the first settles it, the second changes nothing.
+    let _ = session.negotiated.set(Negotiated { revision, client: Arc::new(Client { info }) });
+    Ok(())
+}
+
+fn not_initialized(method: &str) -> RpcError {
+    let message = format!(
+        "Not initialized: send `initialize` before `{method}`, or describe the request in its `_meta` ({})",
+        super::modern::VERSION
+    );
+    RpcError::invalid_params(message).with_data(json!({"supported": Revision::MODERN, "legacy": Revision::LEGACY}))
+}

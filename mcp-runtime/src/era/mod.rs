@@ -1,0 +1,80 @@
+//! Which era a message belongs to, and what that makes of it.
+//!
+//! The era is a property of each message, not of the connection: a request that carries modern
+//! `_meta` is served by the rules of 2026-07-28, whatever was sent before; every other request
+//! belongs to the session that `initialize` opened. Beyond this module nothing asks for versions.
+//! <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning>
+
+pub(crate) mod encode;
+mod legacy;
+mod method;
+mod modern;
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use crate::context::Client;
+use crate::error::RpcError;
+use crate::jsonrpc::{Object, Request, type_of};
+use crate::protocol::Revision;
+
+pub(crate) use legacy::Session;
+pub(crate) use method::{Method, unknown as unknown_method};
+
+/// What surrounds a call: computed here, at the edge, and the same for both eras.
+#[derive(Debug)]
+pub(crate) struct Envelope<'a> {
+    pub(crate) revision: Revision,
+    pub(crate) meta: Option<&'a RawValue>,
+    peer: Peer<'a>,
+}
+
+/// Who asks.
+#[derive(Debug)]
+enum Peer<'a> {
+    /// Whoever opened the session.
+    Session(Arc<Client>),
+    /// Whoever the request says, if it says so.
+    Request(Option<&'a RawValue>),
+}
+
+impl Envelope<'_> {
+    pub(crate) fn client(&self) -> Arc<Client> {
+        match &self.peer {
+            Peer::Session(client) => Arc::clone(client),
+            Peer::Request(info) => Arc::new(Client { info: info.and_then(|raw| serde_json::from_str(raw.get()).ok()) }),
+        }
+    }
+}
+
+/// A request that passed the gate.
+#[derive(Debug)]
+pub(crate) struct Accepted<'a> {
+    pub(crate) method: Method,
+    pub(crate) params: Object<'a>,
+    pub(crate) envelope: Envelope<'a>,
+}
+
+/// Decides the era of a request and validates it by that era's rules.
+pub(crate) fn accept<'a>(request: &Request<'a>, session: &Session) -> Result<Accepted<'a>, RpcError> {
+    let params = members("params", request.params)?;
+    let meta = params.get("_meta").filter(|raw| type_of(raw.get()) == "object");
+    let entries = members("_meta", meta)?;
+    let method = &*request.method;
+    match entries.get(modern::VERSION) {
+        Some(claim) if method != "initialize" || modern::looks_modern(claim) => {
+            modern::accept(method, params, meta, &entries)
+        }
+        None if Method::is_modern_only(method) => Err(modern::missing(modern::VERSION, "string")),
+        _ => legacy::accept(method, params, meta, session),
+    }
+}
+
+/// An object that may be absent: `params`, `_meta`.
+fn members<'a>(name: &str, raw: Option<&'a RawValue>) -> Result<Object<'a>, RpcError> {
+    match raw.map(RawValue::get) {
+        None | Some("null") => Ok(Object::default()),
+        Some(raw) => serde_json::from_str(raw).map_err(|_| RpcError::wrong_field(name, "object", type_of(raw))),
+    }
+}

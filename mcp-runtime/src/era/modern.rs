@@ -1,0 +1,83 @@
+//! The modern era (2026-07-28): no session, every request says in its `_meta` what it needs to.
+//! <https://modelcontextprotocol.io/specification/2026-07-28/basic>
+
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::{Accepted, Envelope, Method, Peer};
+use crate::error::RpcError;
+use crate::jsonrpc::{Object, type_of};
+use crate::protocol::Revision;
+
+pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/// Whether a claimed version is one an `initialize` cannot mean: a date of this era.
+pub(super) fn looks_modern(claim: &RawValue) -> bool {
+    let Ok(date) = serde_json::from_str::<&str>(claim.get()) else { return false };
+    let dated = date.len() == 10
+        && date
+            .bytes()
+            .enumerate()
+            .all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() });
+    dated && date >= Revision::V2026_07_28.as_str()
+}
+
+/// The validation ladder; the first rung that fails answers.
+pub(super) fn accept<'a>(
+    method: &str,
+    params: Object<'a>,
+    meta: Option<&'a RawValue>,
+    entries: &Object<'a>,
+) -> Result<Accepted<'a>, RpcError> {
+    let claim = string(entries, VERSION)?.ok_or_else(|| missing(VERSION, "string"))?;
+    let capabilities = entries.get(CAPABILITIES).ok_or_else(|| missing(CAPABILITIES, "object"))?;
+    if type_of(capabilities.get()) != "object" {
+        return Err(wrong(CAPABILITIES, "object", capabilities));
+    }
+    let client = entries.get(CLIENT);
+    if let Some(client) = client {
+        check_client(client)?;
+    }
+    if let Some(level) = string(entries, LOG_LEVEL)?
+        && !LEVELS.contains(&&*level)
+    {
+        return Err(RpcError::invalid_params(format!("Invalid _meta key {LOG_LEVEL}: no such level"))
+            .with_data(json!({"field": format!("_meta.{LOG_LEVEL}"), "allowed": LEVELS})));
+    }
+    let revision =
+        Revision::MODERN.into_iter().find(|revision| revision.as_str() == claim).ok_or_else(|| unsupported(&claim))?;
+    let method = Method::find(method, revision)?;
+    Ok(Accepted { method, params, envelope: Envelope { revision, meta, peer: Peer::Request(client) } })
+}
+
+fn string(entries: &Object<'_>, key: &str) -> Result<Option<String>, RpcError> {
+    entries.get(key).map(|raw| serde_json::from_str(raw.get()).map_err(|_| wrong(key, "string", raw))).transpose()
+}
+
+fn check_client(client: &RawValue) -> Result<(), RpcError> {
+    let info: Object<'_> = serde_json::from_str(client.get()).map_err(|_| wrong(CLIENT, "object", client))?;
+    for key in ["name", "version"] {
+        let actual = info.get(key).map_or("missing", |raw| type_of(raw.get()));
+        if actual != "string" {
+            return Err(RpcError::wrong_field(&format!("_meta.{CLIENT}.{key}"), "string", actual));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn missing(key: &str, expected: &str) -> RpcError {
+    RpcError::wrong_field(&format!("_meta.{key}"), expected, "missing")
+}
+
+fn wrong(key: &str, expected: &str, raw: &RawValue) -> RpcError {
+    RpcError::wrong_field(&format!("_meta.{key}"), expected, type_of(raw.get()))
+}
+
+fn unsupported(claim: &str) -> RpcError {
+    RpcError::new(RpcError::UNSUPPORTED_VERSION, "Unsupported protocol version")
+        .with_data(json!({"supported": Revision::MODERN, "requested": claim}))
+}

@@ -1,0 +1,263 @@
+//! Errors: what a handler fails with, and what a JSON-RPC error response says.
+
+use std::borrow::Cow;
+use std::error::Error as StdError;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The result of a handler, of serving and of the [`TestClient`](crate::TestClient).
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+type Source = Box<dyn StdError + Send + Sync>;
+
+/// Why a handler failed.
+///
+/// Anything people use as an error becomes one through `?`: every [`std::error::Error`],
+/// `anyhow::Error`, `Box<dyn Error + Send + Sync>`, `String`, `&str`. From a tool it reaches the
+/// model as a result with `isError: true`, with the error's own text and that of its sources.
+/// The other constructors make protocol errors, which the client sees instead of the model.
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+///
+/// #[tool]
+/// fn first_line(path: String) -> Result<String> {
+///     let text = std::fs::read_to_string(path)?;
+///     text.lines().next().map(str::to_owned).ok_or(Error::tool("the file is empty"))
+/// }
+/// ```
+pub struct Error(Box<Repr>);
+
+enum Repr {
+    /// What the model is told.
+    Handler(Source),
+    /// What the client is told.
+    Protocol(RpcError),
+    /// A resource that is not there; each revision has its own code for it.
+    ResourceNotFound(String),
+}
+
+impl Error {
+    /// A failure the model should read, as `isError: true`.
+    pub fn tool(text: impl Into<String>) -> Self {
+        Error(Box::new(Repr::Handler(text.into().into())))
+    }
+
+    /// The request's parameters are wrong (`-32602`).
+    pub fn invalid_params(text: impl Into<String>) -> Self {
+        Self::protocol(RpcError::invalid_params(text.into()))
+    }
+
+    /// The server failed for a reason that is not the caller's (`-32603`).
+    pub fn internal(text: impl Into<String>) -> Self {
+        Self::protocol(RpcError::new(RpcError::INTERNAL, text.into()))
+    }
+
+    /// There is no resource at `uri` (`-32002` up to 2025-11-25, `-32602` from 2026-07-28).
+    pub fn resource_not_found(uri: impl Into<String>) -> Self {
+        Error(Box::new(Repr::ResourceNotFound(uri.into())))
+    }
+
+    pub(crate) fn protocol(error: RpcError) -> Self {
+        Error(Box::new(Repr::Protocol(error)))
+    }
+
+    /// The JSON-RPC code, where this is a protocol error.
+    pub fn code(&self) -> Option<i32> {
+        match &*self.0 {
+            Repr::Protocol(error) => Some(error.code),
+            Repr::Handler(_) | Repr::ResourceNotFound(_) => None,
+        }
+    }
+
+    /// The `data` member of a protocol error.
+    pub fn data(&self) -> Option<&Value> {
+        match &*self.0 {
+            Repr::Protocol(error) => error.data.as_ref(),
+            Repr::Handler(_) | Repr::ResourceNotFound(_) => None,
+        }
+    }
+
+    /// What went wrong, as the dispatcher tells it apart.
+    pub(crate) fn into_failure(self) -> Failure {
+        match *self.0 {
+            Repr::Handler(source) => Failure::Handler(chain(&*source)),
+            Repr::Protocol(error) => Failure::Protocol(error),
+            Repr::ResourceNotFound(uri) => Failure::ResourceNotFound(uri),
+        }
+    }
+}
+
+// Not `std::error::Error` itself, so that this one conversion can take every error there is.
+impl<E: Into<Source>> From<E> for Error {
+    fn from(error: E) -> Self {
+        Error(Box::new(Repr::Handler(error.into())))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Repr::Handler(source) => f.write_str(&chain(&**source)),
+            Repr::Protocol(error) => f.write_str(&error.message),
+            Repr::ResourceNotFound(uri) => write!(f, "resource not found: {uri}"),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Repr::Protocol(error) => write!(f, "{} ({})", error.message, error.code),
+            Repr::Handler(_) | Repr::ResourceNotFound(_) => fmt::Display::fmt(self, f),
+        }
+    }
+}
+
+/// The error's text followed by that of its sources, each once: many errors print their source
+/// themselves.
+fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        let more = source.to_string();
+        if !text.ends_with(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        next = source.source();
+    }
+    text
+}
+
+/// The text of a JSON error without "at line 1 column 7": positions in a frame nobody sees as text.
+pub(crate) fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" at line ") {
+        Some(end) if error.line() > 0 => text[..end].to_owned(),
+        _ => text,
+    }
+}
+
+/// Why a call has no ordinary result; each revision says it in its own way (`era::encode`).
+#[derive(Debug)]
+pub enum Failure {
+    /// The handler returned an error; its text.
+    Handler(String),
+    /// The caller's arguments do not fit the handler's types.
+    Arguments(ArgumentError),
+    /// Nothing is registered at, or matches, this URI.
+    ResourceNotFound(String),
+    /// The handler panicked; the details went to the log.
+    Panicked,
+    /// The handler took longer than it may.
+    TimedOut(std::time::Duration),
+    /// A JSON-RPC error as it is.
+    Protocol(RpcError),
+}
+
+impl From<RpcError> for Failure {
+    fn from(error: RpcError) -> Self {
+        Failure::Protocol(error)
+    }
+}
+
+/// An argument that is missing or of the wrong type.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ArgumentError {
+    /// The argument's name on the wire.
+    pub(crate) field: Cow<'static, str>,
+    /// The type its schema names.
+    pub(crate) expected_type: Cow<'static, str>,
+    /// The type that was sent, or `missing`.
+    pub(crate) actual_type: Cow<'static, str>,
+    #[serde(skip)]
+    pub(crate) text: String,
+}
+
+impl fmt::Display for ArgumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The `error` member of a response.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RpcError {
+    pub(crate) code: i32,
+    pub(crate) message: Cow<'static, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) data: Option<Value>,
+}
+
+impl RpcError {
+    pub(crate) const PARSE: i32 = -32700;
+    pub(crate) const INVALID_REQUEST: i32 = -32600;
+    pub(crate) const METHOD_NOT_FOUND: i32 = -32601;
+    pub(crate) const INVALID_PARAMS: i32 = -32602;
+    pub(crate) const INTERNAL: i32 = -32603;
+    /// Resource not found, up to 2025-11-25.
+    pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
+    /// Unsupported protocol version, from 2026-07-28.
+    pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
+
+    pub(crate) fn new(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
+        RpcError { code, message: message.into(), data: None }
+    }
+
+    pub(crate) fn parse(detail: &str) -> Self {
+        Self::new(Self::PARSE, format!("Parse error: {detail}"))
+    }
+
+    pub(crate) fn invalid_request(detail: &str) -> Self {
+        Self::new(Self::INVALID_REQUEST, format!("Invalid request: {detail}"))
+    }
+
+    pub(crate) fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Self::INVALID_PARAMS, message)
+    }
+
+    /// A parameter of the wrong type, or missing; `data` says which and how.
+    pub(crate) fn wrong_field(field: &str, expected: &str, actual: &str) -> Self {
+        let message = match actual {
+            "missing" => format!("Invalid params: `{field}` is missing; it is of type {expected}"),
+            _ => format!("Invalid params: `{field}` must be of type {expected}, not {actual}"),
+        };
+        Self::invalid_params(message)
+            .with_data(serde_json::json!({"field": field, "expectedType": expected, "actualType": actual}))
+    }
+
+    pub(crate) fn with_data(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Outer(std::io::Error, &'static str);
+    impl fmt::Display for Outer {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.1)
+        }
+    }
+    impl StdError for Outer {
+        fn source(&self) -> Option<&(dyn StdError + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    #[test]
+    fn sources_are_told_once() {
+        let error = Error::from(Outer(std::io::Error::other("disk full"), "cannot save"));
+        assert_eq!(error.to_string(), "cannot save: disk full");
+        let error = Error::from(Outer(std::io::Error::other("disk full"), "cannot save: disk full"));
+        assert_eq!(error.to_string(), "cannot save: disk full");
+    }
+}

@@ -1,0 +1,52 @@
+//! What `#[handlers] impl T` makes of a `T`: its tools, prompts and resources.
+
+use crate::prompt::Prompt;
+use crate::resource::Resource;
+use crate::tool::Tool;
+
+/// The handlers of one mounted value, in the order they stand in its impl block.
+#[derive(Debug, Default)]
+pub struct Handlers {
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) prompts: Vec<Prompt>,
+    pub(crate) resources: Vec<Resource>,
+}
+
+impl Handlers {
+    /// No handlers yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a tool.
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Adds a prompt.
+    pub fn prompt(mut self, prompt: Prompt) -> Self {
+        self.prompts.push(prompt);
+        self
+    }
+
+    /// Adds a resource.
+    pub fn resource(mut self, resource: impl Into<Resource>) -> Self {
+        self.resources.push(resource.into());
+        self
+    }
+
+    /// Puts `prefix_` in front of every name. URIs stay as they are.
+    pub(crate) fn prefixed(mut self, prefix: &str) -> Self {
+        for tool in &mut self.tools {
+            tool.descriptor.name = format!("{prefix}_{}", tool.descriptor.name);
+        }
+        for prompt in &mut self.prompts {
+            prompt.descriptor.name = format!("{prefix}_{}", prompt.descriptor.name);
+        }
+        for resource in &mut self.resources {
+            resource.rename(format!("{prefix}_{}", resource.name()));
+        }
+        self
+    }
+}

@@ -1,0 +1,97 @@
+//! Write [MCP](https://modelcontextprotocol.io) servers by annotating plain functions.
+//!
+//! ```
+//! use mcp_runtime::prelude::*;
+//!
+//! /// Add two integers.
+//! #[tool(read_only)]
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! fn server() -> Server {
+//!     Server::new("calculator", env!("CARGO_PKG_VERSION")).tools(tools![add])
+//! }
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<()> {
+//! assert_eq!(add(2, 2), 4); // still a plain function
+//! let client = TestClient::connect(server()).await?;
+//! assert_eq!(client.call("add", json!({"a": 2, "b": 2})).await?.text(), "4");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`macro@tool`], [`macro@prompt`], [`macro@resource`] on functions, or on methods of an impl
+//!   block with [`macro@handlers`]; [`derive@Resource`] on structs.
+//! - What is taken by value comes from the caller: any type with `Deserialize` and `JsonSchema`.
+//!   What is taken by reference comes from the server: `&self`, [`&Context`](Context).
+//! - What may be returned: see [`IntoToolResult`], [`IntoPrompt`], [`IntoContents`]; failures: [`Error`].
+//! - One [`Server`] serves clients of every protocol [`Revision`].
+#![forbid(unsafe_code)]
+
+mod args;
+mod connection;
+mod context;
+mod era;
+mod error;
+mod handlers;
+mod jsonrpc;
+mod limits;
+mod macros;
+mod output;
+mod prompt;
+pub mod protocol;
+mod reply;
+mod resource;
+mod router;
+mod run;
+mod schema;
+mod server;
+mod spec;
+pub mod testing;
+mod tool;
+mod transport;
+mod uri_template;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+
+pub use args::Argument;
+pub use context::Context;
+pub use error::{Error, Result};
+pub use handlers::Handlers;
+pub use limits::Limits;
+pub use output::{IntoContents, IntoPrompt, IntoToolResult, Json};
+pub use prompt::Prompt;
+pub use protocol::{
+    Annotations, Content, Icon, PromptMessage, PromptResult, ReadResult, ResourceContents, ResourceDescriptor,
+    Revision, Role, ToolResult,
+};
+pub use resource::Resource;
+pub use server::Server;
+pub use testing::TestClient;
+pub use tool::Tool;
+
+#[doc = include_str!("../docs/tool.md")]
+pub use mcp_macros::tool;
+
+#[doc = include_str!("../docs/prompt.md")]
+pub use mcp_macros::prompt;
+
+#[doc = include_str!("../docs/resource.md")]
+pub use mcp_macros::resource;
+
+#[doc = include_str!("../docs/handlers.md")]
+pub use mcp_macros::handlers;
+
+#[doc = include_str!("../docs/derive_resource.md")]
+pub use mcp_macros::Resource;
+
+/// Everything a server usually needs: `use mcp_runtime::prelude::*;`.
+pub mod prelude {
+    pub use crate::{Content, Context, Error, Prompt, Resource, Result, Server, TestClient, Tool};
+    pub use crate::{handlers, prompt, prompts, resource, resources, tool, tools};
+    pub use serde_json::json;
+}

@@ -1,0 +1,22 @@
+//! The bounds that keep one peer from exhausting the server.
+
+use std::time::Duration;
+
+/// What a server puts up with. The defaults suit a server on a person's machine.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The longest message, in bytes; a longer one is refused and skipped. 4 MiB.
+    pub message_bytes: usize,
+    /// How many calls of one client may be waiting for something at a time; more are refused
+    /// until one has finished. 1024.
+    pub in_flight: usize,
+    /// How long calls may go on when the client has closed its side. 5 seconds.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { message_bytes: 4 * 1024 * 1024, in_flight: 1024, drain: Duration::from_secs(5) }
+    }
+}

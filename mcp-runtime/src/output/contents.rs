@@ -1,0 +1,75 @@
+//! What a resource may return.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use super::Json;
+use crate::error::{Error, Result};
+use crate::protocol::{ReadResult, ResourceContents};
+
+/// A return type of a `#[resource]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be returned from a resource",
+    label = "not the contents of a resource",
+    note = "return text, bytes (`Vec<u8>`), `Json<T>`, `ResourceContents`, `Vec<ResourceContents>`, `ReadResult`, or an `Option` (`None`: not found) or `Result` of these"
+)]
+pub trait IntoContents {
+    /// Makes the contents, or fails like the handler would. `uri` is what was asked for.
+    fn into_contents(self, uri: &str) -> Result<ReadResult>;
+}
+
+impl IntoContents for ReadResult {
+    fn into_contents(self, _: &str) -> Result<ReadResult> {
+        Ok(self)
+    }
+}
+
+impl IntoContents for ResourceContents {
+    fn into_contents(self, _: &str) -> Result<ReadResult> {
+        Ok(ReadResult::new([self]))
+    }
+}
+
+impl IntoContents for Vec<ResourceContents> {
+    fn into_contents(self, _: &str) -> Result<ReadResult> {
+        Ok(ReadResult::new(self))
+    }
+}
+
+impl IntoContents for Vec<u8> {
+    fn into_contents(self, uri: &str) -> Result<ReadResult> {
+        ResourceContents::blob(self).into_contents(uri)
+    }
+}
+
+impl<T: Serialize> IntoContents for Json<T> {
+    fn into_contents(self, uri: &str) -> Result<ReadResult> {
+        let text = serde_json::to_string(&self.0)?;
+        ResourceContents::text(text).with_mime("application/json").into_contents(uri)
+    }
+}
+
+impl<T: IntoContents> IntoContents for Option<T> {
+    fn into_contents(self, uri: &str) -> Result<ReadResult> {
+        self.ok_or_else(|| Error::resource_not_found(uri))?.into_contents(uri)
+    }
+}
+
+impl<T: IntoContents, E: Into<Error>> IntoContents for Result<T, E> {
+    fn into_contents(self, uri: &str) -> Result<ReadResult> {
+        self.map_err(Into::into)?.into_contents(uri)
+    }
+}
+
+macro_rules! text_contents {
+    ($($ty:ty)*) => {$(
+        impl IntoContents for $ty {
+            fn into_contents(self, uri: &str) -> Result<ReadResult> {
+                ResourceContents::text(self).into_contents(uri)
+            }
+        }
+    )*};
+}
+
+text_contents! { String &'static str Cow<'static, str> }

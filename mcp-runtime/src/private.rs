@@ -1,0 +1,18 @@
+//! What the macros' output names. Not part of the public interface: it changes without notice.
+
+pub use std::sync::Arc;
+
+pub use serde_json::json;
+
+pub use crate::args::{Args, Argument, Key};
+pub use crate::context::{Caller, Context, FromServer};
+pub use crate::error::ArgumentError;
+pub use crate::handlers::Handlers;
+pub use crate::prompt::{Prompt, PromptFn, describe as prompt};
+pub use crate::protocol::Role;
+pub use crate::resource::{
+    Resource, ResourceFn, blob_contents, describe as resource, json_contents, size_of_contents, text_contents,
+};
+pub use crate::spec::{ArgInfo, Spec};
+pub use crate::tool::{Tool, ToolFn, describe as tool};
+pub use crate::uri_template::expand_into;

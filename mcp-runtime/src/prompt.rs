@@ -1,0 +1,90 @@
+//! Prompts: a descriptor and the function behind it.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::args::Argument;
+use crate::context::Caller;
+use crate::error::Error;
+use crate::output::IntoPrompt;
+use crate::protocol::{PromptArgument, PromptDescriptor};
+use crate::reply::{Answer, Reply};
+use crate::schema::{Extras, InputSchema};
+use crate::spec::{About, ArgInfo, Handler, IntoReply, Kind, Spec};
+
+/// A prompt, made by `#[prompt]` and listed by [`prompts!`](crate::prompts!).
+#[derive(Debug)]
+pub struct Prompt {
+    pub(crate) descriptor: PromptDescriptor,
+    pub(crate) handler: Handler,
+}
+
+impl Prompt {
+    /// The name requests use.
+    pub fn name(&self) -> &str {
+        &self.descriptor.name
+    }
+
+    /// What `prompts/list` tells of it in the newest revision.
+    pub fn descriptor(&self) -> &PromptDescriptor {
+        &self.descriptor
+    }
+}
+
+/// The kind of handler `#[prompt]` makes.
+#[derive(Debug)]
+pub struct PromptKind {
+    arguments: Vec<PromptArgument>,
+}
+
+/// Starts the description of a prompt.
+pub fn describe(name: &str) -> Spec<PromptKind> {
+    Spec::of(PromptKind { arguments: Vec::new() }, name)
+}
+
+impl Kind for PromptKind {
+    type Item = Prompt;
+    type Site = ();
+
+    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, default: Option<Value>) -> Cow<'static, str> {
+        self.arguments.push(PromptArgument {
+            name: arg.name.to_owned(),
+            description: arg.description.map(Cow::into_owned),
+            required: !optional && default.is_none(),
+        });
+        // Only for the name of the type: prompts publish no schema.
+        InputSchema::new().property::<T>(arg.name, Extras { optional, ..Extras::default() })
+    }
+
+    fn site(&self) -> impl Fn(&Caller<'_>) + Send + Sync + 'static {
+        |_| ()
+    }
+
+    fn returns<R: IntoReply<Self>>(&mut self) {}
+
+    fn build(self, about: About, handler: Handler) -> Prompt {
+        let descriptor = PromptDescriptor {
+            name: about.name,
+            title: about.title,
+            description: about.description,
+            icons: about.icons,
+            arguments: self.arguments,
+            meta: about.meta,
+        };
+        Prompt { descriptor, handler }
+    }
+}
+
+impl<T: IntoPrompt> IntoReply<PromptKind> for T {
+    fn into_reply(self, (): &()) -> Answer {
+        self.into_prompt().map(Reply::Prompt).map_err(Error::into_failure)
+    }
+}
+
+/// What `#[prompt]` leaves beside a function, so that `prompts![name]` finds it.
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a prompt", label = "put `#[prompt]` on this function")]
+pub trait PromptFn {
+    /// Describes the prompt.
+    fn prompt() -> Prompt;
+}

@@ -1,0 +1,155 @@
+//! Content blocks: what a tool result or a prompt message is made of.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::{Annotations, Meta, ResourceContents, ResourceDescriptor, Role};
+
+/// One block of content: text, an image, audio, or a resource, linked or embedded.
+///
+/// ```
+/// use mcp_runtime::Content;
+///
+/// let answer = vec![Content::text("Here is the chart."), Content::image(b"\x89PNG...", "image/png")];
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Content {
+    pub(crate) kind: Kind,
+    pub(crate) annotations: Annotations,
+    pub(crate) meta: Meta,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kind {
+    Text(String),
+    /// Base64 data and its media type.
+    Image(String, String),
+    /// Base64 data and its media type.
+    Audio(String, String),
+    Link(Box<ResourceDescriptor>),
+    Resource(Box<ResourceContents>),
+}
+
+impl Content {
+    fn new(kind: Kind) -> Self {
+        Content { kind, annotations: Annotations::default(), meta: Meta::new() }
+    }
+
+    /// Plain text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(Kind::Text(text.into()))
+    }
+
+    /// An image, from the bytes of its file.
+    pub fn image(data: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+        Self::new(Kind::Image(BASE64.encode(data), mime_type.into()))
+    }
+
+    /// Audio, from the bytes of its file.
+    pub fn audio(data: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
+        Self::new(Kind::Audio(BASE64.encode(data), mime_type.into()))
+    }
+
+    /// A link to a resource the client can read.
+    pub fn link(resource: ResourceDescriptor) -> Self {
+        Self::new(Kind::Link(Box::new(resource)))
+    }
+
+    /// A resource with its contents.
+    pub fn resource(contents: ResourceContents) -> Self {
+        Self::new(Kind::Resource(Box::new(contents)))
+    }
+
+    /// Says who the block is for.
+    pub fn audience(mut self, audience: impl IntoIterator<Item = Role>) -> Self {
+        self.annotations_mut().audience = audience.into_iter().collect();
+        self
+    }
+
+    /// Says how much the block matters, from 0 to 1.
+    pub fn priority(mut self, priority: f64) -> Self {
+        self.annotations_mut().priority = Some(priority);
+        self
+    }
+
+    /// Says when the block's subject last changed, in ISO 8601.
+    pub fn last_modified(mut self, time: impl Into<String>) -> Self {
+        self.annotations_mut().last_modified = Some(time.into());
+        self
+    }
+
+    /// Adds one `_meta` entry.
+    pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        match &mut self.kind {
+            Kind::Link(resource) => resource.meta.insert(key.into(), value.into()),
+            _ => self.meta.insert(key.into(), value.into()),
+        };
+        self
+    }
+
+    /// A link is a resource descriptor, which has annotations itself.
+    fn annotations_mut(&mut self) -> &mut Annotations {
+        match &mut self.kind {
+            Kind::Link(resource) => &mut resource.annotations,
+            _ => &mut self.annotations,
+        }
+    }
+
+    /// The text of a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Text(text) => Some(text),
+            Kind::Image(..) | Kind::Audio(..) | Kind::Link(_) | Kind::Resource(_) => None,
+        }
+    }
+}
+
+impl<T: Into<String>> From<T> for Content {
+    fn from(text: T) -> Self {
+        Content::text(text)
+    }
+}
+
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Link<'a> {
+            r#type: &'static str,
+            #[serde(flatten)]
+            resource: &'a ResourceDescriptor,
+        }
+        if let Kind::Link(resource) = &self.kind {
+            return Link { r#type: "resource_link", resource }.serialize(serializer);
+        }
+        let mut map = serializer.serialize_map(None)?;
+        match &self.kind {
+            Kind::Text(text) => {
+                map.serialize_entry("type", "text")?;
+                map.serialize_entry("text", text)?;
+            }
+            Kind::Image(data, mime) => media(&mut map, "image", data, mime)?,
+            Kind::Audio(data, mime) => media(&mut map, "audio", data, mime)?,
+            Kind::Resource(contents) => {
+                map.serialize_entry("type", "resource")?;
+                map.serialize_entry("resource", contents)?;
+            }
+            Kind::Link(_) => {}
+        }
+        if !self.annotations.is_empty() {
+            map.serialize_entry("annotations", &self.annotations)?;
+        }
+        if !self.meta.is_empty() {
+            map.serialize_entry("_meta", &self.meta)?;
+        }
+        map.end()
+    }
+}
+
+fn media<M: SerializeMap>(map: &mut M, kind: &str, data: &str, mime: &str) -> Result<(), M::Error> {
+    map.serialize_entry("type", kind)?;
+    map.serialize_entry("data", data)?;
+    map.serialize_entry("mimeType", mime)
+}

@@ -1,0 +1,20 @@
+//! The wire types of the newest revision, one file per page of the specification.
+//!
+//! Older revisions are spoken by leaving things out ([`crate::era`]), never by other types.
+
+mod common;
+mod content;
+mod prompts;
+mod resources;
+mod revision;
+mod tools;
+
+pub(crate) use common::Implementation;
+pub use common::{Annotations, Icon, Meta, Role};
+pub use content::Content;
+pub(crate) use content::Kind as ContentKind;
+pub use prompts::{PromptArgument, PromptDescriptor, PromptMessage, PromptResult};
+pub use resources::{ReadResult, ResourceContents, ResourceDescriptor, TemplateDescriptor};
+pub use revision::Revision;
+pub(crate) use tools::Blocks;
+pub use tools::{ToolAnnotations, ToolDescriptor, ToolResult};

@@ -1,0 +1,198 @@
+//! Resources and resource templates: a descriptor and what is behind it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::args::Argument;
+use crate::context::Caller;
+use crate::error::Error;
+use crate::output::IntoContents;
+use crate::protocol::{Annotations, ReadResult, ResourceContents, ResourceDescriptor, Role, TemplateDescriptor};
+use crate::reply::{Answer, Reply};
+use crate::schema::{Extras, InputSchema};
+use crate::spec::{About, ArgInfo, Handler, IntoReply, Kind, Spec};
+use crate::uri_template::UriTemplate;
+
+/// A resource or a family of them, made by `#[resource]` or `#[derive(Resource)]`.
+#[derive(Debug)]
+pub struct Resource {
+    pub(crate) place: Place,
+    pub(crate) handler: Handler,
+}
+
+/// Where a resource is found.
+#[derive(Debug)]
+pub(crate) enum Place {
+    Fixed(ResourceDescriptor),
+    Template(UriTemplate, TemplateDescriptor),
+}
+
+impl Resource {
+    /// The URI, or the template of URIs.
+    pub fn uri(&self) -> &str {
+        match &self.place {
+            Place::Fixed(descriptor) => &descriptor.uri,
+            Place::Template(_, descriptor) => &descriptor.uri_template,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match &self.place {
+            Place::Fixed(descriptor) => &descriptor.name,
+            Place::Template(_, descriptor) => &descriptor.name,
+        }
+    }
+
+    pub(crate) fn rename(&mut self, name: String) {
+        match &mut self.place {
+            Place::Fixed(descriptor) => descriptor.name = name,
+            Place::Template(_, descriptor) => descriptor.name = name,
+        }
+    }
+}
+
+/// The kind of handler `#[resource]` makes.
+#[derive(Debug)]
+pub struct ResourceKind {
+    uri: String,
+    mime: Option<Arc<str>>,
+    annotations: Annotations,
+    size: Option<u64>,
+}
+
+/// Starts the description of a resource.
+pub fn describe(uri: &str, name: &str) -> Spec<ResourceKind> {
+    let kind = ResourceKind { uri: uri.to_owned(), mime: None, annotations: Annotations::default(), size: None };
+    let mut spec = Spec::of(kind, name);
+    // A URI is all a resource is asked for; its variables are arguments, and there are no others.
+    spec.takes_arguments();
+    spec
+}
+
+impl Spec<ResourceKind> {
+    /// Sets the media type.
+    pub fn mime(&mut self, mime: &str) {
+        self.kind.mime = Some(mime.into());
+    }
+
+    /// Says who it is for.
+    pub fn audience(&mut self, audience: &[Role]) {
+        self.kind.annotations.audience = audience.to_vec();
+    }
+
+    /// Says how much it matters.
+    pub fn priority(&mut self, priority: f64) {
+        self.kind.annotations.priority = Some(priority);
+    }
+
+    /// Says when it last changed.
+    pub fn last_modified(&mut self, time: &str) {
+        self.kind.annotations.last_modified = Some(time.to_owned());
+    }
+
+    /// Says how many bytes it has.
+    pub fn size(&mut self, bytes: u64) {
+        self.kind.size = Some(bytes);
+    }
+}
+
+/// What a read needs to know: the URI that was asked for and the media type of the descriptor.
+#[derive(Debug)]
+pub struct ReadSite {
+    uri: String,
+    mime: Option<Arc<str>>,
+}
+
+impl Kind for ResourceKind {
+    type Item = Resource;
+    type Site = ReadSite;
+
+    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, _: Option<Value>) -> Cow<'static, str> {
+        InputSchema::new().property::<T>(arg.name, Extras { optional, ..Extras::default() })
+    }
+
+    fn site(&self) -> impl Fn(&Caller<'_>) -> ReadSite + Send + Sync + 'static {
+        let mime = self.mime.clone();
+        move |caller| ReadSite { uri: caller.uri.to_owned(), mime: mime.clone() }
+    }
+
+    fn returns<R: IntoReply<Self>>(&mut self) {}
+
+    #[track_caller]
+    fn build(self, about: About, handler: Handler) -> Resource {
+        let mime_type = self.mime.map(|mime| mime.to_string());
+        let template = UriTemplate::parse(&self.uri).unwrap_or_else(|why| panic!("resource URI `{}`: {why}", self.uri));
+        let place = if template.is_fixed() {
+            Place::Fixed(ResourceDescriptor {
+                uri: self.uri,
+                name: about.name,
+                title: about.title,
+                description: about.description,
+                icons: about.icons,
+                mime_type,
+                annotations: self.annotations,
+                size: self.size,
+                meta: about.meta,
+            })
+        } else {
+            let descriptor = TemplateDescriptor {
+                uri_template: self.uri,
+                name: about.name,
+                title: about.title,
+                description: about.description,
+                icons: about.icons,
+                mime_type,
+                annotations: self.annotations,
+                meta: about.meta,
+            };
+            Place::Template(template, descriptor)
+        };
+        Resource { place, handler }
+    }
+}
+
+impl<T: IntoContents> IntoReply<ResourceKind> for T {
+    fn into_reply(self, site: &ReadSite) -> Answer {
+        let mut result: ReadResult = self.into_contents(&site.uri).map_err(Error::into_failure)?;
+        for contents in &mut result.contents {
+            contents.uri.get_or_insert_with(|| site.uri.clone());
+            if let Some(mime) = &site.mime {
+                contents.mime_type.get_or_insert_with(|| mime.to_string());
+            }
+        }
+        Ok(Reply::Read(result))
+    }
+}
+
+/// What `#[resource]` leaves beside a function, so that `resources![name]` finds it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a resource",
+    label = "put `#[resource(\"uri\")]` on this function"
+)]
+pub trait ResourceFn {
+    /// Describes the resource.
+    fn resource() -> Resource;
+}
+
+/// The contents of a derived resource: the value as JSON.
+pub fn json_contents<T: serde::Serialize + ?Sized>(value: &T) -> crate::Result<ResourceContents> {
+    Ok(ResourceContents::text(serde_json::to_string(value)?))
+}
+
+/// The contents of a derived resource: one field as text.
+pub fn text_contents(text: String) -> crate::Result<ResourceContents> {
+    Ok(ResourceContents::text(text))
+}
+
+/// The contents of a derived resource: one field as bytes.
+pub fn blob_contents<T: AsRef<[u8]> + ?Sized>(bytes: &T) -> crate::Result<ResourceContents> {
+    Ok(ResourceContents::blob(bytes))
+}
+
+/// How many bytes the contents have, if they can be made.
+pub fn size_of_contents(contents: &crate::Result<ResourceContents>) -> Option<u64> {
+    contents.as_ref().ok().map(ResourceContents::size)
+}

@@ -1,0 +1,239 @@
+//! Calls to handlers: the tables of what is registered, and the way from a method to a function.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::args::Args;
+use crate::context::Caller;
+use crate::era::{Accepted, Method, encode};
+use crate::error::{Failure, RpcError};
+use crate::jsonrpc::{Id, Key, Object, type_of};
+use crate::prompt::Prompt;
+use crate::protocol::{ResourceDescriptor, Revision, TemplateDescriptor};
+use crate::reply::{List, Reply};
+use crate::resource::{Place, Resource};
+use crate::server::Core;
+use crate::spec::{Handler, Step};
+use crate::tool::Tool;
+use crate::uri_template::UriTemplate;
+
+/// What a server offers. Lists keep the order of registration.
+#[derive(Debug, Default)]
+pub(crate) struct Router {
+    tools: Table<Tool>,
+    prompts: Table<Prompt>,
+    resources: Table<(ResourceDescriptor, Handler)>,
+    templates: Vec<(UriTemplate, TemplateDescriptor, Handler)>,
+    lists: [[OnceLock<Box<str>>; Revision::ALL.len()]; 4],
+}
+
+/// Things found by name and listed in order.
+#[derive(Debug)]
+struct Table<T> {
+    items: Vec<T>,
+    index: HashMap<Box<str>, usize>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table { items: Vec::new(), index: HashMap::new() }
+    }
+}
+
+impl<T> Table<T> {
+    fn get(&self, name: &str) -> Option<&T> {
+        self.index.get(name).map(|at| &self.items[*at])
+    }
+
+    #[track_caller]
+    fn insert(&mut self, what: &str, name: &str, item: T) {
+        let earlier = self.index.insert(name.into(), self.items.len());
+        assert!(earlier.is_none(), "two {what}s are called `{name}`; rename one, or mount it with `mount_as`");
+        self.items.push(item);
+    }
+}
+
+/// A call on its way: the handler's first step, and how long it may take.
+pub(crate) struct Started {
+    pub(crate) step: Step,
+    pub(crate) timeout: Option<Duration>,
+}
+
+impl From<Reply> for Started {
+    fn from(reply: Reply) -> Self {
+        Started { step: Step::Ready(Ok(reply)), timeout: None }
+    }
+}
+
+impl Router {
+    #[track_caller]
+    pub(crate) fn add_tool(&mut self, tool: Tool) {
+        let name = tool.name().to_owned();
+        check_name("tool", &name);
+        self.tools.insert("tool", &name, tool);
+    }
+
+    #[track_caller]
+    pub(crate) fn add_prompt(&mut self, prompt: Prompt) {
+        let name = prompt.name().to_owned();
+        check_name("prompt", &name);
+        self.prompts.insert("prompt", &name, prompt);
+    }
+
+    #[track_caller]
+    pub(crate) fn add_resource(&mut self, resource: Resource) {
+        match resource.place {
+            Place::Fixed(descriptor) => {
+                let uri = descriptor.uri.clone();
+                self.resources.insert("resource", &uri, (descriptor, resource.handler));
+            }
+            Place::Template(template, descriptor) => {
+                let earlier = self.templates.iter().any(|(other, ..)| *other == template);
+                assert!(!earlier, "two resources have the template `{}`", descriptor.uri_template);
+                self.templates.push((template, descriptor, resource.handler));
+            }
+        }
+    }
+
+    fn has_resources(&self) -> bool {
+        !self.resources.items.is_empty() || !self.templates.is_empty()
+    }
+
+    /// The capabilities that follow from what is registered.
+    pub(crate) fn capabilities(&self) -> Value {
+        let mut capabilities = json!({});
+        for (name, offered) in [
+            ("tools", !self.tools.items.is_empty()),
+            ("resources", self.has_resources()),
+            ("prompts", !self.prompts.items.is_empty()),
+        ] {
+            if offered {
+                capabilities[name] = json!({});
+            }
+        }
+        capabilities
+    }
+
+    /// Finds the handler of a call and takes its first step.
+    pub(crate) fn start(&self, id: Id<'_>, call: &Accepted<'_>) -> Result<Started, Failure> {
+        let caller = Caller { id, envelope: &call.envelope, uri: "" };
+        let params = &call.params;
+        match call.method {
+            Method::Initialize => Ok(Reply::Initialized.into()),
+            Method::Discover => Ok(Reply::Discovered.into()),
+            Method::Ping => Ok(Reply::Empty.into()),
+            Method::ToolsCall => self.call_tool(params, &caller),
+            Method::PromptsGet => self.get_prompt(params, &caller),
+            Method::ResourcesRead => self.read_resource(params, caller),
+            Method::ToolsList => offered(call, List::Tools, !self.tools.items.is_empty()),
+            Method::PromptsList => offered(call, List::Prompts, !self.prompts.items.is_empty()),
+            Method::ResourcesList => offered(call, List::Resources, self.has_resources()),
+            Method::TemplatesList => offered(call, List::Templates, self.has_resources()),
+        }
+    }
+
+    fn call_tool<'a>(&self, params: &Object<'a>, caller: &Caller<'a>) -> Result<Started, Failure> {
+        if self.tools.items.is_empty() {
+            return Err(not_offered(Method::ToolsCall));
+        }
+        let Key(name) = string(params, "name")?;
+        let tool = self.tools.get(&name).ok_or_else(|| unknown("tool", &name))?;
+        let args = Args::json(params.get("arguments")).map_err(|_| not_an_object(params))?;
+        started(&tool.handler, &args, caller)
+    }
+
+    fn get_prompt<'a>(&self, params: &Object<'a>, caller: &Caller<'a>) -> Result<Started, Failure> {
+        if self.prompts.items.is_empty() {
+            return Err(not_offered(Method::PromptsGet));
+        }
+        let Key(name) = string(params, "name")?;
+        let prompt = self.prompts.get(&name).ok_or_else(|| unknown("prompt", &name))?;
+        let args = Args::text(params.get("arguments")).map_err(|_| not_an_object(params))?;
+        started(&prompt.handler, &args, caller)
+    }
+
+    fn read_resource(&self, params: &Object<'_>, caller: Caller<'_>) -> Result<Started, Failure> {
+        if !self.has_resources() {
+            return Err(not_offered(Method::ResourcesRead));
+        }
+        let Key(uri) = string(params, "uri")?;
+        let caller = Caller { uri: &uri, ..caller };
+        if let Some((_, handler)) = self.resources.get(&uri) {
+            return started(handler, &Args::uri(Vec::new()), &caller);
+        }
+        for (template, _, handler) in &self.templates {
+            if let Some(variables) = template.matches(&uri) {
+                return started(handler, &Args::uri(variables), &caller);
+            }
+        }
+        Err(Failure::ResourceNotFound(uri.into_owned()))
+    }
+
+    /// The result of a list, rendered the first time a revision asks for it.
+    pub(crate) fn list(&self, list: List, core: &Core, revision: Revision) -> &str {
+        self.lists[list as usize][revision as usize].get_or_init(|| match list {
+            List::Tools => encode::list(core, revision, "tools", &self.tool_descriptors(revision)),
+            List::Prompts => {
+                let prompts: Vec<_> = self.prompts.items.iter().map(|prompt| &prompt.descriptor).collect();
+                encode::list(core, revision, "prompts", &prompts)
+            }
+            List::Resources => {
+                let resources: Vec<_> = self.resources.items.iter().map(|(descriptor, _)| descriptor).collect();
+                encode::list(core, revision, "resources", &resources)
+            }
+            List::Templates => {
+                let templates: Vec<_> = self.templates.iter().map(|(_, descriptor, _)| descriptor).collect();
+                encode::list(core, revision, "resourceTemplates", &templates)
+            }
+        })
+    }
+
+    fn tool_descriptors(&self, revision: Revision) -> Vec<crate::protocol::ToolDescriptor> {
+        let mut descriptors: Vec<_> = self.tools.items.iter().map(|tool| tool.descriptor.clone()).collect();
+        for descriptor in &mut descriptors {
+            descriptor.output_schema.take_if(|schema| !encode::keeps_output_schema(schema, revision));
+        }
+        descriptors
+    }
+}
+
+fn started<'a>(handler: &Handler, args: &Args<'a>, caller: &Caller<'a>) -> Result<Started, Failure> {
+    let step = handler.call(args, caller).map_err(Failure::Arguments)?;
+    Ok(Started { step, timeout: handler.timeout })
+}
+
+fn offered(call: &Accepted<'_>, list: List, offered: bool) -> Result<Started, Failure> {
+    if offered { Ok(Reply::List(list).into()) } else { Err(not_offered(call.method)) }
+}
+
+/// A method whose capability the server does not have does not exist.
+fn not_offered(method: Method) -> Failure {
+    crate::era::unknown_method(method.name()).into()
+}
+
+fn unknown(what: &str, name: &str) -> Failure {
+    RpcError::invalid_params(format!("Unknown {what}: {name}")).into()
+}
+
+fn not_an_object(params: &Object<'_>) -> Failure {
+    let actual = params.get("arguments").map_or("missing", |raw| type_of(raw.get()));
+    RpcError::wrong_field("arguments", "object", actual).into()
+}
+
+fn string<'a>(params: &Object<'a>, field: &str) -> Result<Key<'a>, Failure> {
+    let raw = params.get(field).ok_or_else(|| RpcError::wrong_field(field, "string", "missing"))?;
+    serde_json::from_str(raw.get()).map_err(|_| RpcError::wrong_field(field, "string", type_of(raw.get())).into())
+}
+
+/// <https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-names>
+#[track_caller]
+fn check_name(what: &str, name: &str) {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    assert!(!name.is_empty() && name.len() <= 128, "{what} name `{name}` must have 1 to 128 characters");
+    if let Some(bad) = name.chars().find(|c| !allowed(*c)) {
+        panic!("{what} name `{name}` contains `{bad}`; allowed are letters, digits, `_`, `-` and `.`");
+    }
+}

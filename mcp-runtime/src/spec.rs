@@ -1,0 +1,246 @@
+//! A handler while it is described: the one builder behind `#[tool]`, `#[prompt]` and `#[resource]`.
+//!
+//! The macros' output calls it; nothing here is part of the public interface. A *kind* says what
+//! differs: where arguments are declared and what a return type becomes.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::args::{Args, Argument, Key};
+use crate::context::Caller;
+use crate::error::ArgumentError;
+use crate::protocol::{Icon, Meta};
+use crate::reply::Answer;
+
+/// What calling a handler amounts to.
+pub(crate) enum Step {
+    /// A sync function, already done.
+    Ready(Answer),
+    /// An async function, not yet polled.
+    Future(Pin<Box<dyn Future<Output = Answer> + Send>>),
+    /// A sync function for the blocking pool.
+    Blocking(Box<dyn FnOnce() -> Answer + Send>),
+}
+
+type Call = Box<dyn for<'a> Fn(&Args<'a>, &Caller<'a>) -> Result<Step, ArgumentError> + Send + Sync>;
+
+/// A described handler, ready to be called.
+pub struct Handler {
+    call: Call,
+    pub(crate) timeout: Option<Duration>,
+    takes_arguments: bool,
+}
+
+impl Handler {
+    pub(crate) fn call<'a>(&self, args: &Args<'a>, caller: &Caller<'a>) -> Result<Step, ArgumentError> {
+        if !self.takes_arguments {
+            args.refuse_any()?;
+        }
+        (self.call)(args, caller)
+    }
+}
+
+impl fmt::Debug for Handler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handler").field("timeout", &self.timeout).finish_non_exhaustive()
+    }
+}
+
+/// What a `#[arg]` attribute and a doc comment say of an argument.
+#[derive(Debug)]
+pub struct ArgInfo {
+    pub(crate) name: &'static str,
+    pub(crate) description: Option<Cow<'static, str>>,
+    pub(crate) header: Option<&'static str>,
+}
+
+impl ArgInfo {
+    /// The argument `name`.
+    pub fn new(name: &'static str) -> Self {
+        ArgInfo { name, description: None, header: None }
+    }
+
+    /// What it is for.
+    pub fn description(mut self, text: &'static str) -> Self {
+        self.description = Some(Cow::Borrowed(text));
+        self
+    }
+
+    /// The HTTP header that carries it, too.
+    pub fn header(mut self, name: &'static str) -> Self {
+        self.header = Some(name);
+        self
+    }
+}
+
+/// What sets tools, prompts and resources apart.
+pub trait Kind: Sized {
+    /// What the description is turned into.
+    type Item;
+    /// What a reply needs to know of its request.
+    type Site: Send + 'static;
+
+    /// Declares an argument; returns the name of its type.
+    #[doc(hidden)]
+    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, default: Option<Value>) -> Cow<'static, str>;
+    #[doc(hidden)]
+    fn site(&self) -> impl Fn(&Caller<'_>) -> Self::Site + Send + Sync + 'static;
+    /// The return type's own schema, where it has one.
+    #[doc(hidden)]
+    fn returns<R: IntoReply<Self>>(&mut self);
+    #[doc(hidden)]
+    fn build(self, about: About, handler: Handler) -> Self::Item;
+}
+
+/// What every kind of handler says of itself.
+#[derive(Debug, Default)]
+pub struct About {
+    pub(crate) name: String,
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) icons: Vec<Icon>,
+    pub(crate) meta: Meta,
+}
+
+/// A return type of a handler of kind `K`.
+pub trait IntoReply<K: Kind> {
+    #[doc(hidden)]
+    fn into_reply(self, site: &K::Site) -> Answer;
+    #[doc(hidden)]
+    fn schema() -> Option<Value> {
+        None
+    }
+}
+
+/// A handler under description.
+#[derive(Debug)]
+pub struct Spec<K> {
+    pub(crate) kind: K,
+    about: About,
+    timeout: Option<Duration>,
+    takes_arguments: bool,
+}
+
+impl<K: Kind> Spec<K> {
+    pub(crate) fn of(kind: K, name: &str) -> Self {
+        let about = About { name: name.to_owned(), ..About::default() };
+        Spec { kind, about, timeout: None, takes_arguments: false }
+    }
+
+    /// Sets the name people see.
+    pub fn title(&mut self, title: &str) {
+        self.about.title = Some(title.to_owned());
+    }
+
+    /// Sets the description.
+    pub fn description(&mut self, text: &str) {
+        self.about.description = Some(text.to_owned());
+    }
+
+    /// Adds an icon.
+    pub fn icon(&mut self, src: &str) {
+        self.about.icons.push(Icon::new(src));
+    }
+
+    /// Sets `_meta`, from an object.
+    #[track_caller]
+    pub fn meta(&mut self, meta: Value) {
+        let Value::Object(meta) = meta else { panic!("`meta` of `{}` must be an object", self.about.name) };
+        self.about.meta = meta;
+    }
+
+    /// Limits how long a call may take.
+    pub fn timeout_ms(&mut self, millis: u64) {
+        self.timeout = Some(Duration::from_millis(millis));
+    }
+
+    /// Declares an argument.
+    pub fn arg<T: Argument>(&mut self, arg: ArgInfo) -> Key<T> {
+        self.declare(arg, None, None)
+    }
+
+    /// Declares an argument with a default, which the schema shows.
+    pub fn arg_or<T: Argument + DefaultValue>(&mut self, arg: ArgInfo, default: fn() -> T) -> Key<T> {
+        let shown = serde_json::to_value(default());
+        let shown =
+            shown.unwrap_or_else(|error| panic!("the default of `{}` cannot be shown as JSON: {error}", arg.name));
+        self.declare(arg, Some(default), Some(shown))
+    }
+
+    fn declare<T: Argument>(&mut self, arg: ArgInfo, default: Option<fn() -> T>, shown: Option<Value>) -> Key<T> {
+        self.takes_arguments = true;
+        let name = arg.name;
+        let expected = self.kind.declare::<T>(arg, crate::args::is_optional::<T>(), shown);
+        Key::new(name, expected, default)
+    }
+
+    /// Marks that arguments were declared by other means.
+    pub(crate) fn takes_arguments(&mut self) {
+        self.takes_arguments = true;
+    }
+
+    /// A sync function, run where the message was read.
+    pub fn sync<R, F>(mut self, function: F) -> K::Item
+    where
+        R: IntoReply<K>,
+        F: Fn(&Args<'_>, &Caller<'_>) -> Result<R, ArgumentError> + Send + Sync + 'static,
+    {
+        self.kind.returns::<R>();
+        let site = self.kind.site();
+        self.build(move |args, caller| Ok(Step::Ready(function(args, caller)?.into_reply(&site(caller)))))
+    }
+
+    /// An async function.
+    pub fn future<R, Fut, F>(mut self, function: F) -> K::Item
+    where
+        R: IntoReply<K>,
+        Fut: Future<Output = R> + Send + 'static,
+        F: Fn(&Args<'_>, &Caller<'_>) -> Result<Fut, ArgumentError> + Send + Sync + 'static,
+    {
+        self.kind.returns::<R>();
+        let site = self.kind.site();
+        self.build(move |args, caller| {
+            let (future, site) = (function(args, caller)?, site(caller));
+            Ok(Step::Future(Box::pin(async move { future.await.into_reply(&site) })))
+        })
+    }
+
+    /// A sync function that takes its time, run on the blocking pool.
+    pub fn blocking<R, Work, F>(mut self, function: F) -> K::Item
+    where
+        R: IntoReply<K>,
+        Work: FnOnce() -> R + Send + 'static,
+        F: Fn(&Args<'_>, &Caller<'_>) -> Result<Work, ArgumentError> + Send + Sync + 'static,
+    {
+        self.kind.returns::<R>();
+        let site = self.kind.site();
+        self.build(move |args, caller| {
+            let (work, site) = (function(args, caller)?, site(caller));
+            Ok(Step::Blocking(Box::new(move || work().into_reply(&site))))
+        })
+    }
+
+    fn build<F>(self, call: F) -> K::Item
+    where
+        F: for<'a> Fn(&Args<'a>, &Caller<'a>) -> Result<Step, ArgumentError> + Send + Sync + 'static,
+    {
+        let handler = Handler { call: Box::new(call), timeout: self.timeout, takes_arguments: self.takes_arguments };
+        self.kind.build(self.about, handler)
+    }
+}
+
+/// A type whose default value can be shown in a schema.
+#[diagnostic::on_unimplemented(
+    message = "the default of a `{Self}` argument cannot be shown in the schema",
+    label = "has a default, but does not implement `Serialize`",
+    note = "add `#[derive(serde::Serialize)]` to `{Self}`, or take an `Option<{Self}>` and decide in the function"
+)]
+pub trait DefaultValue: serde::Serialize {}
+
+#[diagnostic::do_not_recommend]
+impl<T: serde::Serialize> DefaultValue for T {}

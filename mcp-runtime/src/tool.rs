@@ -1,0 +1,125 @@
+//! Tools: a descriptor and the function behind it.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::args::{Argument, Key};
+use crate::context::Caller;
+use crate::error::Error;
+use crate::output::IntoToolResult;
+use crate::protocol::{ToolAnnotations, ToolDescriptor};
+use crate::reply::{Answer, Reply};
+use crate::schema::{Extras, InputSchema};
+use crate::spec::{About, ArgInfo, Handler, IntoReply, Kind, Spec};
+
+/// A tool, made by `#[tool]` and listed by [`tools!`](crate::tools!).
+#[derive(Debug)]
+pub struct Tool {
+    pub(crate) descriptor: ToolDescriptor,
+    pub(crate) handler: Handler,
+}
+
+impl Tool {
+    /// The name calls use.
+    pub fn name(&self) -> &str {
+        &self.descriptor.name
+    }
+
+    /// What `tools/list` tells of it in the newest revision.
+    pub fn descriptor(&self) -> &ToolDescriptor {
+        &self.descriptor
+    }
+}
+
+/// The kind of handler `#[tool]` makes.
+#[derive(Debug)]
+pub struct ToolKind {
+    input: InputSchema,
+    output: Option<Value>,
+    annotations: ToolAnnotations,
+}
+
+/// Starts the description of a tool.
+pub fn describe(name: &str) -> Spec<ToolKind> {
+    let annotations = ToolAnnotations::default();
+    Spec::of(ToolKind { input: InputSchema::new(), output: None, annotations }, name)
+}
+
+impl Spec<ToolKind> {
+    /// Hints that it changes nothing.
+    pub fn read_only(&mut self, hint: bool) {
+        self.kind.annotations.read_only_hint = Some(hint);
+    }
+
+    /// Hints that it may delete or overwrite.
+    pub fn destructive(&mut self, hint: bool) {
+        self.kind.annotations.destructive_hint = Some(hint);
+    }
+
+    /// Hints that calling it twice is as good as once.
+    pub fn idempotent(&mut self, hint: bool) {
+        self.kind.annotations.idempotent_hint = Some(hint);
+    }
+
+    /// Hints that it reaches the world outside.
+    pub fn open_world(&mut self, hint: bool) {
+        self.kind.annotations.open_world_hint = Some(hint);
+    }
+
+    /// Declares the fields of a struct as arguments.
+    pub fn flatten<T: Argument>(&mut self) -> Key<T> {
+        self.takes_arguments();
+        self.kind.input.flatten::<T>();
+        Key::whole()
+    }
+}
+
+impl Kind for ToolKind {
+    type Item = Tool;
+    type Site = ();
+
+    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, default: Option<Value>) -> Cow<'static, str> {
+        let extras = Extras { description: arg.description, default, header: arg.header, optional };
+        self.input.property::<T>(arg.name, extras)
+    }
+
+    fn site(&self) -> impl Fn(&Caller<'_>) + Send + Sync + 'static {
+        |_| ()
+    }
+
+    fn returns<R: IntoReply<Self>>(&mut self) {
+        self.output = R::schema();
+    }
+
+    fn build(self, about: About, handler: Handler) -> Tool {
+        let descriptor = ToolDescriptor {
+            name: about.name,
+            title: about.title,
+            description: about.description,
+            icons: about.icons,
+            input_schema: self.input.finish(),
+            output_schema: self.output,
+            annotations: self.annotations,
+            meta: about.meta,
+        };
+        Tool { descriptor, handler }
+    }
+}
+
+impl<T: IntoToolResult> IntoReply<ToolKind> for T {
+    fn into_reply(self, (): &()) -> Answer {
+        self.into_tool_result().map(Reply::Tool).map_err(Error::into_failure)
+    }
+
+    fn schema() -> Option<Value> {
+        T::output_schema()
+    }
+}
+
+/// What `#[tool]` leaves beside a function, so that `tools![name]` finds it.
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a tool", label = "put `#[tool]` on this function")]
+pub trait ToolFn {
+    /// Describes the tool.
+    fn tool() -> Tool;
+}

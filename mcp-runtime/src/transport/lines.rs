@@ -1,0 +1,183 @@
+//! Bytes to frames: lines out of whatever chunks a reader gives, none longer than the limit.
+
+use std::io::{ErrorKind, Read, Result};
+
+/// How much is read at a time.
+const CHUNK: usize = 64 * 1024;
+
+/// Lines of `reader`. The buffer holds at most one limit and one chunk.
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
+    reader: R,
+    limit: usize,
+    buffer: Vec<u8>,
+    /// What of the buffer is filled, handed out, and known to have no newline.
+    filled: usize,
+    taken: usize,
+    searched: usize,
+    /// In a line that was too long: everything up to its newline is dropped.
+    skipping: bool,
+    ended: bool,
+}
+
+/// What comes next in the buffer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line<'a> {
+    /// A line without its newline, never blank.
+    Message(&'a [u8]),
+    /// A line over the limit; it is skipped.
+    TooLong,
+    /// No complete line; fill the buffer.
+    NoMore,
+}
+
+impl<R: Read> Lines<R> {
+    pub(crate) fn new(reader: R, limit: usize) -> Self {
+        Lines { reader, limit, buffer: vec![0; CHUNK], filled: 0, taken: 0, searched: 0, skipping: false, ended: false }
+    }
+
+    /// The next line in the buffer.
+    pub(crate) fn next(&mut self) -> Line<'_> {
+        loop {
+            let Some(found) = memchr::memchr(b'\n', &self.buffer[self.searched..self.filled]) else {
+                self.searched = self.filled;
+                return self.incomplete();
+            };
+            let (start, end) = (self.taken, self.searched + found);
+            self.taken = end + 1;
+            self.searched = self.taken;
+            if std::mem::take(&mut self.skipping) || self.buffer[start..end].trim_ascii().is_empty() {
+                continue;
+            }
+            if end - start > self.limit {
+                return Line::TooLong;
+            }
+            return Line::Message(&self.buffer[start..end]);
+        }
+    }
+
+    /// What is left is no line yet: it waits for more, is over the limit, or is the last.
+    fn incomplete(&mut self) -> Line<'_> {
+        let (start, end) = (self.taken, self.filled);
+        if self.skipping {
+            self.taken = end;
+        } else if end - start > self.limit {
+            self.taken = end;
+            self.skipping = true;
+            return Line::TooLong;
+        } else if self.ended {
+            self.taken = end;
+            if !self.buffer[start..end].trim_ascii().is_empty() {
+                return Line::Message(&self.buffer[start..end]);
+            }
+        }
+        Line::NoMore
+    }
+
+    /// Reads once. Zero when the input has ended and every line was taken.
+    pub(crate) fn fill(&mut self) -> Result<usize> {
+        self.make_room();
+        loop {
+            match self.reader.read(&mut self.buffer[self.filled..]) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+                Ok(0) if !self.ended && self.filled > self.taken => {
+                    // The last line lacks its newline; hand it out before the end is told.
+                    self.ended = true;
+                    return Ok(self.filled - self.taken);
+                }
+                Ok(count) => {
+                    self.filled += count;
+                    return Ok(count);
+                }
+            }
+        }
+    }
+
+    fn make_room(&mut self) {
+        let rest = self.filled - self.taken;
+        if self.taken > 0 {
+            self.buffer.copy_within(self.taken..self.filled, 0);
+            self.searched -= self.taken;
+            (self.filled, self.taken) = (rest, 0);
+        }
+        if rest == 0 && self.buffer.len() > CHUNK {
+            // One long message should not be paid for ever after.
+            self.buffer = vec![0; CHUNK];
+        } else if self.filled == self.buffer.len() {
+            let room = (self.buffer.len() * 2).min(self.limit + CHUNK);
+            self.buffer.resize(room.max(self.buffer.len() + 1), 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives its bytes in pieces of one size.
+    struct Pieces<'a>(&'a [u8], usize);
+
+    impl Read for Pieces<'_> {
+        fn read(&mut self, out: &mut [u8]) -> Result<usize> {
+            let count = self.0.len().min(self.1).min(out.len());
+            out[..count].copy_from_slice(&self.0[..count]);
+            self.0 = &self.0[count..];
+            Ok(count)
+        }
+    }
+
+    fn all(input: &[u8], piece: usize, limit: usize) -> Vec<String> {
+        let mut lines = Lines::new(Pieces(input, piece), limit);
+        let mut found = Vec::new();
+        loop {
+            match lines.next() {
+                Line::Message(line) => found.push(String::from_utf8_lossy(line).into_owned()),
+                Line::TooLong => found.push("<too long>".to_owned()),
+                Line::NoMore => {
+                    if lines.fill().unwrap() == 0 {
+                        return found;
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_do_not_depend_on_pieces() {
+        for piece in 1..12 {
+            assert_eq!(all(b"one\n\n  \r\ntwo\r\nthree", piece, 100), ["one", "two\r", "three"], "{piece}");
+            assert_eq!(all(b"", piece, 100), [""; 0]);
+            assert_eq!(all(b"\n", piece, 100), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_skipped_and_told_once() {
+        for piece in 1..12 {
+            assert_eq!(
+                all(b"12345678901\nshort\n1234567890\n", piece, 10),
+                ["<too long>", "short", "1234567890"],
+                "{piece}"
+            );
+            assert_eq!(all(b"12345678901", piece, 10), ["<too long>"], "{piece}");
+        }
+    }
+
+    #[test]
+    fn the_buffer_stays_bounded() {
+        let input = vec![b'x'; 3_000_000];
+        let mut lines = Lines::new(&input[..], 100_000);
+        while lines.fill().unwrap() > 0 {
+            while lines.next() != Line::NoMore {}
+            assert!(lines.buffer.len() <= 100_000 + CHUNK);
+        }
+    }
+
+    #[test]
+    fn long_lines_arrive_whole() {
+        let long = "y".repeat(1_000_000);
+        let input = format!("{long}\nend\n");
+        assert_eq!(all(input.as_bytes(), 70_000, 4_000_000), [long.as_str(), "end"]);
+    }
+}

@@ -1,0 +1,5 @@
+//! The ways bytes reach a server.
+
+pub(crate) mod claim;
+mod lines;
+pub(crate) mod stdio;
