@@ -1,0 +1,167 @@
+//! A server with one handler of every kind the protocol can tell apart.
+
+use mcp_runtime::{Json, PromptMessage, ResourceContents, ResourceDescriptor, Role, ToolResult, prelude::*};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Add two integers.
+#[tool(title = "Adder", read_only, idempotent)]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Tone {
+    Calm,
+    Loud,
+}
+
+/// Say a text.
+///
+/// In a tone.
+#[tool]
+async fn say(
+    /// What to say.
+    text: String,
+    #[arg(default = Tone::Calm)] tone: Tone,
+    times: Option<u8>,
+) -> String {
+    tokio::task::yield_now().await;
+    let text = vec![text; usize::from(times.unwrap_or(1))].join(" ");
+    match tone {
+        Tone::Calm => text,
+        Tone::Loud => text.to_uppercase(),
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Stats {
+    count: u64,
+    sum: f64,
+}
+
+/// Count and sum.
+#[tool]
+fn stats(numbers: Vec<f64>) -> Json<Stats> {
+    Json(Stats { count: numbers.len() as u64, sum: numbers.iter().sum() })
+}
+
+/// The numbers below a number.
+#[tool]
+fn below(n: u32) -> Json<Vec<u32>> {
+    Json((0..n).collect())
+}
+
+/// One block of every kind.
+#[tool]
+fn blocks() -> Vec<Content> {
+    vec![
+        Content::text("text").audience([Role::User]).priority(0.5),
+        Content::image(b"png", "image/png"),
+        Content::audio(b"wav", "audio/wav"),
+        Content::link(ResourceDescriptor::new("note://7", "seventh")),
+        Content::resource(ResourceContents::text("hello").with_uri("note://7").with_mime("text/plain")),
+    ]
+}
+
+/// A result with everything.
+#[tool]
+fn full() -> Result<ToolResult> {
+    ToolResult::new([Content::text("seven")])
+        .with_structured(&json!({"n": 7}))
+        .map(|result| result.with_meta("example.com/cost", 3))
+}
+
+/// Nothing to say.
+#[tool]
+fn nothing() {}
+
+/// Fails.
+#[tool]
+fn fail() -> Result<String> {
+    Err(Error::tool("it is raining"))
+}
+
+/// Panics.
+#[tool]
+fn panic() -> String {
+    panic!("secret details")
+}
+
+/// Never ends.
+#[tool(timeout = "20ms")]
+async fn forever() {
+    std::future::pending().await
+}
+
+/// Greet somebody.
+#[prompt(title = "Greeting")]
+fn greet(
+    /// Whom to greet.
+    name: String,
+    times: Option<u8>,
+) -> String {
+    vec![format!("Say hello to {name}."); usize::from(times.unwrap_or(1))].join(" ")
+}
+
+/// A dialogue.
+#[prompt]
+async fn dialogue() -> Vec<PromptMessage> {
+    vec![
+        PromptMessage::user("Knock knock."),
+        PromptMessage::assistant("Who is there?"),
+        PromptMessage::user(Content::link(ResourceDescriptor::new("note://7", "seventh"))),
+    ]
+}
+
+/// The manual.
+#[resource("docs://manual", mime = "text/markdown", audience = "user", priority = 0.5)]
+fn manual() -> &'static str {
+    "# Manual"
+}
+
+/// A logo.
+#[resource("docs://logo", mime = "image/png")]
+fn logo() -> Vec<u8> {
+    b"png".to_vec()
+}
+
+/// A note.
+#[resource("note://{id}")]
+async fn note(id: u64) -> Option<String> {
+    (id == 7).then(|| "the seventh note".to_owned())
+}
+
+/// A file.
+#[resource("files:///{+path}", mime = "text/plain")]
+fn file(path: String) -> Result<String> {
+    if path.contains("..") {
+        Err(Error::invalid_params("the path leads outside"))
+    } else {
+        Ok(format!("contents of {path}"))
+    }
+}
+
+/// The settings.
+#[derive(Serialize, Resource)]
+#[resource(uri = "config://app", title = "Settings", size)]
+struct Config {
+    theme: &'static str,
+}
+
+/// The server with everything.
+pub fn server() -> Server {
+    Server::new("fixture", "1.2.3")
+        .title("Fixture")
+        .instructions("Add before you say.")
+        .tools(tools![add, say, stats, below, blocks, full, nothing, fail, panic, forever])
+        .prompts(prompts![greet, dialogue])
+        .resources(resources![manual, logo, note, file])
+        .resource(Config { theme: "dark" })
+}
+
+/// A server with one tool and nothing else.
+pub fn only_tools() -> Server {
+    Server::new("tools", "1.0.0").tools(tools![add])
+}
