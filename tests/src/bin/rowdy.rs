@@ -1,0 +1,88 @@
+//! A server whose handlers misbehave in every way that must not matter.
+
+use std::process::Command;
+use std::time::Duration;
+
+use mcp_runtime::{Limits, prelude::*};
+
+/// Answers at once.
+#[tool]
+fn quick() -> &'static str {
+    "quick"
+}
+
+/// Prints where it should not.
+#[tool]
+fn noisy() -> &'static str {
+    #[expect(clippy::print_stdout, reason = "that is the misbehaviour")]
+    {
+        println!("this is not a message");
+    }
+    "said nothing"
+}
+
+/// Starts a child that reads its standard input and writes to its standard output.
+#[tool(blocking)]
+fn child() -> Result<String> {
+    let status = Command::new("cat").status()?;
+    let _ = Command::new("echo").arg("from the child").status()?;
+    Ok(status.to_string())
+}
+
+/// Sleeps for so many milliseconds.
+#[tool]
+async fn sleep(ms: u64) -> String {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    format!("slept {ms}")
+}
+
+/// Blocks a thread for so many milliseconds.
+#[tool(blocking)]
+fn block(ms: u64) -> String {
+    std::thread::sleep(Duration::from_millis(ms));
+    format!("blocked {ms}")
+}
+
+/// Blocks longer than it may.
+#[tool(blocking, timeout = "30ms")]
+fn block_too_long() {
+    std::thread::sleep(Duration::from_millis(300));
+}
+
+/// Panics at once.
+#[tool]
+fn panic() {
+    panic!("on purpose");
+}
+
+/// Panics after a while.
+#[tool]
+async fn panic_later() {
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    panic!("on purpose");
+}
+
+/// Panics on the blocking pool.
+#[tool(blocking)]
+fn panic_blocking() {
+    panic!("on purpose");
+}
+
+/// Says a lot.
+#[tool]
+fn chatter(bytes: usize) -> String {
+    "x".repeat(bytes)
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let mut limits = Limits::default();
+    limits.message_bytes = 1024 * 1024;
+    limits.in_flight = 32;
+    limits.drain = Duration::from_millis(700);
+    Server::new("rowdy", "1.0.0")
+        .limits(limits)
+        .tools(tools![quick, noisy, child, sleep, block, block_too_long, panic, panic_later, panic_blocking, chatter])
+        .serve_stdio()
+        .await
+}

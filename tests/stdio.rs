@@ -1,0 +1,201 @@
+//! Whole processes: what a client on the other end of a pipe sees when handlers misbehave.
+
+use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// A running server and the two ends of its pipes.
+struct Process {
+    child: Child,
+    input: Option<ChildStdin>,
+    /// Gone once the client stopped reading.
+    output: Option<Lines<BufReader<ChildStdout>>>,
+}
+
+impl Process {
+    fn start() -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_rowdy"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take();
+        let output = child.stdout.take().map(|output| BufReader::new(output).lines());
+        let mut process = Process { child, input, output };
+        process.send(
+            &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}),
+        );
+        assert_eq!(process.next()["result"]["serverInfo"]["name"], "rowdy");
+        process
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.input.as_mut().unwrap().write_all(bytes).unwrap();
+    }
+
+    fn send(&mut self, message: &Value) {
+        self.write(format!("{message}\n").as_bytes());
+    }
+
+    fn call(&mut self, id: u64, tool: &str, arguments: &Value) {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}));
+    }
+
+    fn next(&mut self) -> Value {
+        let line = self.output.as_mut().unwrap().next().expect("an answer").unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"))
+    }
+
+    fn answer(&mut self, id: u64) -> Value {
+        let answer = self.next();
+        assert_eq!(answer["id"], id, "{answer}");
+        answer
+    }
+
+    fn text(&mut self, id: u64) -> String {
+        self.answer(id)["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+
+    /// Closes the input and waits; the lines that were still to come, and the log.
+    fn finish(mut self) -> (Vec<String>, String) {
+        drop(self.input.take());
+        let rest: Vec<String> = self.output.take().unwrap().map(Result::unwrap).collect();
+        let mut log = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        assert!(self.child.wait().unwrap().success(), "{log}");
+        (rest, log)
+    }
+}
+
+#[cfg(unix)] // elsewhere a stray line is a line of its own
+#[test]
+fn nothing_but_messages_reaches_stdout() {
+    let mut server = Process::start();
+    server.call(1, "noisy", &json!({}));
+    assert_eq!(server.text(1), "said nothing");
+    server.call(2, "child", &json!({}));
+    assert_eq!(server.text(2), "exit status: 0");
+    server.call(3, "quick", &json!({}));
+    assert_eq!(server.text(3), "quick");
+    let (rest, log) = server.finish();
+    assert_eq!(rest, [""; 0]);
+    assert!(log.contains("this is not a message"), "{log}");
+    assert!(log.contains("from the child"), "{log}");
+}
+
+#[test]
+fn a_slow_call_delays_nobody() {
+    let mut server = Process::start();
+    server.call(1, "sleep", &json!({"ms": 400}));
+    server.call(2, "block", &json!({"ms": 200}));
+    server.send(&json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}));
+    server.call(4, "quick", &json!({}));
+    let begun = Instant::now();
+    assert_eq!(server.answer(3)["result"], json!({}));
+    assert_eq!(server.text(4), "quick");
+    assert!(begun.elapsed() < Duration::from_millis(150), "{:?}", begun.elapsed());
+    assert_eq!(server.text(2), "blocked 200");
+    assert_eq!(server.text(1), "slept 400");
+    server.finish();
+}
+
+#[test]
+fn panics_and_timeouts_are_answers() {
+    let mut server = Process::start();
+    for (id, tool) in [(1, "panic"), (2, "panic_later"), (3, "panic_blocking"), (4, "block_too_long")] {
+        server.call(id, tool, &json!({}));
+        let answer = server.answer(id);
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        assert!(!answer.to_string().contains("on purpose"), "details stay in the log: {answer}");
+    }
+    server.call(5, "quick", &json!({}));
+    assert_eq!(server.text(5), "quick");
+    let (_, log) = server.finish();
+    assert!(log.contains("on purpose"), "{log}");
+}
+
+#[test]
+fn the_end_of_input_lets_calls_finish() {
+    let mut server = Process::start();
+    server.call(1, "sleep", &json!({"ms": 150}));
+    server.call(2, "block", &json!({"ms": 150}));
+    let (rest, _) = server.finish();
+    assert_eq!(rest.len(), 2, "{rest:?}");
+}
+
+#[test]
+fn the_end_of_input_does_not_wait_for_ever() {
+    let mut server = Process::start();
+    server.call(1, "sleep", &json!({"ms": 60_000}));
+    let begun = Instant::now();
+    let (rest, _) = server.finish();
+    assert_eq!(rest, [""; 0]);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_last_line_without_newline_is_served() {
+    let mut server = Process::start();
+    server.write(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    let (rest, _) = server.finish();
+    assert_eq!(rest, [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
+}
+
+#[test]
+fn a_client_that_stops_reading_ends_the_server() {
+    let mut server = Process::start();
+    drop(server.output.take());
+    server.call(1, "chatter", &json!({"bytes": 100_000}));
+    let begun = Instant::now();
+    while server.child.try_wait().unwrap().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(5), "the server is still there");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(server.child.wait().unwrap().success());
+}
+
+#[test]
+fn too_many_waiting_calls_are_refused_one_by_one() {
+    let mut server = Process::start();
+    for id in 1..=40 {
+        server.call(id, "sleep", &json!({"ms": 300}));
+    }
+    let answers: Vec<Value> = (1..=40).map(|_| server.next()).collect();
+    let refused = answers.iter().filter(|answer| answer["error"]["code"] == -32603).count();
+    let served = answers.iter().filter(|answer| answer["result"]["content"][0]["text"] == "slept 300").count();
+    assert_eq!((refused, served), (8, 32));
+    server.finish();
+}
+
+#[test]
+fn oversized_lines_are_refused_and_skipped() {
+    let mut server = Process::start();
+    let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{}\"}}\n", "x".repeat(2 * 1024 * 1024));
+    server.write(long.as_bytes());
+    let answer = server.next();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32600)), "{answer}");
+    server.call(2, "quick", &json!({}));
+    assert_eq!(server.text(2), "quick");
+    server.finish();
+}
+
+#[test]
+fn ten_thousand_pipelined_calls_are_answered_in_order() {
+    let mut server = Process::start();
+    let mut input = server.input.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        for id in 1..=10_000 {
+            writeln!(input, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"quick"}}}}"#)
+                .unwrap();
+        }
+        input
+    });
+    for id in 1..=10_000 {
+        assert_eq!(server.text(id), "quick");
+    }
+    server.input = Some(writer.join().unwrap());
+    server.finish();
+}
