@@ -130,6 +130,7 @@ fn the_end_of_input_lets_calls_finish() {
 fn the_end_of_input_does_not_wait_for_ever() {
     let mut server = Process::start();
     server.call(1, "sleep", &json!({"ms": 60_000}));
+    server.call(2, "block", &json!({"ms": 60_000}));
     let begun = Instant::now();
     let (rest, _) = server.finish();
     assert_eq!(rest, [""; 0]);

@@ -141,6 +141,7 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream) -> TokenStream
     let hints = handler.options.hints.iter().map(|(key, value)| quote!(__spec.#key(#value);));
     let about = resource_keys(&handler.options);
     let declared = handler.params.iter().enumerate().map(|(index, param)| declare(index, param));
+    let completers = handler.arguments().filter_map(|argument| completer(handler, argument));
     let run = run(handler, function);
     quote! {
         let mut __spec = #new;
@@ -152,6 +153,7 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream) -> TokenStream
         #(#hints)*
         #about
         #(#declared)*
+        #(#completers)*
         #run
     }
 }
@@ -216,6 +218,29 @@ fn default_value(default: &Default, ty: Span) -> TokenStream {
             quote_spanned!(span=> || #expr)
         }
     }
+}
+
+/// The statement that says what completes an argument: a function, or under `Self::` a method.
+fn completer(handler: &Handler, argument: &Argument) -> Option<TokenStream> {
+    let path = argument.complete.as_ref()?;
+    let name = &argument.name;
+    let method = handler.receiver.is_some() && path.segments.first().is_some_and(|first| first.ident == "Self");
+    let this = method.then(|| quote!(&__this,));
+    let state = method.then(|| quote!(let __this = __mcp::Arc::clone(&__this);));
+    let call = quote_spanned!(path.span()=> #path(#this &__typed));
+    Some(quote! {
+        __spec.complete(#name, {
+            #state
+            move |__typed| {
+                #state
+                async move {
+                    #[allow(unused_imports)]
+                    use __mcp::{Settled as _, Settling as _};
+                    __mcp::Completed(#call).settle().await
+                }
+            }
+        });
+    })
 }
 
 fn key(index: usize) -> Ident {

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::era::{self, Method, Session, encode};
-use crate::error::{Failure, RpcError};
+use crate::error::RpcError;
 use crate::jsonrpc::{self, Id, Message, Request};
 use crate::protocol::Revision;
 use crate::run::{self, Pending, Progress};
@@ -58,7 +58,7 @@ impl Connection {
             Err(error) => return encode::error(request.id, &error, out),
         };
         let site = encode::Site { id: request.id, method: call.method, revision: call.envelope.revision };
-        match run::start(|| self.core.router.start(request.id, &call)) {
+        match run::start(&self.core.threads, || self.core.router.start(request.id, &call)) {
             Progress::Done(answer) => encode::answer(&self.core, site, answer, out),
             Progress::Pending(pending) => self.wait_for(site, pending, out),
         }
@@ -66,9 +66,8 @@ impl Connection {
 
     fn wait_for(&mut self, site: encode::Site<'_>, pending: Pending, out: &mut Vec<u8>) {
         while self.waiting.try_join_next().is_some() {}
-        let limit = self.core.limits.in_flight;
-        if self.waiting.len() >= limit {
-            return encode::answer(&self.core, site, Err(busy(limit)), out);
+        if self.waiting.len() >= self.core.limits.in_flight {
+            return encode::answer(&self.core, site, Err(run::busy()), out);
         }
         let (core, outbox) = (Arc::clone(&self.core), self.outbox.clone());
         let waiting = Waiting { id: site.id.as_str().into(), method: site.method, revision: site.revision };
@@ -91,11 +90,6 @@ impl Connection {
             tracing::warn!(?limit, "calls were still running when the client had gone; they are dropped");
         }
     }
-}
-
-fn busy(limit: usize) -> Failure {
-    RpcError::new(RpcError::INTERNAL, format!("Too many calls in flight ({limit}): wait for an answer, then try again"))
-        .into()
 }
 
 /// Where a waiting call's answer goes, when its frame is long gone.

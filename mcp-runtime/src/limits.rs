@@ -8,8 +8,8 @@ use std::time::Duration;
 pub struct Limits {
     /// The longest message, in bytes; a longer one is refused and skipped. 4 MiB.
     pub message_bytes: usize,
-    /// How many calls of one client may be waiting for something at a time; more are refused
-    /// until one has finished. 1024.
+    /// How many calls of one client may be waiting for something at a time, and how many blocking
+    /// handlers may run; more are refused until one has finished. 1024.
     pub in_flight: usize,
     /// How long calls may go on when the client has closed its side. 5 seconds.
     pub drain: Duration,

@@ -5,6 +5,7 @@ pub use std::sync::Arc;
 pub use serde_json::json;
 
 pub use crate::args::{Args, Argument, Key};
+pub use crate::complete::{Completed, Settled, Settling};
 pub use crate::context::{Caller, Context, FromServer};
 pub use crate::error::ArgumentError;
 pub use crate::handlers::Handlers;

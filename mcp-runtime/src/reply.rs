@@ -12,6 +12,8 @@ pub enum Reply {
     Prompt(PromptResult),
     /// `resources/read`
     Read(ReadResult),
+    /// `completion/complete`
+    Completion(Vec<String>),
     /// The four lists.
     List(List),
     /// `initialize`

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::args::Args;
+use crate::complete::{self, Reference, Typed};
 use crate::context::Caller;
 use crate::era::{Accepted, Method, encode};
 use crate::error::{Failure, RpcError};
@@ -106,6 +107,7 @@ impl Router {
     pub(crate) fn capabilities(&self) -> Value {
         let mut capabilities = json!({});
         for (name, offered) in [
+            ("completions", self.completes()),
             ("tools", !self.tools.items.is_empty()),
             ("resources", self.has_resources()),
             ("prompts", !self.prompts.items.is_empty()),
@@ -128,6 +130,7 @@ impl Router {
             Method::ToolsCall => self.call_tool(params, &caller),
             Method::PromptsGet => self.get_prompt(params, &caller),
             Method::ResourcesRead => self.read_resource(params, caller),
+            Method::Complete => self.complete(params),
             Method::ToolsList => offered(call, List::Tools, !self.tools.items.is_empty()),
             Method::PromptsList => offered(call, List::Prompts, !self.prompts.items.is_empty()),
             Method::ResourcesList => offered(call, List::Resources, self.has_resources()),
@@ -170,6 +173,33 @@ impl Router {
             }
         }
         Err(Failure::ResourceNotFound(uri.into_owned()))
+    }
+
+    fn completes(&self) -> bool {
+        let prompts = self.prompts.items.iter().map(|prompt| &prompt.handler);
+        let mut handlers = prompts.chain(self.templates.iter().map(|(.., handler)| handler));
+        handlers.any(|handler| !handler.completers.is_empty())
+    }
+
+    fn complete(&self, params: &Object<'_>) -> Result<Started, Failure> {
+        if !self.completes() {
+            return Err(not_offered(Method::Complete));
+        }
+        let handler = match complete::member(params, "ref")? {
+            Reference::Prompt { name } => {
+                let prompt = self.prompts.get(&name).ok_or_else(|| unknown("prompt", &name))?;
+                &prompt.handler
+            }
+            Reference::Resource { uri } => {
+                let found = self.templates.iter().find(|(template, descriptor, _)| {
+                    descriptor.uri_template == uri || template.matches(&uri).is_some()
+                });
+                let (.., handler) = found.ok_or_else(|| unknown("resource template", &uri))?;
+                handler
+            }
+        };
+        let Typed { name, value } = complete::member(params, "argument")?;
+        Ok(Started { step: handler.completers.start(&name, value), timeout: handler.timeout })
     }
 
     /// The result of a list, rendered the first time a revision asks for it.

@@ -3,10 +3,15 @@
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::thread;
 use std::time::Duration;
 
-use crate::error::Failure;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::error::{Failure, RpcError};
 use crate::reply::Answer;
 use crate::router::Started;
 use crate::spec::Step;
@@ -27,7 +32,7 @@ pub(crate) struct Pending {
 ///
 /// The first poll has no waker. What is pending is polled again by the task it becomes, so no
 /// wake-up is lost; what is ready needed none.
-pub(crate) fn start(call: impl FnOnce() -> Result<Started, Failure>) -> Progress {
+pub(crate) fn start(threads: &Threads, call: impl FnOnce() -> Result<Started, Failure>) -> Progress {
     let Started { step, timeout } = match caught(call) {
         Some(Ok(started)) => started,
         Some(Err(failure)) => return Progress::Done(Err(failure)),
@@ -39,14 +44,50 @@ pub(crate) fn start(call: impl FnOnce() -> Result<Started, Failure>) -> Progress
             Poll::Ready(answer) => Progress::Done(answer),
             Poll::Pending => Progress::Pending(Pending { future, timeout }),
         },
-        Step::Blocking(work) => {
-            let future = Box::pin(async move {
-                let done = tokio::task::spawn_blocking(move || caught(work)).await;
-                done.ok().flatten().unwrap_or(Err(Failure::Panicked))
-            });
-            Progress::Pending(Pending { future, timeout })
-        }
+        Step::Blocking(work) => match threads.start(move || caught(work)) {
+            Ok(done) => {
+                let future = Box::pin(async move { done.await.ok().flatten().unwrap_or(Err(Failure::Panicked)) });
+                Progress::Pending(Pending { future, timeout })
+            }
+            Err(failure) => Progress::Done(Err(failure)),
+        },
     }
+}
+
+/// Threads for handlers that block.
+///
+/// Not Tokio's pool: a runtime waits for its pool before it shuts down, so one handler that never
+/// returns would keep the process from exiting. These are let go. A handler over its timeout
+/// still has its thread, and still counts.
+#[derive(Debug)]
+pub(crate) struct Threads(Arc<Semaphore>);
+
+impl Threads {
+    pub(crate) fn new(limit: usize) -> Self {
+        Threads(Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))))
+    }
+
+    fn start<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<oneshot::Receiver<T>, Failure> {
+        let permit = Arc::clone(&self.0).try_acquire_owned().map_err(|_| busy())?;
+        let runtime = Handle::current();
+        let (sender, done) = oneshot::channel();
+        let body = move || {
+            let _in_runtime = runtime.enter();
+            // Nobody waits any more if the call timed out.
+            let _ = sender.send(work());
+            drop(permit);
+        };
+        thread::Builder::new().name("mcp-blocking".to_owned()).spawn(body).map_err(|_| busy())?;
+        Ok(done)
+    }
+}
+
+/// The answer to a call there is no room for.
+pub(crate) fn busy() -> Failure {
+    RpcError::new(RpcError::INTERNAL, "Too many calls in flight: wait for an answer, then try again").into()
 }
 
 impl Pending {

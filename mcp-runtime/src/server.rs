@@ -9,6 +9,7 @@ use crate::prompt::Prompt;
 use crate::protocol::{Icon, Implementation};
 use crate::resource::Resource;
 use crate::router::Router;
+use crate::run::Threads;
 use crate::tool::Tool;
 use crate::transport;
 
@@ -48,6 +49,7 @@ pub(crate) struct Core {
     pub(crate) instructions: Option<String>,
     pub(crate) router: Router,
     pub(crate) limits: Limits,
+    pub(crate) threads: Threads,
 }
 
 impl Server {
@@ -154,6 +156,7 @@ impl Server {
 
     pub(crate) fn into_core(self) -> Arc<Core> {
         let info = serde_json::to_string(&self.info).unwrap_or_default().into_boxed_str();
-        Arc::new(Core { info, instructions: self.instructions, router: self.router, limits: self.limits })
+        let Server { instructions, router, limits, .. } = self;
+        Arc::new(Core { info, instructions, router, threads: Threads::new(limits.in_flight), limits })
     }
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::args::{Args, Argument, Key};
+use crate::complete::Completers;
 use crate::context::Caller;
 use crate::error::ArgumentError;
 use crate::protocol::{Icon, Meta};
@@ -23,7 +24,7 @@ pub(crate) enum Step {
     Ready(Answer),
     /// An async function, not yet polled.
     Future(Pin<Box<dyn Future<Output = Answer> + Send>>),
-    /// A sync function for the blocking pool.
+    /// A sync function for a thread of its own.
     Blocking(Box<dyn FnOnce() -> Answer + Send>),
 }
 
@@ -33,6 +34,7 @@ type Call = Box<dyn for<'a> Fn(&Args<'a>, &Caller<'a>) -> Result<Step, ArgumentE
 pub struct Handler {
     call: Call,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) completers: Completers,
     takes_arguments: bool,
 }
 
@@ -123,13 +125,14 @@ pub struct Spec<K> {
     pub(crate) kind: K,
     about: About,
     timeout: Option<Duration>,
+    completers: Completers,
     takes_arguments: bool,
 }
 
 impl<K: Kind> Spec<K> {
     pub(crate) fn of(kind: K, name: &str) -> Self {
         let about = About { name: name.to_owned(), ..About::default() };
-        Spec { kind, about, timeout: None, takes_arguments: false }
+        Spec { kind, about, timeout: None, completers: Completers::default(), takes_arguments: false }
     }
 
     /// Sets the name people see.
@@ -157,6 +160,15 @@ impl<K: Kind> Spec<K> {
     /// Limits how long a call may take.
     pub fn timeout_ms(&mut self, millis: u64) {
         self.timeout = Some(Duration::from_millis(millis));
+    }
+
+    /// Sets the function that completes an argument.
+    pub fn complete<F, Fut>(&mut self, argument: &'static str, complete: F)
+    where
+        F: Fn(String) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Vec<String>> + Send + 'static,
+    {
+        self.completers.add(argument, complete);
     }
 
     /// Declares an argument.
@@ -210,7 +222,7 @@ impl<K: Kind> Spec<K> {
         })
     }
 
-    /// A sync function that takes its time, run on the blocking pool.
+    /// A sync function that takes its time, run on a thread of its own.
     pub fn blocking<R, Work, F>(mut self, function: F) -> K::Item
     where
         R: IntoReply<K>,
@@ -229,8 +241,9 @@ impl<K: Kind> Spec<K> {
     where
         F: for<'a> Fn(&Args<'a>, &Caller<'a>) -> Result<Step, ArgumentError> + Send + Sync + 'static,
     {
-        let handler = Handler { call: Box::new(call), timeout: self.timeout, takes_arguments: self.takes_arguments };
-        self.kind.build(self.about, handler)
+        let Spec { kind, about, timeout, completers, takes_arguments } = self;
+        let handler = Handler { call: Box::new(call), timeout, completers, takes_arguments };
+        kind.build(about, handler)
     }
 }
 

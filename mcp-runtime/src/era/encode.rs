@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::Method;
+use crate::complete;
 use crate::error::{ArgumentError, Failure, RpcError};
 use crate::jsonrpc::Id;
 use crate::protocol::{Blocks, Content, ContentKind, Meta, PromptResult, ReadResult, Revision, ToolResult};
@@ -57,6 +58,7 @@ fn result(core: &Core, site: Site<'_>, reply: &Reply, out: &mut Vec<u8>) {
         Reply::Discovered => discovered(core, revision, out),
         Reply::Tool(result) => wrap(core, revision, &result.meta, out, |out| tool(result, revision, out)),
         Reply::Prompt(result) => wrap(core, revision, &result.meta, out, |out| prompt(result, revision, out)),
+        Reply::Completion(values) => wrap(core, revision, &Meta::new(), out, |out| completion(values, out)),
         Reply::Read(result) => wrap(core, revision, &result.meta, out, |out| read(result, revision, out)),
     }
     out.extend_from_slice(b"}\n");
@@ -213,6 +215,12 @@ fn read(result: &ReadResult, revision: Revision, out: &mut Vec<u8>) {
     if revision.is_modern() {
         out.extend_from_slice(CACHE.as_bytes());
     }
+}
+
+fn completion(values: &[String], out: &mut Vec<u8>) {
+    let shown = &values[..values.len().min(complete::MOST)];
+    out.extend_from_slice(br#""completion":"#);
+    json(out, &json!({"values": shown, "total": values.len(), "hasMore": shown.len() < values.len()}));
 }
 
 /// A call without an ordinary result. What the model can act on is a result of the tool; the rest

@@ -16,6 +16,7 @@ pub(crate) enum Method {
     ResourcesRead,
     PromptsList,
     PromptsGet,
+    Complete,
 }
 
 impl Method {
@@ -29,6 +30,7 @@ impl Method {
             "resources/list" => Self::ResourcesList,
             "resources/templates/list" => Self::TemplatesList,
             "prompts/list" => Self::PromptsList,
+            "completion/complete" => Self::Complete,
             "initialize" if !revision.is_modern() => Self::Initialize,
             "ping" if !revision.is_modern() => Self::Ping,
             "server/discover" if revision.is_modern() => Self::Discover,
@@ -54,6 +56,7 @@ impl Method {
             Self::ResourcesRead => "resources/read",
             Self::PromptsList => "prompts/list",
             Self::PromptsGet => "prompts/get",
+            Self::Complete => "completion/complete",
         }
     }
 }

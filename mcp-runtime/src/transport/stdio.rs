@@ -33,7 +33,7 @@ where
     let runtime = Handle::current();
     let output = Arc::new(Mutex::new(output));
     let (outbox, answers) = mpsc::channel(OUTBOX);
-    let limit = core.limits.message_bytes;
+    let (limit, grace) = (core.limits.message_bytes, core.limits.drain);
     let mut connection = Connection::new(core, runtime.clone(), outbox);
 
     let writer = spawn("mcp-outbox", {
@@ -48,11 +48,12 @@ where
 
     let (connection, read) = reader.await.map_err(|_| Error::internal("the thread that reads messages stopped"))?;
     connection.drain().await;
-    let written = writer.await.map_err(|_| Error::internal("the thread that writes answers stopped"))?;
-    for end in [read, written] {
-        disconnected(end)?;
+    disconnected(read)?;
+    match tokio::time::timeout(grace, writer).await {
+        Ok(written) => disconnected(written.map_err(|_| Error::internal("the thread that writes answers stopped"))?),
+        // The client sends nothing and reads nothing: it is gone, too.
+        Err(_) => Ok(()),
     }
-    Ok(())
 }
 
 /// Runs `body` on a thread of its own; the receiver yields what it returns.
