@@ -1,0 +1,77 @@
+//! The command line: what to measure, how long, and how to print it.
+
+use crate::{Result, subject::Subject};
+
+pub const HELP: &str = "\
+Measures what one MCP tool call costs: a hand-written floor, our framework, and rmcp.
+
+usage: cargo run --release -p driver -- [flags]
+
+  --check        exit with 1 unless the bar is met (see README.md)
+  --quick        shorter runs: good enough for a look, not for publishing
+  --only LIST    comma-separated subset of: floor, ours, rmcp, rmcp-tuned
+  --no-build     measure the release binaries that are already there
+  --json         print machine-readable JSON instead of a table
+  --help         print this";
+
+pub struct Options {
+    pub subjects: Vec<Subject>,
+    pub build: bool,
+    pub check: bool,
+    pub json: bool,
+    pub lengths: Lengths,
+}
+
+/// What the user wants: help, or a measurement.
+pub enum Wish {
+    Help,
+    Measure(Options),
+}
+
+/// How long each kind of run is.
+#[derive(Clone, Copy)]
+pub struct Lengths {
+    /// Calls in the shorter valgrind run; the longer one has twice as many.
+    pub counted_calls: usize,
+    /// Calls per CPU round.
+    pub timed_calls: usize,
+    /// CPU rounds per server; the median is reported.
+    pub rounds: usize,
+}
+
+const FULL: Lengths = Lengths { counted_calls: 2_000, timed_calls: 5_000, rounds: 15 };
+const QUICK: Lengths = Lengths { counted_calls: 500, timed_calls: 1_000, rounds: 5 };
+
+impl Options {
+    pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Wish> {
+        let mut options =
+            Self { subjects: Subject::ALL.to_vec(), build: true, check: false, json: false, lengths: FULL };
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--check" => options.check = true,
+                "--quick" => options.lengths = QUICK,
+                "--json" => options.json = true,
+                "--no-build" => options.build = false,
+                "--only" => options.subjects = subjects(&arguments.next().unwrap_or_default())?,
+                "--help" | "-h" => return Ok(Wish::Help),
+                other => return Err(format!("unknown flag `{other}`\n\n{HELP}").into()),
+            }
+        }
+        if options.check && ![Subject::Floor, Subject::Ours].iter().all(|needed| options.subjects.contains(needed)) {
+            return Err("`--check` compares `ours` with `floor`; `--only` must keep both".into());
+        }
+        Ok(Wish::Measure(options))
+    }
+}
+
+/// Keeps the table's order whatever the order on the command line.
+fn subjects(list: &str) -> Result<Vec<Subject>> {
+    let names: Vec<&str> = list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    if let Some(unknown) = names.iter().find(|name| !Subject::ALL.iter().any(|subject| subject.name() == **name)) {
+        return Err(format!("`--only` does not know `{unknown}`; it knows floor, ours, rmcp, rmcp-tuned").into());
+    }
+    if names.is_empty() {
+        return Err("`--only` needs a list, for example `--only floor,ours`".into());
+    }
+    Ok(Subject::ALL.into_iter().filter(|subject| names.contains(&subject.name())).collect())
+}

@@ -1,0 +1,131 @@
+//! The servers under comparison: their names, how they are built, how they are started.
+
+use std::{
+    env, fmt, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::Result;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    Floor,
+    Ours,
+    Rmcp,
+    RmcpTuned,
+}
+
+impl Subject {
+    pub const ALL: [Self; 4] = [Self::Floor, Self::Ours, Self::Rmcp, Self::RmcpTuned];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Floor => "floor",
+            Self::Ours => "ours",
+            Self::Rmcp => "rmcp",
+            Self::RmcpTuned => "rmcp-tuned",
+        }
+    }
+
+    fn package(self) -> &'static str {
+        match self {
+            Self::Floor => "floor",
+            Self::Ours => "ours",
+            Self::Rmcp | Self::RmcpTuned => "rmcp-server",
+        }
+    }
+
+    pub fn program(self) -> Result<Program> {
+        match self {
+            Self::Floor => Program::find("floor"),
+            Self::Ours => Program::find("ours"),
+            Self::Rmcp => Program::find("rmcp-server"),
+            Self::RmcpTuned => Program::find("rmcp-tuned"),
+        }
+    }
+
+    /// Size without symbols and debug information, which is what people ship.
+    pub fn stripped_size(self) -> Result<f64> {
+        let stripped = scratch_file("stripped");
+        let status = Command::new("strip").arg("-o").arg(&stripped).arg(self.program()?.path).status()?;
+        if !status.success() {
+            return Err(format!("strip failed on {self}").into());
+        }
+        let size = fs::metadata(&stripped)?.len();
+        fs::remove_file(&stripped)?;
+        #[expect(clippy::cast_precision_loss, reason = "binaries are smaller than 2^52 bytes")]
+        Ok(size as f64)
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A built server with its arguments.
+pub struct Program {
+    path: PathBuf,
+    arguments: Vec<String>,
+}
+
+impl Program {
+    fn find(file: &str) -> Result<Self> {
+        let path = release_directory()?.join(file);
+        if !path.is_file() {
+            return Err(format!("`{file}` has not been built").into());
+        }
+        Ok(Self { path, arguments: Vec::new() })
+    }
+
+    /// Our framework with `add` among that many other tools.
+    pub fn ours_among(others: usize) -> Result<Self> {
+        let mut program = Self::find("ours-many")?;
+        program.arguments = vec!["--tools".to_owned(), others.to_string()];
+        Ok(program)
+    }
+
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(&self.arguments);
+        command
+    }
+
+    /// The same, run by another program such as valgrind.
+    pub fn run_by(&self, mut other: Command) -> Command {
+        other.arg(&self.path).args(&self.arguments);
+        other
+    }
+}
+
+/// Builds one package per cargo call: building them together would unify the features of shared dependencies,
+/// and each server would carry what only another one asked for.
+pub fn build(subjects: &[Subject]) -> Result<()> {
+    let mut packages: Vec<&str> = subjects.iter().map(|subject| subject.package()).collect();
+    packages.dedup();
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    for package in packages {
+        let status = Command::new(&cargo)
+            .args(["build", "--release", "--package", package])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status()?;
+        if !status.success() {
+            return Err(format!("`{package}` does not build").into());
+        }
+    }
+    Ok(())
+}
+
+/// A file name nobody else uses, for what a tool wants to write down.
+pub fn scratch_file(what: &str) -> PathBuf {
+    env::temp_dir().join(format!("mcp-bench-{}-{what}", std::process::id()))
+}
+
+/// The release binaries are beside the driver's own profile directory, wherever the target directory is.
+fn release_directory() -> Result<PathBuf> {
+    let own = env::current_exe()?;
+    let target = own.parent().and_then(Path::parent).ok_or("the driver is not in a target directory")?;
+    Ok(target.join("release"))
+}
