@@ -50,9 +50,18 @@ impl Parse for Entries {
 
 impl Parse for Entry {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        if input.peek(LitStr) {
+            return Err(input.error("expected a key; a URI stands first, any other text behind a key"));
+        }
         let key = Ident::parse_any(input)?;
-        if input.parse::<Option<Token![=]>>()?.is_none() {
-            return Ok(Entry { key, value: None });
+        let Some(equals) = input.parse::<Option<Token![=]>>()? else {
+            if input.is_empty() || input.peek(Token![,]) {
+                return Ok(Entry { key, value: None });
+            }
+            return Err(input.error(format!("expected `,`, or `=` and a value: `{key} = …`")));
+        };
+        if input.is_empty() {
+            return Err(syn::Error::new(equals.span, format!("expected a value: `{key} = …`")));
         }
         let value = if key == "meta" && input.peek(syn::token::Brace) {
             Value::Json(input.parse::<proc_macro2::Group>()?.stream())
@@ -82,7 +91,11 @@ pub(crate) struct Options {
     pub(crate) audience: Vec<LitStr>,
     pub(crate) priority: Option<f64>,
     pub(crate) last_modified: Option<LitStr>,
-    pub(crate) size: Option<Size>,
+    pub(crate) size: Option<(Span, Size)>,
+    /// Keys given so far, over all attributes of the item.
+    seen: Vec<String>,
+    /// Whether something could not be read, and so may only seem to be missing.
+    pub(crate) broken: bool,
 }
 
 /// How the size of a resource is known.
@@ -94,15 +107,14 @@ pub(crate) enum Size {
 
 const COMMON: [&str; 8] = ["name", "title", "description", "icon", "meta", "blocking", "timeout", "crate"];
 const HINTS: [&str; 4] = ["read_only", "destructive", "idempotent", "open_world"];
-const RESOURCE: [&str; 5] = ["mime", "audience", "priority", "last_modified", "size"];
+const RESOURCE: [&str; 6] = ["uri", "mime", "audience", "priority", "last_modified", "size"];
 
 /// The keys a kind of attribute has.
 pub(crate) fn keys(kind: Kind) -> Vec<&'static str> {
     let own: &[&str] = match kind {
         Kind::Tool => &HINTS,
         Kind::Prompt => &[],
-        Kind::Resource => &RESOURCE,
-        Kind::Derive => &["uri", "mime", "audience", "priority", "last_modified", "size"],
+        Kind::Resource | Kind::Derive => &RESOURCE,
     };
     let common = COMMON.iter().filter(|key| kind != Kind::Derive || !matches!(**key, "blocking" | "timeout"));
     common.chain(own).copied().collect()
@@ -112,30 +124,40 @@ impl Options {
     /// Reads an attribute, and reports every key that is unknown, given twice or of the wrong type.
     pub(crate) fn read(kind: Kind, tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Options::default();
-        let Some(all) = errors.keep(syn::parse2::<Entries>(tokens)) else { return options };
-        options.add(kind, all, errors);
+        match errors.keep(syn::parse2::<Entries>(tokens)) {
+            Some(all) => options.add(kind, all, errors),
+            None => options.broken = true,
+        }
         options
     }
 
     pub(crate) fn add(&mut self, kind: Kind, all: Entries, errors: &mut Errors) {
         if let Some(literal) = all.positional {
             match kind {
-                Kind::Resource => self.uri = Some(literal),
-                _ => errors.on(&literal, format!("write `name = {}` or `description = …`", literal.token())),
+                Kind::Resource => {
+                    self.uri = Some(literal);
+                    self.seen.push("uri".to_owned());
+                }
+                Kind::Derive => {
+                    self.broken = true;
+                    errors.on(&literal, format!("write `uri = {}`", literal.token()));
+                }
+                Kind::Tool | Kind::Prompt => {
+                    errors.on(&literal, format!("write `name = {}` or `description = …`", literal.token()))
+                }
             }
         }
-        let mut seen: Vec<String> = Vec::new();
         for entry in all.entries {
             let key = entry.key.unraw().to_string();
             if !keys(kind).contains(&&*key) {
                 errors.at(entry.key.span(), unknown(kind, &key));
-            } else if seen.contains(&key) {
+            } else if self.seen.contains(&key) {
                 errors.at(entry.key.span(), format!("`{key}` is given twice"));
             } else {
                 let result = self.set(&key, entry);
-                errors.keep(result);
+                self.broken |= errors.keep(result).is_none();
             }
-            seen.push(key);
+            self.seen.push(key);
         }
     }
 
@@ -157,7 +179,7 @@ impl Options {
             "audience" => self.audience = audience(entry)?,
             "priority" => self.priority = Some(priority(entry)?),
             "last_modified" => self.last_modified = Some(string(entry)?),
-            "size" => self.size = Some(size(entry)?),
+            "size" => self.size = Some((entry.key.span(), size(entry)?)),
             _ => {
                 let hint = entry.key.clone();
                 self.hints.push((hint, flag(entry)?));
@@ -170,22 +192,25 @@ impl Options {
 /// The error for a key that is not one: whose it is, or which was meant, and which there are.
 fn unknown(kind: Kind, key: &str) -> String {
     let own = keys(kind);
-    if let Some(meant) = closest(key, own.iter().copied()) {
-        return format!("unknown key `{key}`; did you mean `{meant}`?");
-    }
     let other = [Kind::Tool, Kind::Prompt, Kind::Resource].into_iter().find(|other| keys(*other).contains(&key));
-    match other {
-        Some(other) => format!("`{key}` belongs to `#[{}]`", other.attribute()),
-        None => format!("unknown key `{key}`; there are {}", list(&own)),
+    if let Some(other) = other {
+        return format!("`{key}` belongs to `#[{}]`", other.attribute());
+    }
+    if crate::param::KEYS.contains(&key) {
+        return format!("`{key}` belongs to an argument: `#[arg({key} = …)]`");
+    }
+    match closest(key, own.iter().copied()) {
+        Some(meant) => format!("unknown key `{key}`; did you mean `{meant}`?"),
+        None => format!("unknown key `{key}`; {}", list(&own)),
     }
 }
 
-/// `` `a`, `b` and `c` ``
+/// ``there are `a`, `b` and `c` ``
 pub(crate) fn list(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     match quoted.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => quoted.concat(),
+        Some((last, rest)) if !rest.is_empty() => format!("there are {} and {last}", rest.join(", ")),
+        _ => format!("there is {}", quoted.concat()),
     }
 }
 

@@ -7,8 +7,9 @@ use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl, Meta};
 use crate::attr::{self, Entries};
 use crate::check;
 use crate::errors::Errors;
-use crate::expand::{describe, item_keyword};
+use crate::expand::{already, describe, item_keyword};
 use crate::handler::{Handler, Kind, private};
+use crate::uri;
 
 // Input
 //     #[handlers]
@@ -22,8 +23,9 @@ use crate::handler::{Handler, Kind, private};
 //     }
 //     const _: () = {
 //         use ::mcp_runtime::__private as __mcp;
-//         impl Notebook {
-//             fn __mcp_handlers(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
+//         trait __Collect { … }
+//         impl __Collect for Notebook {
+//             fn __collect(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
 //                 let __handlers = __mcp::Handlers::new();
 //                 let __handlers = __handlers.tool({ …, as for a function, calling Self::search });
 //                 __handlers
@@ -63,31 +65,33 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
         }
         Some(_) => quote!(::core::unreachable!()),
     };
-    // Generic and trait impls have no such type to mount; they were refused.
-    let mountable = block.trait_.is_none() && block.generics.params.is_empty();
-    let output = mountable.then(|| {
-        quote! {
-            const _: () = {
-                use #private as __mcp;
+    let (generics, _, clause) = block.generics.split_for_impl();
+    let output = quote! {
+        const _: () = {
+            use #private as __mcp;
 
-                #[automatically_derived]
-                impl #self_ty {
-                    #[doc(hidden)]
-                    #[allow(unused_mut, unused_variables, deprecated)]
-                    fn __mcp_handlers(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
-                        #collected
-                    }
-                }
+            // A trait of this block's own: its `Self` is the type, as the methods' is, and nothing
+            // is added to the type itself.
+            trait __Collect {
+                fn __collect(__this: __mcp::Arc<Self>) -> __mcp::Handlers;
+            }
 
-                #[automatically_derived]
-                impl ::core::convert::From<#self_ty> for __mcp::Handlers {
-                    fn from(__this: #self_ty) -> Self {
-                        <#self_ty>::__mcp_handlers(__mcp::Arc::new(__this))
-                    }
+            #[automatically_derived]
+            impl #generics __Collect for #self_ty #clause {
+                #[allow(unused_mut, unused_variables, deprecated)]
+                fn __collect(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
+                    #collected
                 }
-            };
-        }
-    });
+            }
+
+            #[automatically_derived]
+            impl #generics ::core::convert::From<#self_ty> for __mcp::Handlers #clause {
+                fn from(__this: #self_ty) -> Self {
+                    <#self_ty as __Collect>::__collect(__mcp::Arc::new(__this))
+                }
+            }
+        };
+    };
     quote!(#block #output #error)
 }
 
@@ -107,8 +111,13 @@ fn not_an_impl(item: &TokenStream, error: syn::Error) -> TokenStream {
 fn krate(attr: TokenStream, errors: &mut Errors) -> Option<syn::Path> {
     let all = errors.keep(syn::parse2::<Entries>(attr))?;
     let mut krate = None;
+    if let Some(literal) = all.positional {
+        errors.on(literal, "`#[handlers]` takes no text; what it may need is `crate = path`");
+    }
     for entry in all.entries {
-        if entry.key == "crate" {
+        if entry.key == "crate" && krate.is_some() {
+            errors.at(entry.key.span(), "`crate` is given twice");
+        } else if entry.key == "crate" {
             let path = attr::path(entry);
             krate = errors.keep(path);
         } else {
@@ -151,7 +160,7 @@ fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Option<Handler> {
     let mut ours = ours.into_iter();
     let (kind, attr) = ours.next()?;
     for (other, second) in ours {
-        errors.on(second, format!("this is a {} already; it cannot be a {}, too", kind.attribute(), other.attribute()));
+        errors.on(second, already(kind, other));
     }
     let tokens = match attr.meta {
         Meta::List(list) => list.tokens,
@@ -178,15 +187,19 @@ fn no_duplicates(handlers: &[Handler], errors: &mut Errors) {
             .find(|other| other.kind == handler.kind && other.cfgs.is_empty() && identity(other).0 == wire);
         if let Some(earlier) = earlier {
             let what = handler.kind.attribute();
-            errors.at(span, format!("`{wire}` is the {what} `{}` already", earlier.ident));
+            let message = match &handler.options.uri {
+                Some(_) => format!("these URIs are those of the {what} `{}` already", earlier.ident),
+                None => format!("`{wire}` is the {what} `{}` already", earlier.ident),
+            };
+            errors.at(span, message);
         }
     }
 }
 
-/// What must be unique: the name, or the URI.
+/// What must be unique: the name, or the places the URI stands for, whatever its variables are called.
 fn identity(handler: &Handler) -> (String, proc_macro2::Span) {
     match &handler.options.uri {
-        Some(uri) => (uri.value(), uri.span()),
+        Some(uri) => (uri::shape(&uri.value()), uri.span()),
         None => handler.name(),
     }
 }

@@ -1,8 +1,9 @@
 //! Everything a handler may not be. Checks of a single key happen where it is read (`attr`, `param`).
 
 use syn::spanned::Spanned as _;
-use syn::{ReceiverKind, Safety, Signature};
+use syn::{GenericParam, Ident, LitStr, ReceiverKind, Safety, Signature};
 
+use crate::attr::Size;
 use crate::errors::Errors;
 use crate::handler::{Handler, Kind};
 use crate::name;
@@ -41,8 +42,11 @@ fn ordinary_function(sig: &Signature, errors: &mut Errors) {
 
 fn no_generics(handler: &Handler, sig: &Signature, errors: &mut Errors) {
     let what = handler.kind.attribute();
-    if !sig.generics.params.is_empty() {
+    let generic = sig.generics.params.iter().any(|param| !matches!(param, GenericParam::Lifetime(_)));
+    if generic {
         errors.on(&sig.generics.params, format!("a {what} has one schema, so it cannot be generic"));
+    } else if !sig.generics.params.is_empty() {
+        errors.on(&sig.generics.params, "a handler needs no lifetimes: its arguments are owned");
     }
     if let Some(clause) = &sig.generics.where_clause {
         errors.on(clause, "a handler cannot have a where clause");
@@ -72,9 +76,9 @@ fn wire_name(handler: &Handler, errors: &mut Errors) {
 }
 
 fn hints(handler: &Handler, errors: &mut Errors) {
-    let given = |key: &str| handler.options.hints.iter().find(|(hint, value)| hint == key && *value);
-    if let (Some((_, _)), Some((destructive, _))) = (given("read_only"), given("destructive")) {
-        errors.at(destructive.span(), "a read-only tool cannot be destructive");
+    let opposites = |(hint, value): &&(Ident, bool)| *value && (hint == "read_only" || hint == "destructive");
+    if let Some((second, _)) = handler.options.hints.iter().filter(opposites).nth(1) {
+        errors.at(second.span(), "a read-only tool cannot be destructive");
     }
 }
 
@@ -89,9 +93,9 @@ fn waiting(handler: &Handler, errors: &mut Errors) {
 }
 
 fn arguments(handler: &Handler, errors: &mut Errors) {
-    let mut contexts = handler.params.iter().filter(|param| matches!(param.source, Source::Server(_)));
-    if let Some(second) = contexts.nth(1) {
-        errors.on(&second.ty, "the context is taken already; one reference is enough");
+    let contexts = handler.params.iter().filter(|param| matches!(param.source, Source::Server(_)));
+    for another in contexts.skip(1) {
+        errors.on(&another.ty, "the context is taken already; one reference is enough");
     }
     let mut names: Vec<&str> = Vec::new();
     for argument in handler.arguments() {
@@ -109,8 +113,17 @@ fn arguments(handler: &Handler, errors: &mut Errors) {
                 errors.on(header, "a header name has letters, digits and `-`, for example `header = \"Region\"`");
             }
         }
-        if let (Some(span), true) = (argument.flatten, handler.kind != Kind::Tool) {
-            errors.at(span, "only a tool has structured arguments to flatten");
+        match argument.flatten {
+            Some(span) if handler.kind != Kind::Tool => {
+                errors.at(span, "only a tool has structured arguments to flatten")
+            }
+            Some(span) if argument.other_keys => {
+                errors.at(
+                    span,
+                    "`flatten` stands alone: the fields of the struct have names, docs and defaults of their own",
+                );
+            }
+            _ => {}
         }
         if let (Some(complete), Kind::Tool) = (&argument.complete, handler.kind) {
             errors.on(complete, "clients complete arguments of prompts and of resource templates, not of tools");
@@ -120,7 +133,10 @@ fn arguments(handler: &Handler, errors: &mut Errors) {
 
 fn resource_uri(handler: &Handler, errors: &mut Errors) {
     let Some(literal) = &handler.options.uri else {
-        return errors.at(handler.ident.span(), "where is it? write `#[resource(\"note://{id}\")]`");
+        if !handler.options.broken {
+            errors.at(handler.ident.span(), "where is it? write `#[resource(\"note://{id}\")]`");
+        }
+        return;
     };
     let text = literal.value();
     if let Some(problem) = uri::scheme_problem(&text) {
@@ -131,19 +147,43 @@ fn resource_uri(handler: &Handler, errors: &mut Errors) {
         Err(problem) => return errors.on(literal, problem),
     };
     let variables: Vec<&str> = uri::variables(&parts).collect();
+    if let Some((span, size)) = &handler.options.size {
+        match size {
+            Size::Counted => errors.at(*span, "a function's contents are not counted: give the bytes, `size = 1024`"),
+            Size::Given(_) if !variables.is_empty() => errors.at(*span, "a family of resources has no one size"),
+            Size::Given(_) => {}
+        }
+    }
     for (index, variable) in variables.iter().enumerate() {
         if variables[..index].contains(variable) {
             errors.on(literal, format!("`{{{variable}}}` is there twice"));
-        } else if handler.arguments().all(|argument| argument.name != *variable) {
-            errors.on(literal, format!("`{{{variable}}}` has no argument; add `{variable}: String` to the function"));
         }
     }
+    if !handler.refused_params {
+        variables_are_arguments(handler, literal, &variables, errors);
+    }
+}
+
+/// Every variable has its argument and the other way round. A misspelt pair is one mistake.
+fn variables_are_arguments(handler: &Handler, literal: &LitStr, variables: &[&str], errors: &mut Errors) {
+    let text = literal.value();
+    let is_argument = |variable: &str| handler.arguments().any(|argument| argument.name == variable);
+    let mut unused: Vec<&str> = variables.iter().copied().filter(|variable| !is_argument(variable)).collect();
     for argument in handler.arguments().filter(|argument| !variables.contains(&&*argument.name)) {
-        let hint = match (name::closest(&argument.name, variables.iter().copied()), variables.is_empty()) {
-            (Some(meant), _) => format!("did you mean `{meant}`?"),
-            (None, true) => format!("a fixed URI takes no arguments; write `{text}/{{{}}}`", argument.name),
-            (None, false) => format!("add `{{{}}}` to it", argument.name),
+        let meant = name::closest(&argument.name, unused.iter().copied());
+        let hint = match meant.or(unused.first().copied().filter(|_| unused.len() == 1)) {
+            Some(meant) => {
+                unused.retain(|variable| *variable != meant);
+                format!("did you mean `{meant}`?")
+            }
+            None if variables.is_empty() => {
+                format!("a fixed URI takes no arguments; write `{text}/{{{}}}`", argument.name)
+            }
+            None => format!("add `{{{}}}` to it", argument.name),
         };
         errors.at(argument.span, format!("`{}` is not in `{text}`; {hint}", argument.name));
+    }
+    for variable in unused {
+        errors.on(literal, format!("`{{{variable}}}` has no argument; add `{variable}: String` to the function"));
     }
 }

@@ -3,7 +3,8 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt as _;
-use syn::{Attribute, Data, DeriveInput, Field, Fields, Ident, LitStr};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Data, DeriveInput, Fields, Ident, LitStr, Member};
 
 use crate::attr::{self, Entries, Options, Size};
 use crate::doc;
@@ -20,15 +21,17 @@ struct Model {
     description: Option<TokenStream>,
     fields: Vec<Ident>,
     body: Body,
-    last_modified: Option<Ident>,
+    last_modified: Option<Member>,
+    /// Whether there are fields to fill placeholders from.
+    is_struct: bool,
 }
 
 /// What a read returns.
 enum Body {
     /// The whole struct as JSON.
     Json,
-    Text(Ident),
-    Blob(Ident),
+    Text(Member),
+    Blob(Member),
 }
 
 // Input
@@ -60,23 +63,21 @@ pub(crate) fn resource(item: TokenStream) -> TokenStream {
     let error = errors.into_compile_error();
     let body = if error.is_some() { quote!(::core::unreachable!()) } else { conversion };
     let ident = &input.ident;
-    // A generic struct was refused: there is no one type to convert from.
-    let output = input.generics.params.is_empty().then(|| {
-        quote! {
-            const _: () = {
-                use #private as __mcp;
+    let (generics, arguments, clause) = input.generics.split_for_impl();
+    quote! {
+        const _: () = {
+            use #private as __mcp;
 
-                #[automatically_derived]
-                impl ::core::convert::From<#ident> for __mcp::Resource {
-                    #[allow(unused_mut, deprecated)]
-                    fn from(__value: #ident) -> Self {
-                        #body
-                    }
+            #[automatically_derived]
+            impl #generics ::core::convert::From<#ident #arguments> for __mcp::Resource #clause {
+                #[allow(unused_mut, deprecated)]
+                fn from(__value: #ident #arguments) -> Self {
+                    #body
                 }
-            };
-        }
-    });
-    quote!(#output #error)
+            }
+        };
+        #error
+    }
 }
 
 impl Model {
@@ -84,10 +85,9 @@ impl Model {
         let mut options = Options::default();
         for attr in input.attrs.iter().filter(|attr| attr.path().is_ident("resource")) {
             if let Some(all) = errors.keep(attr.parse_args::<Entries>()) {
-                if let Some(literal) = &all.positional {
-                    errors.on(literal, format!("write `uri = {}`", literal.token()));
-                }
-                options.add(Kind::Derive, Entries { positional: None, ..all }, errors);
+                options.add(Kind::Derive, all, errors);
+            } else {
+                options.broken = true;
             }
         }
         if !input.generics.params.is_empty() {
@@ -104,6 +104,7 @@ impl Model {
             fields: Vec::new(),
             body: Body::Json,
             last_modified: None,
+            is_struct: matches!(input.data, Data::Struct(_)),
         };
         match &input.data {
             Data::Struct(data) => model.read_fields(&data.fields, errors),
@@ -114,32 +115,34 @@ impl Model {
     }
 
     fn read_fields(&mut self, fields: &Fields, errors: &mut Errors) {
-        for field in fields {
-            let Some(ident) = &field.ident else { continue };
-            self.fields.push(ident.clone());
+        for (field, member) in fields.iter().zip(fields.members()) {
+            self.fields.extend(field.ident.clone());
             for attr in field.attrs.iter().filter(|attr| attr.path().is_ident("resource")) {
-                self.read_field(field, ident, attr, errors);
+                self.read_field(&member, attr, errors);
             }
         }
     }
 
-    fn read_field(&mut self, field: &Field, ident: &Ident, attr: &Attribute, errors: &mut Errors) {
+    fn read_field(&mut self, member: &Member, attr: &Attribute, errors: &mut Errors) {
         const KEYS: [&str; 3] = ["text", "blob", "last_modified"];
         let Some(all) = errors.keep(attr.parse_args::<Entries>()) else { return };
+        if let Some(literal) = all.positional {
+            errors.on(literal, format!("a field takes no text here; {}", attr::list(&KEYS)));
+        }
         for entry in all.entries {
             let (key, span) = (entry.key.to_string(), entry.key.span());
-            if entry.value.is_some() {
-                errors.at(span, format!("on a field it is just `{key}`"));
-            }
             let body_taken = !matches!(self.body, Body::Json);
             match &*key {
-                "text" | "blob" if body_taken => errors.on(field, "another field is the contents already"),
-                "text" => self.body = Body::Text(ident.clone()),
-                "blob" => self.body = Body::Blob(ident.clone()),
-                "last_modified" => self.last_modified = Some(ident.clone()),
+                _ if entry.value.is_some() && KEYS.contains(&&*key) => {
+                    errors.at(span, format!("on a field it is just `{key}`"));
+                }
+                "text" | "blob" if body_taken => errors.at(span, "another field is the contents already"),
+                "text" => self.body = Body::Text(member.clone()),
+                "blob" => self.body = Body::Blob(member.clone()),
+                "last_modified" => self.last_modified = Some(member.clone()),
                 _ => {
                     let hint = closest(&key, KEYS).map(|meant| format!("did you mean `{meant}`?"));
-                    let hint = hint.unwrap_or_else(|| format!("a field has {}", attr::list(&KEYS)));
+                    let hint = hint.unwrap_or_else(|| attr::list(&KEYS));
                     errors.at(span, format!("unknown key `{key}`; {hint}"));
                 }
             }
@@ -161,10 +164,13 @@ impl Model {
         let description = description.iter();
         let (icons, meta) = (&self.options.icons, self.options.meta.iter());
         let keys = resource_keys(&self.options);
-        let last_modified = self.last_modified.iter();
+        let last_modified = self.last_modified.iter().map(|field| {
+            let time = shown(field, field.span());
+            quote!(__spec.last_modified(&#time);)
+        });
         let (mime, contents) = self.contents();
         let mime = self.options.mime.is_none().then(|| quote!(__spec.mime(#mime);));
-        let size = matches!(self.options.size, Some(Size::Counted)).then(|| {
+        let size = matches!(self.options.size, Some((_, Size::Counted))).then(|| {
             quote! {
                 if let ::core::option::Option::Some(__size) = __mcp::size_of_contents(&#contents) {
                     __spec.size(__size);
@@ -180,9 +186,10 @@ impl Model {
             #(__spec.meta(__mcp::json!({ #meta }));)*
             #keys
             #mime
-            #(__spec.last_modified(&::std::string::ToString::to_string(&__value.#last_modified));)*
+            #(#last_modified)*
             #size
-            __spec.#sync(move |_, _| ::core::result::Result::Ok(#contents))
+            let __returns = __spec.returns();
+            __spec.#sync(__returns, move |_, _| ::core::result::Result::Ok(#contents))
         }
     }
 
@@ -190,7 +197,7 @@ impl Model {
         match &self.body {
             Body::Json => ("application/json", quote_spanned!(self.ident.span()=> __mcp::json_contents(&__value))),
             Body::Text(field) => {
-                let text = quote_spanned!(field.span()=> ::std::string::ToString::to_string(&__value.#field));
+                let text = shown(field, field.span());
                 ("text/plain", quote!(__mcp::text_contents(#text)))
             }
             Body::Blob(field) => {
@@ -201,7 +208,9 @@ impl Model {
 
     fn uri(&self, errors: &mut Errors) -> TokenStream {
         let Some(literal) = &self.options.uri else {
-            errors.at(self.ident.span(), "where is it? add `#[resource(uri = \"config://app\")]`");
+            if !self.options.broken {
+                errors.at(self.ident.span(), "where is it? add `#[resource(uri = \"config://app\")]`");
+            }
             return quote!("");
         };
         if let Some(problem) = uri::scheme_problem(&literal.value()) {
@@ -223,10 +232,8 @@ impl Model {
                 return quote!("");
             }
         };
-        for variable in uri::variables(&parts) {
-            self.must_be_a_field(variable, literal.span(), errors);
-        }
-        let pieces = parts.iter().map(|part| piece(part, literal.span(), in_uri));
+        let pieces: Vec<TokenStream> =
+            parts.iter().map(|part| self.piece(part, literal.span(), in_uri, errors)).collect();
         quote!({
             let mut __text = ::std::string::String::new();
             #(#pieces)*
@@ -234,34 +241,39 @@ impl Model {
         })
     }
 
-    fn must_be_a_field(&self, variable: &str, span: Span, errors: &mut Errors) {
-        let fields: Vec<String> = self.fields.iter().map(|field| field.unraw().to_string()).collect();
-        if fields.iter().any(|field| field == variable) {
-            return;
+    /// The statement that appends a part to `__text`.
+    fn piece(&self, part: &Part, span: Span, in_uri: bool, errors: &mut Errors) -> TokenStream {
+        let (name, reserved) = match part {
+            Part::Literal(text) => return quote!(__text.push_str(#text);),
+            Part::Variable { name, reserved } => (name, reserved),
+        };
+        let Some(field) = self.fields.iter().find(|field| field.unraw() == name) else {
+            self.not_a_field(name, span, errors);
+            return TokenStream::new();
+        };
+        let value = shown(field, span);
+        if in_uri {
+            quote!(__mcp::expand_into(&mut __text, &#value, #reserved);)
+        } else {
+            quote!(__text.push_str(&#value);)
         }
+    }
+
+    fn not_a_field(&self, variable: &str, span: Span, errors: &mut Errors) {
+        let fields: Vec<String> = self.fields.iter().map(|field| field.unraw().to_string()).collect();
         let names: Vec<&str> = fields.iter().map(String::as_str).collect();
         let hint = match closest(variable, names.iter().copied()) {
+            // What it is not is said already.
+            _ if !self.is_struct => return,
             Some(meant) => format!("did you mean `{{{meant}}}`?"),
             None if names.is_empty() => "the struct has no named fields".to_owned(),
-            None => format!("there are {}", attr::list(&names)),
+            None => attr::list(&names),
         };
         errors.at(span, format!("`{{{variable}}}` is not a field; {hint}"));
     }
 }
 
-/// The statement that appends a part to `__text`.
-fn piece(part: &Part, span: Span, in_uri: bool) -> TokenStream {
-    match part {
-        Part::Literal(text) => quote!(__text.push_str(#text);),
-        Part::Variable { name, reserved } => {
-            let field = syn::parse_str::<Ident>(name).unwrap_or_else(|_| Ident::new_raw(name, span));
-            let field = Ident::new(&field.to_string(), span);
-            let value = quote_spanned!(span=> ::std::string::ToString::to_string(&__value.#field));
-            if in_uri {
-                quote!(__mcp::expand_into(&mut __text, &#value, #reserved);)
-            } else {
-                quote!(__text.push_str(&#value);)
-            }
-        }
-    }
+/// A field's value as text, with errors about that at `span`.
+fn shown(field: impl ToTokens, span: Span) -> TokenStream {
+    quote_spanned!(span=> ::std::string::ToString::to_string(&__value.#field))
 }

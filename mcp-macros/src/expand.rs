@@ -24,7 +24,8 @@ use crate::param::{Argument, Default, Param, Source};
 //                 let mut __spec = __mcp::tool("add");
 //                 let __arg0 = __spec.arg::<i64>(__mcp::ArgInfo::new("a"));
 //                 let __arg1 = __spec.arg::<i64>(__mcp::ArgInfo::new("b"));
-//                 __spec.sync(move |__args, __caller| Ok(add(__args.take(&__arg0)?, __args.take(&__arg1)?)))
+//                 let __returns = __spec.returns::<i64>();
+//                 __spec.sync(__returns, move |__args, __caller| Ok(add(__args.take(&__arg0)?, __args.take(&__arg1)?)))
 //             }
 //         }
 //     };
@@ -35,7 +36,7 @@ pub(crate) fn function(kind: Kind, attr: TokenStream, tokens: &TokenStream) -> T
         Err(_) => return not_a_function(kind, tokens),
     };
     let mut errors = Errors::default();
-    second_attribute(kind, &item.attrs, &mut errors);
+    second_attribute(kind, &mut item.attrs, &mut errors);
     let handler = Handler::read(kind, attr, &item.attrs, &mut item.sig, &mut errors);
     check::handler(&handler, &item.sig, false, &mut errors);
     let private = private(handler.options.krate.as_ref());
@@ -50,31 +51,31 @@ pub(crate) fn function(kind: Kind, attr: TokenStream, tokens: &TokenStream) -> T
         Some(_) => quote!(::core::unreachable!()),
     };
     let (ident, vis, cfgs) = (&handler.ident, &item.vis, &handler.cfgs);
-    let proxy = if handler.receiver.is_none() {
-        quote! {
-            #(#cfgs)*
-            #[doc(hidden)]
-            #[allow(non_camel_case_types, missing_debug_implementations, missing_copy_implementations, unreachable_pub)]
-            #vis struct #ident {}
+    // At the function's name, so that a name which is taken is reported there.
+    let proxy = quote_spanned!(ident.span()=> #vis struct #ident {});
+    let registration = quote! {
+        #(#cfgs)*
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, missing_debug_implementations, missing_copy_implementations, unreachable_pub)]
+        #proxy
 
-            #(#cfgs)*
-            const _: () = {
-                use #private as __mcp;
+        #(#cfgs)*
+        const _: () = {
+            use #private as __mcp;
 
-                #[automatically_derived]
-                impl __mcp::#trait_fn for #ident {
-                    #[allow(unused_mut, deprecated)]
-                    fn #method() -> __mcp::#made {
-                        #body
-                    }
+            #[automatically_derived]
+            impl __mcp::#trait_fn for #ident {
+                #[allow(unused_mut, deprecated)]
+                fn #method() -> __mcp::#made {
+                    #body
                 }
-            };
-        }
-    } else {
-        // A method without `#[handlers]`: items cannot stand in an impl block.
-        TokenStream::new()
+            }
+        };
     };
-    quote!(#item #proxy #error)
+    // A method without `#[handlers]`: items cannot stand in an impl block.
+    let registration = handler.receiver.is_none().then_some(registration);
+    // Arguments are taken by value because they come from the caller, not because they are consumed.
+    quote!(#[allow(clippy::needless_pass_by_value)] #item #registration #error)
 }
 
 /// The names a kind goes by in the runtime.
@@ -110,17 +111,22 @@ pub(crate) fn item_keyword(item: &TokenStream) -> Option<Ident> {
 }
 
 /// `#[tool] #[prompt]` on one function: each would expand the other's output.
-fn second_attribute(kind: Kind, attrs: &[Attribute], errors: &mut Errors) {
-    for attr in attrs {
-        if let Some(other) = Kind::of(attr) {
-            let message = if other == kind {
-                format!("`#[{}]` is given twice", kind.attribute())
-            } else {
-                format!("this is a {} already; it cannot be a {}, too", kind.attribute(), other.attribute())
-            };
-            errors.on(attr, message);
+fn second_attribute(kind: Kind, attrs: &mut Vec<Attribute>, errors: &mut Errors) {
+    attrs.retain(|attr| {
+        let other = Kind::of(attr);
+        if let Some(other) = other {
+            errors.on(attr, already(kind, other));
         }
+        other.is_none()
+    });
+}
+
+/// What is wrong with a second attribute on one function.
+pub(crate) fn already(kind: Kind, other: Kind) -> String {
+    if other == kind {
+        return format!("`#[{}]` is given twice", kind.attribute());
     }
+    format!("this is a {} already; it cannot be a {}, too", kind.attribute(), other.attribute())
 }
 
 /// The expression that describes and builds a handler, where `__mcp` is the runtime's hidden
@@ -142,6 +148,7 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream) -> TokenStream
     let about = resource_keys(&handler.options);
     let declared = handler.params.iter().enumerate().map(|(index, param)| declare(index, param));
     let completers = handler.arguments().filter_map(|argument| completer(handler, argument));
+    let returns = returns(handler);
     let run = run(handler, function);
     quote! {
         let mut __spec = #new;
@@ -154,6 +161,7 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream) -> TokenStream
         #about
         #(#declared)*
         #(#completers)*
+        #returns
         #run
     }
 }
@@ -169,8 +177,8 @@ pub(crate) fn resource_keys(options: &Options) -> TokenStream {
     let priority = priority.iter();
     let last_modified = last_modified.iter();
     let size = match size {
-        Some(Size::Given(bytes)) => Some(quote!(__spec.size(#bytes);)),
-        Some(Size::Counted) | None => None,
+        Some((_, Size::Given(bytes))) => Some(quote!(__spec.size(#bytes);)),
+        Some((_, Size::Counted)) | None => None,
     };
     quote! {
         #(__spec.mime(#mime);)*
@@ -247,9 +255,22 @@ fn key(index: usize) -> Ident {
     format_ident!("__arg{index}")
 }
 
+/// The statement that declares the return type, spanned there: that is what may not fit.
+fn returns(handler: &Handler) -> TokenStream {
+    let (ty, span) = &handler.output;
+    match ty {
+        // Only the compiler knows which type that is.
+        Some(ty) if quote!(#ty).into_iter().any(|token| matches!(token, TokenTree::Ident(word) if word == "impl")) => {
+            quote_spanned!(*span=> let __returns = __spec.returns();)
+        }
+        Some(ty) => quote_spanned!(*span=> let __returns = __spec.returns::<#ty>();),
+        None => quote_spanned!(*span=> let __returns = __spec.returns::<()>();),
+    }
+}
+
 /// The call itself: sync, async or blocking. Spanned at the return type, where what may not fit is.
 fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
-    let span = handler.output;
+    let span = handler.output.1;
     let take = |index: usize| {
         let key = key(index);
         quote!(__args.take(&#key)?)
@@ -263,7 +284,7 @@ fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
         let values = this.into_iter().chain(values);
         let call = quote_spanned!(span=> #function(#(#values),*));
         let sync = quote_spanned!(span=> sync);
-        return quote!(__spec.#sync(move |__args, __caller| ::core::result::Result::Ok(#call)));
+        return quote!(__spec.#sync(__returns, move |__args, __caller| ::core::result::Result::Ok(#call)));
     }
     let state = this.as_ref().map(|_| quote!(let __this = __mcp::Arc::clone(&__this);));
     let taken = handler.params.iter().enumerate().map(|(index, param)| {
@@ -291,7 +312,7 @@ fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
         None => (quote_spanned!(span=> blocking), quote_spanned!(span=> move || #call)),
     };
     quote! {
-        __spec.#how(move |__args, __caller| {
+        __spec.#how(__returns, move |__args, __caller| {
             #state
             #(#taken)*
             ::core::result::Result::Ok(#work)

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
-use syn::{Attribute, FnArg, Ident, Path, Receiver, ReturnType, Signature, Visibility};
+use syn::{Attribute, FnArg, Ident, Path, Receiver, ReturnType, Signature, Type, Visibility};
 
 use crate::attr::Options;
 use crate::doc;
@@ -49,8 +49,10 @@ pub(crate) struct Handler {
     pub(crate) receiver: Option<Receiver>,
     pub(crate) params: Vec<Param>,
     pub(crate) asyncness: Option<Span>,
-    /// Where errors about the return type belong.
-    pub(crate) output: Span,
+    /// The return type, and where errors about it belong.
+    pub(crate) output: (Option<Type>, Span),
+    /// Whether a parameter was refused, and so may only seem to be missing.
+    pub(crate) refused_params: bool,
 }
 
 impl Handler {
@@ -69,10 +71,17 @@ impl Handler {
         };
         let mut receiver = None;
         let mut params = Vec::new();
+        let mut refused_params = false;
         for input in &mut sig.inputs {
             match input {
-                FnArg::Receiver(found) => receiver = Some(found.clone()),
-                FnArg::Typed(param) => params.extend(Param::read(param, errors)),
+                FnArg::Receiver(found) => {
+                    refuse_arg(found, errors);
+                    receiver = Some(found.clone());
+                }
+                FnArg::Typed(param) => match Param::read(param, errors) {
+                    Some(param) => params.push(param),
+                    None => refused_params = true,
+                },
             }
         }
         Handler {
@@ -85,9 +94,10 @@ impl Handler {
             params,
             asyncness: sig.asyncness.map(|token| token.span()),
             output: match &sig.output {
-                ReturnType::Default => sig.ident.span(),
-                ReturnType::Type(_, ty) => ty.span(),
+                ReturnType::Default => (None, sig.ident.span()),
+                ReturnType::Type(_, ty) => (Some((**ty).clone()), ty.span()),
             },
+            refused_params,
         }
     }
 
@@ -106,6 +116,17 @@ impl Handler {
             Source::Server(_) => None,
         })
     }
+}
+
+/// Takes `#[arg]` off `&self`, where it means nothing.
+fn refuse_arg(receiver: &mut Receiver, errors: &mut Errors) {
+    receiver.attrs.retain(|attr| {
+        let ours = attr.path().is_ident("arg");
+        if ours {
+            errors.on(attr, "`#[arg]` describes what the caller sends; `self` is the server's");
+        }
+        !ours
+    });
 }
 
 /// The path of the runtime's hidden module.

@@ -11,13 +11,22 @@ pub(crate) fn problem(name: &str) -> Option<String> {
         return Some("is longer than 128 characters".to_owned());
     }
     let bad = name.chars().find(|c| !allowed(*c))?;
-    Some(format!("contains `{bad}`; allowed are letters, digits, `_`, `-` and `.`"))
+    Some(format!("contains `{bad}`; allowed are ASCII letters, digits, `_`, `-` and `.`"))
 }
 
 /// The candidate most like `word`, if one is alike enough to have been meant.
 pub(crate) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.replace(['_', '-'], "").to_lowercase();
     let wanted = plain(word);
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let begins = |candidate: &&&str| {
+        let candidate = plain(candidate);
+        let (short, long) = if candidate.len() < wanted.len() { (&candidate, &wanted) } else { (&wanted, &candidate) };
+        short.len() >= 4 && long.starts_with(&**short)
+    };
+    if let Some(candidate) = candidates.iter().find(begins) {
+        return Some(candidate);
+    }
     candidates
         .into_iter()
         .map(|candidate| (distance(&wanted, &plain(candidate)), candidate))
@@ -64,6 +73,7 @@ mod tests {
         assert_eq!(closest("readonly", keys), Some("read_only"));
         assert_eq!(closest("readOnly", keys), Some("read_only"));
         assert_eq!(closest("titel", keys), Some("title"));
+        assert_eq!(closest("mimetype", ["mime"]), Some("mime"));
         assert_eq!(closest("colour", keys), None);
         assert_eq!(closest("x", keys), None);
     }

@@ -1,7 +1,7 @@
 //! The parameters of a handler: what is taken by value comes from the caller, what is taken by
 //! reference from the server.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, Ident, LitStr, Meta, Pat, PatType, Path, Type};
@@ -33,6 +33,8 @@ pub(crate) struct Argument {
     pub(crate) header: Option<LitStr>,
     pub(crate) complete: Option<Path>,
     pub(crate) flatten: Option<Span>,
+    /// Whether more than one key was given.
+    pub(crate) other_keys: bool,
 }
 
 /// The value of an argument the caller leaves out.
@@ -45,6 +47,8 @@ pub(crate) enum Default {
 /// What `#[arg(…)]` says.
 #[derive(Default)]
 struct ArgOptions {
+    /// Keys given so far, over all attributes of the argument.
+    seen: Vec<String>,
     rename: Option<LitStr>,
     description: Option<LitStr>,
     default: Option<Default>,
@@ -53,7 +57,7 @@ struct ArgOptions {
     flatten: Option<Span>,
 }
 
-const KEYS: [&str; 6] = ["rename", "description", "default", "complete", "header", "flatten"];
+pub(crate) const KEYS: [&str; 6] = ["rename", "description", "default", "complete", "header", "flatten"];
 
 impl Param {
     /// Reads a parameter and takes our attributes off it.
@@ -64,23 +68,36 @@ impl Param {
         let ty = (*param.ty).clone();
         if let Type::Reference(reference) = &ty {
             let source = Source::Server(reference.elem.clone());
-            if let Some((span, _)) = options {
-                errors.at(
-                    span,
+            if let Some((attr, _)) = options {
+                errors.on(
+                    attr,
                     "`#[arg]` describes what the caller sends; what is taken by reference comes from the server",
                 );
             }
             return borrowable(reference, errors).then_some(Param { ty, source });
+        }
+        if let Some(ampersand) = inner_reference(&quote::quote!(#ty)) {
+            errors.at(ampersand, "arguments are decoded from JSON and owned: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`");
+            return None;
         }
         if let Type::ImplTrait(_) = &ty {
             errors.on(&ty, "a handler has one schema, so its arguments have one type: name it instead of `impl …`");
             return None;
         }
         let ident = ident(&param.pat, errors)?;
-        let (_, options) = options.unwrap_or_else(|| (ident.span(), ArgOptions::default()));
+        let options = options.map(|(_, options)| options).unwrap_or_default();
         let argument = options.argument(&ident, description);
         Some(Param { ty, source: Source::Caller(Box::new(argument)) })
     }
+}
+
+/// Where a type borrows, if it does somewhere inside.
+fn inner_reference(ty: &TokenStream) -> Option<Span> {
+    ty.clone().into_iter().find_map(|token| match token {
+        TokenTree::Punct(punct) if punct.as_char() == '&' => Some(punct.span()),
+        TokenTree::Group(group) => inner_reference(&group.stream()),
+        _ => None,
+    })
 }
 
 /// The name of a parameter; patterns have none.
@@ -121,13 +138,13 @@ fn borrowable(reference: &syn::TypeReference, errors: &mut Errors) -> bool {
 
 impl ArgOptions {
     /// Takes `#[arg(…)]` off `attrs` and reads it.
-    fn take(attrs: &mut Vec<Attribute>, errors: &mut Errors) -> Option<(Span, Self)> {
-        let mut found: Option<(Span, Self)> = None;
+    fn take(attrs: &mut Vec<Attribute>, errors: &mut Errors) -> Option<(Attribute, Self)> {
+        let mut found: Option<(Attribute, Self)> = None;
         attrs.retain(|attr| {
             if !attr.path().is_ident("arg") {
                 return true;
             }
-            let (_, options) = found.get_or_insert_with(|| (attr.span(), Self::default()));
+            let (_, options) = found.get_or_insert_with(|| (attr.clone(), Self::default()));
             options.read(attr, errors);
             false
         });
@@ -142,22 +159,21 @@ impl ArgOptions {
         if let Some(literal) = all.positional {
             errors.on(&literal, format!("write `description = {}`", literal.token()));
         }
-        let mut seen: Vec<String> = Vec::new();
         for entry in all.entries {
             let key = entry.key.unraw().to_string();
             if !KEYS.contains(&&*key) {
                 let hint = match closest(&key, KEYS) {
                     Some(meant) => format!("did you mean `{meant}`?"),
-                    None => format!("there are {}", attr::list(&KEYS)),
+                    None => attr::list(&KEYS),
                 };
                 errors.at(entry.key.span(), format!("unknown key `{key}`; {hint}"));
-            } else if seen.contains(&key) {
+            } else if self.seen.contains(&key) {
                 errors.at(entry.key.span(), format!("`{key}` is given twice"));
             } else {
                 let result = self.set(&key, entry);
                 errors.keep(result);
             }
-            seen.push(key);
+            self.seen.push(key);
         }
     }
 
@@ -198,6 +214,7 @@ impl ArgOptions {
             header: self.header,
             complete: self.complete,
             flatten: self.flatten,
+            other_keys: self.seen.len() > 1,
         }
     }
 }

@@ -55,6 +55,16 @@ pub(crate) fn scheme_problem(uri: &str) -> Option<&'static str> {
     (!well_formed).then_some("a URI begins with a scheme, like `note://` or `file:///`")
 }
 
+/// The template without the names of its variables: equal for two that match the same URIs.
+pub(crate) fn shape(text: &str) -> String {
+    let Ok(parts) = parse(text) else { return text.to_owned() };
+    let shape = parts.into_iter().map(|part| match part {
+        Part::Literal(text) => text,
+        Part::Variable { reserved, .. } => if reserved { "{+}" } else { "{}" }.to_owned(),
+    });
+    shape.collect()
+}
+
 pub(crate) fn variables(parts: &[Part]) -> impl Iterator<Item = &str> {
     parts.iter().filter_map(|part| match part {
         Part::Variable { name, .. } => Some(&**name),

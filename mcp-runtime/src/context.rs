@@ -84,7 +84,7 @@ impl Caller<'_> {
 #[diagnostic::on_unimplemented(
     message = "a handler cannot borrow a `{Self}`",
     label = "not provided by the server",
-    note = "arguments come from the caller's JSON and are taken by value; only `&self` and `&Context` are borrowed"
+    note = "take `{Self}` by value: arguments come from the caller's JSON; only `&self` and `&Context` are borrowed"
 )]
 pub trait FromServer {
     #[doc(hidden)]

@@ -97,6 +97,18 @@ impl<E: Into<Source>> From<E> for Error {
     }
 }
 
+/// What can stand in the `Err` of a handler: whatever `?` turns into an [`Error`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a handler",
+    label = "not an error",
+    note = "implement `std::error::Error` for it (`#[derive(Debug, thiserror::Error)]` does); it must be `Send`, `Sync` and `'static`",
+    note = "a `Box<dyn Error>` needs `+ Send + Sync`"
+)]
+pub trait HandlerError: Into<Error> {}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<Error>> HandlerError for E {}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
@@ -143,7 +155,7 @@ pub(crate) fn without_position(error: &serde_json::Error) -> String {
 
 /// Why a call has no ordinary result; each revision says it in its own way (`era::encode`).
 #[derive(Debug)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// The handler returned an error; its text.
     Handler(String),
     /// The caller's arguments do not fit the handler's types.
@@ -186,7 +198,7 @@ impl fmt::Display for ArgumentError {
 
 /// The `error` member of a response.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct RpcError {
+pub(crate) struct RpcError {
     pub(crate) code: i32,
     pub(crate) message: Cow<'static, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

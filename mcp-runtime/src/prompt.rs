@@ -9,9 +9,9 @@ use crate::context::Caller;
 use crate::error::Error;
 use crate::output::IntoPrompt;
 use crate::protocol::{PromptArgument, PromptDescriptor};
-use crate::reply::{Answer, Reply};
+use crate::reply::Reply;
 use crate::schema::{Extras, InputSchema};
-use crate::spec::{About, ArgInfo, Handler, IntoReply, Kind, Spec};
+use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec};
 
 /// A prompt, made by `#[prompt]` and listed by [`prompts!`](crate::prompts!).
 #[derive(Debug)]
@@ -61,8 +61,6 @@ impl Kind for PromptKind {
         |_| ()
     }
 
-    fn returns<R: IntoReply<Self>>(&mut self) {}
-
     fn build(self, about: About, handler: Handler) -> Prompt {
         let descriptor = PromptDescriptor {
             name: about.name,
@@ -76,9 +74,10 @@ impl Kind for PromptKind {
     }
 }
 
-impl<T: IntoPrompt> IntoReply<PromptKind> for T {
-    fn into_reply(self, (): &()) -> Answer {
-        self.into_prompt().map(Reply::Prompt).map_err(Error::into_failure)
+impl Spec<PromptKind> {
+    /// Declares the return type.
+    pub fn returns<R: IntoPrompt>(&mut self) -> Returns<PromptKind, R> {
+        Returns { reply: |value, ()| value.into_prompt().map(Reply::Prompt).map_err(Error::into_failure) }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::protocol::{PromptResult, ReadResult, ToolResult};
 
 /// The ordinary outcome of a request.
 #[derive(Debug)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// `tools/call`
     Tool(ToolResult),
     /// `prompts/get`
@@ -26,7 +26,7 @@ pub enum Reply {
 
 /// A list the server can give.
 #[derive(Debug, Clone, Copy)]
-pub enum List {
+pub(crate) enum List {
     /// `tools/list`
     Tools,
     /// `resources/list`

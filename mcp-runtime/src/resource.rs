@@ -10,9 +10,9 @@ use crate::context::Caller;
 use crate::error::Error;
 use crate::output::IntoContents;
 use crate::protocol::{Annotations, ReadResult, ResourceContents, ResourceDescriptor, Role, TemplateDescriptor};
-use crate::reply::{Answer, Reply};
+use crate::reply::Reply;
 use crate::schema::{Extras, InputSchema};
-use crate::spec::{About, ArgInfo, Handler, IntoReply, Kind, Spec};
+use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec};
 use crate::uri_template::UriTemplate;
 
 /// A resource or a family of them, made by `#[resource]` or `#[derive(Resource)]`.
@@ -73,6 +73,16 @@ pub fn describe(uri: &str, name: &str) -> Spec<ResourceKind> {
 }
 
 impl Spec<ResourceKind> {
+    /// Declares the return type.
+    pub fn returns<R: IntoContents>(&mut self) -> Returns<ResourceKind, R> {
+        Returns {
+            reply: |value, site| {
+                let result = value.into_contents(&site.uri).map_err(Error::into_failure)?;
+                Ok(site.complete(result))
+            },
+        }
+    }
+
     /// Sets the media type.
     pub fn mime(&mut self, mime: &str) {
         self.kind.mime = Some(mime.into());
@@ -119,8 +129,6 @@ impl Kind for ResourceKind {
         move |caller| ReadSite { uri: caller.uri.to_owned(), mime: mime.clone() }
     }
 
-    fn returns<R: IntoReply<Self>>(&mut self) {}
-
     #[track_caller]
     fn build(self, about: About, handler: Handler) -> Resource {
         let mime_type = self.mime.map(|mime| mime.to_string());
@@ -154,16 +162,16 @@ impl Kind for ResourceKind {
     }
 }
 
-impl<T: IntoContents> IntoReply<ResourceKind> for T {
-    fn into_reply(self, site: &ReadSite) -> Answer {
-        let mut result: ReadResult = self.into_contents(&site.uri).map_err(Error::into_failure)?;
+impl ReadSite {
+    /// Fills in what a handler left out because its attribute or the request says it.
+    fn complete(&self, mut result: ReadResult) -> Reply {
         for contents in &mut result.contents {
-            contents.uri.get_or_insert_with(|| site.uri.clone());
-            if let Some(mime) = &site.mime {
+            contents.uri.get_or_insert_with(|| self.uri.clone());
+            if let Some(mime) = &self.mime {
                 contents.mime_type.get_or_insert_with(|| mime.to_string());
             }
         }
-        Ok(Reply::Read(result))
+        Reply::Read(result)
     }
 }
 

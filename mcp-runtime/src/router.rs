@@ -92,8 +92,9 @@ impl Router {
                 self.resources.insert("resource", &uri, (descriptor, resource.handler));
             }
             Place::Template(template, descriptor) => {
-                let earlier = self.templates.iter().any(|(other, ..)| *other == template);
-                assert!(!earlier, "two resources have the template `{}`", descriptor.uri_template);
+                if let Some((_, earlier, _)) = self.templates.iter().find(|(other, ..)| other.same_places(&template)) {
+                    panic!("`{}` and `{}` match the same URIs", earlier.uri_template, descriptor.uri_template);
+                }
                 self.templates.push((template, descriptor, resource.handler));
             }
         }
@@ -264,6 +265,6 @@ fn check_name(what: &str, name: &str) {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     assert!(!name.is_empty() && name.len() <= 128, "{what} name `{name}` must have 1 to 128 characters");
     if let Some(bad) = name.chars().find(|c| !allowed(*c)) {
-        panic!("{what} name `{name}` contains `{bad}`; allowed are letters, digits, `_`, `-` and `.`");
+        panic!("{what} name `{name}` contains `{bad}`; allowed are ASCII letters, digits, `_`, `-` and `.`");
     }
 }

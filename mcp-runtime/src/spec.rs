@@ -92,9 +92,6 @@ pub trait Kind: Sized {
     fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, default: Option<Value>) -> Cow<'static, str>;
     #[doc(hidden)]
     fn site(&self) -> impl Fn(&Caller<'_>) -> Self::Site + Send + Sync + 'static;
-    /// The return type's own schema, where it has one.
-    #[doc(hidden)]
-    fn returns<R: IntoReply<Self>>(&mut self);
     #[doc(hidden)]
     fn build(self, about: About, handler: Handler) -> Self::Item;
 }
@@ -109,13 +106,17 @@ pub struct About {
     pub(crate) meta: Meta,
 }
 
-/// A return type of a handler of kind `K`.
-pub trait IntoReply<K: Kind> {
-    #[doc(hidden)]
-    fn into_reply(self, site: &K::Site) -> Answer;
-    #[doc(hidden)]
-    fn schema() -> Option<Value> {
-        None
+/// A declared return type `R`: how it becomes a reply of kind `K`.
+///
+/// Like a [`Key`], it is made where the type is written, so that one which cannot be returned is
+/// reported there, once; what takes it needs no bound.
+pub struct Returns<K: Kind, R> {
+    pub(crate) reply: fn(R, &K::Site) -> Answer,
+}
+
+impl<K: Kind, R> fmt::Debug for Returns<K, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::any::type_name::<R>())
     }
 }
 
@@ -197,43 +198,40 @@ impl<K: Kind> Spec<K> {
     }
 
     /// A sync function, run where the message was read.
-    pub fn sync<R, F>(mut self, function: F) -> K::Item
+    pub fn sync<R, F>(self, Returns { reply }: Returns<K, R>, function: F) -> K::Item
     where
-        R: IntoReply<K>,
+        R: 'static,
         F: Fn(&Args<'_>, &Caller<'_>) -> Result<R, ArgumentError> + Send + Sync + 'static,
     {
-        self.kind.returns::<R>();
         let site = self.kind.site();
-        self.build(move |args, caller| Ok(Step::Ready(function(args, caller)?.into_reply(&site(caller)))))
+        self.build(move |args, caller| Ok(Step::Ready(reply(function(args, caller)?, &site(caller)))))
     }
 
     /// An async function.
-    pub fn future<R, Fut, F>(mut self, function: F) -> K::Item
+    pub fn future<R, Fut, F>(self, Returns { reply }: Returns<K, R>, function: F) -> K::Item
     where
-        R: IntoReply<K>,
+        R: 'static,
         Fut: Future<Output = R> + Send + 'static,
         F: Fn(&Args<'_>, &Caller<'_>) -> Result<Fut, ArgumentError> + Send + Sync + 'static,
     {
-        self.kind.returns::<R>();
         let site = self.kind.site();
         self.build(move |args, caller| {
             let (future, site) = (function(args, caller)?, site(caller));
-            Ok(Step::Future(Box::pin(async move { future.await.into_reply(&site) })))
+            Ok(Step::Future(Box::pin(async move { reply(future.await, &site) })))
         })
     }
 
     /// A sync function that takes its time, run on a thread of its own.
-    pub fn blocking<R, Work, F>(mut self, function: F) -> K::Item
+    pub fn blocking<R, Work, F>(self, Returns { reply }: Returns<K, R>, function: F) -> K::Item
     where
-        R: IntoReply<K>,
+        R: 'static,
         Work: FnOnce() -> R + Send + 'static,
         F: Fn(&Args<'_>, &Caller<'_>) -> Result<Work, ArgumentError> + Send + Sync + 'static,
     {
-        self.kind.returns::<R>();
         let site = self.kind.site();
         self.build(move |args, caller| {
             let (work, site) = (function(args, caller)?, site(caller));
-            Ok(Step::Blocking(Box::new(move || work().into_reply(&site))))
+            Ok(Step::Blocking(Box::new(move || reply(work(), &site))))
         })
     }
 

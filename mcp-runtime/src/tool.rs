@@ -9,9 +9,9 @@ use crate::context::Caller;
 use crate::error::Error;
 use crate::output::IntoToolResult;
 use crate::protocol::{ToolAnnotations, ToolDescriptor};
-use crate::reply::{Answer, Reply};
+use crate::reply::Reply;
 use crate::schema::{Extras, InputSchema};
-use crate::spec::{About, ArgInfo, Handler, IntoReply, Kind, Spec};
+use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec};
 
 /// A tool, made by `#[tool]` and listed by [`tools!`](crate::tools!).
 #[derive(Debug)]
@@ -67,6 +67,12 @@ impl Spec<ToolKind> {
         self.kind.annotations.open_world_hint = Some(hint);
     }
 
+    /// Declares the return type.
+    pub fn returns<R: IntoToolResult>(&mut self) -> Returns<ToolKind, R> {
+        self.kind.output = R::output_schema();
+        Returns { reply: |value, ()| value.into_tool_result().map(Reply::Tool).map_err(Error::into_failure) }
+    }
+
     /// Declares the fields of a struct as arguments.
     pub fn flatten<T: Argument>(&mut self) -> Key<T> {
         self.takes_arguments();
@@ -88,10 +94,6 @@ impl Kind for ToolKind {
         |_| ()
     }
 
-    fn returns<R: IntoReply<Self>>(&mut self) {
-        self.output = R::schema();
-    }
-
     fn build(self, about: About, handler: Handler) -> Tool {
         let descriptor = ToolDescriptor {
             name: about.name,
@@ -104,16 +106,6 @@ impl Kind for ToolKind {
             meta: about.meta,
         };
         Tool { descriptor, handler }
-    }
-}
-
-impl<T: IntoToolResult> IntoReply<ToolKind> for T {
-    fn into_reply(self, (): &()) -> Answer {
-        self.into_tool_result().map(Reply::Tool).map_err(Error::into_failure)
-    }
-
-    fn schema() -> Option<Value> {
-        T::output_schema()
     }
 }
 

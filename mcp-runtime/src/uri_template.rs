@@ -40,6 +40,16 @@ impl UriTemplate {
         Ok(UriTemplate { parts })
     }
 
+    /// Whether the two match the same URIs: the names of variables do not matter.
+    pub(crate) fn same_places(&self, other: &UriTemplate) -> bool {
+        let same = |(a, b): (&Part, &Part)| match (a, b) {
+            (Part::Literal(a), Part::Literal(b)) => a == b,
+            (Part::Variable { reserved: a, .. }, Part::Variable { reserved: b, .. }) => a == b,
+            _ => false,
+        };
+        self.parts.len() == other.parts.len() && self.parts.iter().zip(&other.parts).all(same)
+    }
+
     /// Whether there is nothing to fill in.
     pub(crate) fn is_fixed(&self) -> bool {
         self.parts.iter().all(|part| matches!(part, Part::Literal(_)))

@@ -19,7 +19,7 @@ use crate::jsonrpc::{Key as JsonStr, Object, type_of};
     message = "`{Self}` cannot be used as an argument",
     label = "not an argument type",
     note = "arguments are decoded from JSON: add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to it, and to every type inside it",
-    note = "arguments are owned: they cannot borrow"
+    note = "arguments are owned: they cannot borrow; what the server provides is borrowed, as in `ctx: &Context`"
 )]
 pub trait Argument: DeserializeOwned + JsonSchema + Send + 'static {}
 

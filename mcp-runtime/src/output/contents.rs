@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::Json;
-use crate::error::{Error, Result};
+use crate::error::{Error, HandlerError, Result};
 use crate::protocol::{ReadResult, ResourceContents};
 
 /// A return type of a `#[resource]`.
@@ -56,7 +56,7 @@ impl<T: IntoContents> IntoContents for Option<T> {
     }
 }
 
-impl<T: IntoContents, E: Into<Error>> IntoContents for Result<T, E> {
+impl<T: IntoContents, E: HandlerError> IntoContents for Result<T, E> {
     fn into_contents(self, uri: &str) -> Result<ReadResult> {
         self.map_err(Into::into)?.into_contents(uri)
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::error::{Error, Result};
+use crate::error::{HandlerError, Result};
 use crate::protocol::{Content, PromptMessage, PromptResult};
 
 /// A return type of a `#[prompt]`.
@@ -40,7 +40,7 @@ impl<const N: usize> IntoPrompt for [PromptMessage; N] {
     }
 }
 
-impl<T: IntoPrompt, E: Into<Error>> IntoPrompt for Result<T, E> {
+impl<T: IntoPrompt, E: HandlerError> IntoPrompt for Result<T, E> {
     fn into_prompt(self) -> Result<PromptResult> {
         self.map_err(Into::into)?.into_prompt()
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Json;
-use crate::error::{Error, Result};
+use crate::error::{HandlerError, Result};
 use crate::protocol::{Content, ToolResult};
 
 /// A return type of a `#[tool]`.
@@ -64,7 +64,7 @@ impl<T: IntoToolResult> IntoToolResult for Option<T> {
     // No schema, even where `T` has one: `None` would not conform to it.
 }
 
-impl<T: IntoToolResult, E: Into<Error>> IntoToolResult for Result<T, E> {
+impl<T: IntoToolResult, E: HandlerError> IntoToolResult for Result<T, E> {
     fn into_tool_result(self) -> Result<ToolResult> {
         self.map_err(Into::into)?.into_tool_result()
     }
@@ -74,7 +74,7 @@ impl<T: IntoToolResult, E: Into<Error>> IntoToolResult for Result<T, E> {
     }
 }
 
-impl<T: Serialize + JsonSchema> IntoToolResult for Json<T> {
+impl<T: Structured> IntoToolResult for Json<T> {
     fn into_tool_result(self) -> Result<ToolResult> {
         ToolResult::default().with_structured(&self.0)
     }
@@ -107,3 +107,14 @@ macro_rules! printed_results {
 }
 
 printed_results! { i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 bool char }
+
+/// What `Json<T>` can carry: a value with a schema.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be sent as structured JSON",
+    label = "inside `Json`, but has no schema or cannot be serialized",
+    note = "add `#[derive(serde::Serialize, schemars::JsonSchema)]` to it, and to every type inside it"
+)]
+pub trait Structured: Serialize + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + JsonSchema> Structured for T {}
