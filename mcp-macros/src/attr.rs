@@ -143,7 +143,7 @@ impl Options {
                     errors.on(&literal, format!("write `uri = {}`", literal.token()));
                 }
                 Kind::Tool | Kind::Prompt => {
-                    errors.on(&literal, format!("write `name = {}` or `description = …`", literal.token()))
+                    errors.on(&literal, format!("write `name = {}` or `description = …`", literal.token()));
                 }
             }
         }

@@ -115,7 +115,7 @@ fn arguments(handler: &Handler, errors: &mut Errors) {
         }
         match argument.flatten {
             Some(span) if handler.kind != Kind::Tool => {
-                errors.at(span, "only a tool has structured arguments to flatten")
+                errors.at(span, "only a tool has structured arguments to flatten");
             }
             Some(span) if argument.other_keys => {
                 errors.at(

@@ -53,7 +53,7 @@ impl Connection {
     }
 
     fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) {
-        let call = match era::accept(request, &self.session) {
+        let call = match era::accept(request, &self.session, &self.core.router) {
             Ok(call) => call,
             Err(error) => return encode::error(request.id, &error, out),
         };

@@ -4,9 +4,10 @@
 //! message becomes a [`Rejection`], an answer the peer gets while the connection lives on.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::RpcError;
@@ -77,25 +78,63 @@ pub(crate) fn parse(frame: &[u8]) -> Result<Message<'_>, Rejection<'_>> {
 }
 
 /// The members of a frame, before they are judged.
-#[derive(serde::Deserialize)]
+#[derive(Default)]
 struct Wire<'a> {
-    #[serde(borrow, default)]
-    jsonrpc: Option<Key<'a>>,
-    #[serde(borrow, default, deserialize_with = "present")]
+    jsonrpc: Option<Cow<'a, str>>,
     id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    method: Option<Key<'a>>,
-    #[serde(borrow, default, deserialize_with = "present")]
+    method: Option<Cow<'a, str>>,
     params: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
     error: Option<&'a RawValue>,
 }
 
-/// Keeps an explicit `null` apart from an absent member, which a plain `Option` would not.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
+/// The names of a frame's members.
+#[derive(serde::Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Member {
+    Jsonrpc,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    #[serde(other)]
+    Other,
+}
+
+// By hand, because a derived one would also read a list, member by member, and take an explicit
+// `null` for an absent member.
+impl<'de> Deserialize<'de> for Wire<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Frame;
+        impl<'de> Visitor<'de> for Frame {
+            type Value = Wire<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON-RPC message")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut wire = Wire::default();
+                while let Some(member) = map.next_key()? {
+                    let twice = match member {
+                        Member::Jsonrpc => wire.jsonrpc.replace(map.next_value::<Key<'_>>()?.0).is_some(),
+                        Member::Id => wire.id.replace(map.next_value()?).is_some(),
+                        Member::Method => wire.method.replace(map.next_value::<Key<'_>>()?.0).is_some(),
+                        Member::Params => wire.params.replace(map.next_value()?).is_some(),
+                        Member::Result => wire.result.replace(map.next_value()?).is_some(),
+                        Member::Error => wire.error.replace(map.next_value()?).is_some(),
+                        Member::Other => map.next_value::<IgnoredAny>().map(|_| false)?,
+                    };
+                    if twice {
+                        return Err(A::Error::custom("a member is there twice"));
+                    }
+                }
+                Ok(wire)
+            }
+        }
+        deserializer.deserialize_map(Frame)
+    }
 }
 
 impl<'a> Wire<'a> {
@@ -103,16 +142,19 @@ impl<'a> Wire<'a> {
         let id = self.id.map(|raw| Id::parse(raw.get()));
         let echo = id.flatten().unwrap_or(Id::NULL);
         let invalid = |text: &'static str| reject(echo, RpcError::invalid_request(text));
-        if self.jsonrpc.is_none_or(|Key(version)| version != "2.0") {
+        let answers = self.result.is_some() || self.error.is_some();
+        if answers && self.method.is_none() {
+            // Even a malformed answer is not answered.
+            return Ok(Message::Response);
+        }
+        if self.jsonrpc.as_deref() != Some("2.0") {
             return Err(invalid("every message carries \"jsonrpc\": \"2.0\""));
         }
-        let answers = self.result.is_some() || self.error.is_some();
-        match (self.method.map(|Key(method)| method), id) {
+        match (self.method, id) {
             (Some(_), _) if answers => Err(invalid("a message has a method, or a result or error, not both")),
             (Some(method), Some(Some(id))) => Ok(Message::Request(Request { id, method, params: self.params })),
             (Some(_), Some(None)) => Err(invalid("a request id is a string or an integer")),
             (Some(method), None) => Ok(Message::Notification(Notification { method })),
-            (None, _) if answers => Ok(Message::Response),
             (None, _) => Err(invalid("a message has a method, a result or an error")),
         }
     }
@@ -124,28 +166,33 @@ fn reject(id: Id<'_>, error: RpcError) -> Rejection<'_> {
 
 /// The answer to a frame that is not JSON, or JSON of another shape than a message.
 fn malformed<'a>(text: &'a str, error: &serde_json::Error) -> Rejection<'a> {
+    let not_json = |error: &serde_json::Error| {
+        reject(Id::NULL, RpcError::parse(&format!("the message is not valid JSON: {error}")))
+    };
     if !error.is_data() {
-        return reject(Id::NULL, RpcError::parse(&format!("the message is not valid JSON: {error}")));
+        return not_json(error);
     }
-    match text.trim_start().as_bytes().first() {
-        Some(b'[') => reject(
-            Id::NULL,
-            RpcError::invalid_request("batches are not part of this protocol revision; send one message per line"),
-        ),
-        Some(b'{') => match serde_json::from_str::<Object<'a>>(text) {
-            Err(error) => reject(Id::NULL, RpcError::parse(&format!("the message is not valid JSON: {error}"))),
-            Ok(object) => {
-                let id = object.get("id").and_then(|raw| Id::parse(raw.get())).unwrap_or(Id::NULL);
-                reject(
-                    id,
-                    RpcError::invalid_request(&format!(
-                        "not a JSON-RPC message: {}",
-                        crate::error::without_position(error)
-                    )),
-                )
-            }
-        },
+    // The error is about a shape, but further on there may be no JSON at all.
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
+        return not_json(&error);
+    }
+    match type_of(text.trim_ascii_start()) {
+        "object" => {
+            let id = serde_json::from_str(text).ok().and_then(only_id).unwrap_or(Id::NULL);
+            let why = crate::error::without_position(error);
+            reject(id, RpcError::invalid_request(&format!("not a JSON-RPC message: {why}")))
+        }
+        "array" => reject(Id::NULL, RpcError::invalid_request("batches are not accepted; send one message per line")),
         _ => reject(Id::NULL, RpcError::invalid_request("a message is a JSON object")),
+    }
+}
+
+/// The id of a frame that is no message, if there is no doubt which it is.
+fn only_id(Members(members): Members<'_>) -> Option<Id<'_>> {
+    let mut ids = members.iter().filter(|(name, _)| name == "id");
+    match (ids.next(), ids.next()) {
+        (Some((_, id)), None) => Id::parse(id.get()),
+        _ => None,
     }
 }
 
@@ -171,9 +218,22 @@ impl<'a> Object<'a> {
 
 impl<'de> Deserialize<'de> for Object<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Object<'de>;
+        let Members(members) = Members::deserialize(deserializer)?;
+        match duplicate(&members) {
+            Some(name) => Err(D::Error::custom(format_args!("`{name}` is there twice"))),
+            None => Ok(Object { members }),
+        }
+    }
+}
+
+/// The members of an object as they came, a key perhaps more than once.
+struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Members<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -184,10 +244,35 @@ impl<'de> Deserialize<'de> for Object<'de> {
                 while let Some(Key(name)) = map.next_key()? {
                     members.push((name, map.next_value()?));
                 }
-                Ok(Object { members })
+                Ok(Members(members))
             }
         }
-        deserializer.deserialize_map(Members)
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+/// A key that is there twice: readers disagree on which value counts, so neither does here.
+fn duplicate<'m>(members: &'m [(Cow<'_, str>, &RawValue)]) -> Option<&'m str> {
+    const FEW: usize = 16;
+    if members.len() > FEW {
+        let mut seen = HashSet::with_capacity(members.len());
+        return members.iter().map(|(name, _)| &**name).find(|name| !seen.insert(*name));
+    }
+    let earlier = |at: usize| members[..at].iter().any(|(name, _)| *name == members[at].0);
+    (1..members.len()).find(|at| earlier(*at)).map(|at| &*members[at].0)
+}
+
+/// An object of the protocol that may be absent: `params`, `arguments`, `_meta`.
+pub(crate) fn members<'a>(name: &str, raw: Option<&'a RawValue>) -> Result<Object<'a>, RpcError> {
+    match raw.map(RawValue::get) {
+        None | Some("null") => Ok(Object::default()),
+        Some(raw) => serde_json::from_str(raw).map_err(|error| match type_of(raw) {
+            "object" => {
+                let why = crate::error::without_position(&error);
+                RpcError::invalid_request(&format!("`{name}`: {why}"))
+            }
+            other => RpcError::wrong_field(name, "object", other),
+        }),
     }
 }
 
@@ -196,7 +281,7 @@ impl<'de> Deserialize<'de> for Object<'de> {
 #[serde(transparent)]
 pub(crate) struct Key<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
-/// The name JSON Schema gives the type of a raw value, for error texts.
+/// The name JSON Schema gives the type of the value `raw` begins with, for error texts.
 pub(crate) fn type_of(raw: &str) -> &'static str {
     match raw.as_bytes().first() {
         Some(b'{') => "object",
@@ -204,8 +289,10 @@ pub(crate) fn type_of(raw: &str) -> &'static str {
         Some(b'"') => "string",
         Some(b't' | b'f') => "boolean",
         Some(b'n') => "null",
-        Some(_) if raw.contains(['.', 'e', 'E']) => "number",
-        Some(_) => "integer",
+        Some(_) => {
+            let number = raw.split([',', '}', ']']).next().unwrap_or(raw);
+            if number.contains(['.', 'e', 'E']) { "number" } else { "integer" }
+        }
         None => "missing",
     }
 }
@@ -242,6 +329,9 @@ mod tests {
         assert_eq!(rejected("nonsense"), ("null".into(), -32700));
         assert_eq!(rejected("5"), ("null".into(), -32600));
         assert_eq!(rejected("[]"), ("null".into(), -32600));
+        assert_eq!(rejected(r#"["2.0",1,"ping"]"#), ("null".into(), -32600));
+        assert_eq!(rejected("[1,"), ("null".into(), -32700));
+        assert_eq!(rejected("5 6"), ("null".into(), -32700));
         assert_eq!(rejected(r#"{"id":3,"method":"x"}"#), ("3".into(), -32600));
         assert_eq!(rejected(r#"{"jsonrpc":"1.0","id":3,"method":"x"}"#), ("3".into(), -32600));
         assert_eq!(rejected(r#"{"jsonrpc":2,"id":3,"method":"x"}"#), ("3".into(), -32600));
@@ -249,8 +339,19 @@ mod tests {
         assert_eq!(rejected(r#"{"jsonrpc":"2.0","id":3}"#), ("3".into(), -32600));
         assert_eq!(rejected(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#), ("null".into(), -32600));
         assert_eq!(rejected(r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#), ("null".into(), -32600));
-        assert_eq!(rejected(r#"{"jsonrpc":"2.0","id":3,"id":3,"method":"x"}"#), ("3".into(), -32600));
+        assert_eq!(rejected(r#"{"jsonrpc":"2.0","id":3,"id":4,"method":"x"}"#), ("null".into(), -32600));
         assert_eq!(rejected(r#"{"jsonrpc":"2.0","id":3,"method":"x","result":{}}"#), ("3".into(), -32600));
+    }
+
+    #[test]
+    fn a_key_is_there_once() {
+        for count in [2, 40] {
+            let members: Vec<String> = (0..count).map(|n| format!(r#""k{n}":0"#)).collect();
+            let unique = format!("{{{}}}", members.join(","));
+            assert!(serde_json::from_str::<Object<'_>>(&unique).is_ok());
+            let twice = format!("{{{},\"k1\":1}}", members.join(","));
+            assert!(serde_json::from_str::<Object<'_>>(&twice).unwrap_err().to_string().contains("`k1`"));
+        }
     }
 
     #[test]

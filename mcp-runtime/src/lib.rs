@@ -50,6 +50,7 @@ mod run;
 mod schema;
 mod server;
 mod spec;
+mod suggest;
 pub mod testing;
 mod tool;
 mod transport;

@@ -100,20 +100,35 @@ impl Router {
         }
     }
 
-    fn has_resources(&self) -> bool {
-        !self.resources.items.is_empty() || !self.templates.is_empty()
+    /// Whether a method's capability is one this server has; if not, the method does not exist.
+    pub(crate) fn offers(&self, method: Method) -> bool {
+        match method {
+            Method::Initialize | Method::Ping | Method::Discover => true,
+            Method::ToolsList | Method::ToolsCall => !self.tools.items.is_empty(),
+            Method::PromptsList | Method::PromptsGet => !self.prompts.items.is_empty(),
+            Method::ResourcesList | Method::TemplatesList | Method::ResourcesRead => {
+                !self.resources.items.is_empty() || !self.templates.is_empty()
+            }
+            Method::Complete => self.handlers_with_variables().any(|handler| !handler.completers.is_empty()),
+        }
+    }
+
+    /// The handlers whose arguments can be completed.
+    fn handlers_with_variables(&self) -> impl Iterator<Item = &Handler> {
+        let prompts = self.prompts.items.iter().map(|prompt| &prompt.handler);
+        prompts.chain(self.templates.iter().map(|(.., handler)| handler))
     }
 
     /// The capabilities that follow from what is registered.
     pub(crate) fn capabilities(&self) -> Value {
         let mut capabilities = json!({});
-        for (name, offered) in [
-            ("completions", self.completes()),
-            ("tools", !self.tools.items.is_empty()),
-            ("resources", self.has_resources()),
-            ("prompts", !self.prompts.items.is_empty()),
+        for (name, method) in [
+            ("completions", Method::Complete),
+            ("tools", Method::ToolsList),
+            ("resources", Method::ResourcesList),
+            ("prompts", Method::PromptsList),
         ] {
-            if offered {
+            if self.offers(method) {
                 capabilities[name] = json!({});
             }
         }
@@ -122,6 +137,9 @@ impl Router {
 
     /// Finds the handler of a call and takes its first step.
     pub(crate) fn start(&self, id: Id<'_>, call: &Accepted<'_>) -> Result<Started, Failure> {
+        if !self.offers(call.method) {
+            return Err(crate::era::unknown_method(call.method.name()).into());
+        }
         let caller = Caller { id, envelope: &call.envelope, uri: "" };
         let params = &call.params;
         match call.method {
@@ -132,70 +150,64 @@ impl Router {
             Method::PromptsGet => self.get_prompt(params, &caller),
             Method::ResourcesRead => self.read_resource(params, caller),
             Method::Complete => self.complete(params),
-            Method::ToolsList => offered(call, List::Tools, !self.tools.items.is_empty()),
-            Method::PromptsList => offered(call, List::Prompts, !self.prompts.items.is_empty()),
-            Method::ResourcesList => offered(call, List::Resources, self.has_resources()),
-            Method::TemplatesList => offered(call, List::Templates, self.has_resources()),
+            Method::ToolsList => list(call, List::Tools),
+            Method::PromptsList => list(call, List::Prompts),
+            Method::ResourcesList => list(call, List::Resources),
+            Method::TemplatesList => list(call, List::Templates),
         }
     }
 
     fn call_tool<'a>(&self, params: &Object<'a>, caller: &Caller<'a>) -> Result<Started, Failure> {
-        if self.tools.items.is_empty() {
-            return Err(not_offered(Method::ToolsCall));
-        }
         let Key(name) = string(params, "name")?;
-        let tool = self.tools.get(&name).ok_or_else(|| unknown("tool", &name))?;
-        let args = Args::json(params.get("arguments")).map_err(|_| not_an_object(params))?;
+        let tool = self.tools.get(&name).ok_or_else(|| self.unknown_tool(&name))?;
+        let args = Args::json(params.get("arguments"))?;
         started(&tool.handler, &args, caller)
     }
 
     fn get_prompt<'a>(&self, params: &Object<'a>, caller: &Caller<'a>) -> Result<Started, Failure> {
-        if self.prompts.items.is_empty() {
-            return Err(not_offered(Method::PromptsGet));
-        }
         let Key(name) = string(params, "name")?;
-        let prompt = self.prompts.get(&name).ok_or_else(|| unknown("prompt", &name))?;
-        let args = Args::text(params.get("arguments")).map_err(|_| not_an_object(params))?;
+        let prompt = self.prompts.get(&name).ok_or_else(|| self.unknown_prompt(&name))?;
+        let args = Args::text(params.get("arguments"))?;
         started(&prompt.handler, &args, caller)
     }
 
     fn read_resource(&self, params: &Object<'_>, caller: Caller<'_>) -> Result<Started, Failure> {
-        if !self.has_resources() {
-            return Err(not_offered(Method::ResourcesRead));
-        }
         let Key(uri) = string(params, "uri")?;
         let caller = Caller { uri: &uri, ..caller };
         if let Some((_, handler)) = self.resources.get(&uri) {
             return started(handler, &Args::uri(Vec::new()), &caller);
         }
+        let mut misfit = None;
         for (template, _, handler) in &self.templates {
-            if let Some(variables) = template.matches(&uri) {
-                return started(handler, &Args::uri(variables), &caller);
+            let Some(variables) = template.matches(&uri) else { continue };
+            match started(handler, &Args::uri(variables), &caller) {
+                // The variables are of other types: the next template may be meant.
+                Err(Failure::Arguments(error)) => misfit = misfit.or(Some(Failure::Arguments(error))),
+                outcome => return outcome,
             }
         }
-        Err(Failure::ResourceNotFound(uri.into_owned()))
+        Err(misfit.unwrap_or_else(|| Failure::ResourceNotFound(uri.into_owned())))
     }
 
-    fn completes(&self) -> bool {
-        let prompts = self.prompts.items.iter().map(|prompt| &prompt.handler);
-        let mut handlers = prompts.chain(self.templates.iter().map(|(.., handler)| handler));
-        handlers.any(|handler| !handler.completers.is_empty())
+    fn unknown_tool(&self, name: &str) -> Failure {
+        unknown("tool", name, self.tools.items.iter().map(Tool::name))
+    }
+
+    fn unknown_prompt(&self, name: &str) -> Failure {
+        unknown("prompt", name, self.prompts.items.iter().map(Prompt::name))
     }
 
     fn complete(&self, params: &Object<'_>) -> Result<Started, Failure> {
-        if !self.completes() {
-            return Err(not_offered(Method::Complete));
-        }
         let handler = match complete::member(params, "ref")? {
             Reference::Prompt { name } => {
-                let prompt = self.prompts.get(&name).ok_or_else(|| unknown("prompt", &name))?;
+                let prompt = self.prompts.get(&name).ok_or_else(|| self.unknown_prompt(&name))?;
                 &prompt.handler
             }
             Reference::Resource { uri } => {
                 let found = self.templates.iter().find(|(template, descriptor, _)| {
                     descriptor.uri_template == uri || template.matches(&uri).is_some()
                 });
-                let (.., handler) = found.ok_or_else(|| unknown("resource template", &uri))?;
+                let (.., handler) = found.ok_or_else(|| unknown("resource template", &uri, std::iter::empty()))?;
                 handler
             }
         };
@@ -236,22 +248,20 @@ fn started<'a>(handler: &Handler, args: &Args<'a>, caller: &Caller<'a>) -> Resul
     Ok(Started { step, timeout: handler.timeout })
 }
 
-fn offered(call: &Accepted<'_>, list: List, offered: bool) -> Result<Started, Failure> {
-    if offered { Ok(Reply::List(list).into()) } else { Err(not_offered(call.method)) }
+fn list(call: &Accepted<'_>, list: List) -> Result<Started, Failure> {
+    match call.params.get("cursor").map(|raw| type_of(raw.get())) {
+        None | Some("null") => Ok(Reply::List(list).into()),
+        // Lists come whole, so no cursor was ever given out.
+        Some("string") => {
+            let error = RpcError::invalid_params("Invalid params: unknown `cursor`: the list has one page");
+            Err(error.with_data(json!({"field": "cursor"})).into())
+        }
+        Some(other) => Err(RpcError::wrong_field("cursor", "string", other).into()),
+    }
 }
 
-/// A method whose capability the server does not have does not exist.
-fn not_offered(method: Method) -> Failure {
-    crate::era::unknown_method(method.name()).into()
-}
-
-fn unknown(what: &str, name: &str) -> Failure {
-    RpcError::invalid_params(format!("Unknown {what}: {name}")).into()
-}
-
-fn not_an_object(params: &Object<'_>) -> Failure {
-    let actual = params.get("arguments").map_or("missing", |raw| type_of(raw.get()));
-    RpcError::wrong_field("arguments", "object", actual).into()
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
+    RpcError::invalid_params(format!("Unknown {what}: {name}")).suggest(name, known).into()
 }
 
 fn string<'a>(params: &Object<'a>, field: &str) -> Result<Key<'a>, Failure> {

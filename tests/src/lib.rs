@@ -2,3 +2,8 @@
 
 pub mod fixture;
 pub mod transcript;
+
+/// The README, whose Rust blocks are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

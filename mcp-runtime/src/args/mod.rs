@@ -1,6 +1,7 @@
 //! Arguments: from the caller's JSON, prompt text or URI variables into the handler's types.
 
 mod absent;
+mod place;
 mod text;
 
 use std::borrow::Cow;
@@ -9,8 +10,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::error::{ArgumentError, without_position};
-use crate::jsonrpc::{Key as JsonStr, Object, type_of};
+use crate::error::{ArgumentError, RpcError, without_position};
+use crate::jsonrpc::{Key as JsonStr, Object, members, type_of};
 
 /// A type a handler can take by value: decoded from what the caller sent, described by a schema.
 ///
@@ -87,8 +88,7 @@ pub struct Args<'a>(Source<'a>);
 #[derive(Debug)]
 enum Source<'a> {
     /// A tool's `arguments`: JSON of any type, and the whole of it for flattened structs.
-    Json(Object<'a>, &'a RawValue),
-    None,
+    Json(Object<'a>, &'a str),
     /// A prompt's `arguments`: each one text.
     Text(Object<'a>),
     /// What a template's variables matched.
@@ -96,27 +96,24 @@ enum Source<'a> {
 }
 
 impl<'a> Args<'a> {
-    pub(crate) fn json(raw: Option<&'a RawValue>) -> serde_json::Result<Self> {
-        Ok(Args(match raw {
-            Some(raw) if raw.get() != "null" => Source::Json(serde_json::from_str(raw.get())?, raw),
-            _ => Source::None,
-        }))
+    /// A tool's arguments.
+    pub(crate) fn json(raw: Option<&'a RawValue>) -> Result<Self, RpcError> {
+        let whole = raw.map(RawValue::get).filter(|raw| *raw != "null").unwrap_or("{}");
+        Ok(Args(Source::Json(members("arguments", raw)?, whole)))
     }
 
-    pub(crate) fn text(raw: Option<&'a RawValue>) -> serde_json::Result<Self> {
-        Ok(Args(match raw {
-            Some(raw) if raw.get() != "null" => Source::Text(serde_json::from_str(raw.get())?),
-            _ => Source::None,
-        }))
+    /// A prompt's arguments.
+    pub(crate) fn text(raw: Option<&'a RawValue>) -> Result<Self, RpcError> {
+        Ok(Args(Source::Text(members("arguments", raw)?)))
     }
 
     pub(crate) fn uri(variables: Vec<(&'a str, Cow<'a, str>)>) -> Self {
         Args(Source::Uri(variables))
     }
 
-    /// A handler without arguments takes none: its schema says so, and here it is so.
+    /// A tool without arguments takes none: its schema says so, and here it is so.
     pub(crate) fn refuse_any(&self) -> Result<(), ArgumentError> {
-        let (Source::Json(object, _) | Source::Text(object)) = &self.0 else { return Ok(()) };
+        let Source::Json(object, _) = &self.0 else { return Ok(()) };
         match object.iter().next() {
             None => Ok(()),
             Some((name, value)) => Err(ArgumentError {
@@ -132,7 +129,7 @@ impl<'a> Args<'a> {
     pub fn take<T>(&self, key: &Key<T>) -> Result<T, ArgumentError> {
         match (&self.0, key.place) {
             (Source::Json(object, _), Place::Named(name)) => key.read_json(object.get(name).map(RawValue::get)),
-            (Source::Json(_, whole), Place::Whole) => key.read_json(Some(whole.get())),
+            (Source::Json(_, whole), Place::Whole) => key.read_json(Some(whole)),
             (Source::Text(object), Place::Named(name)) => key.read_prompt(object.get(name)),
             (Source::Uri(variables), Place::Named(name)) => {
                 match variables.iter().find(|(variable, _)| *variable == name) {
@@ -140,8 +137,7 @@ impl<'a> Args<'a> {
                     None => key.when_absent(),
                 }
             }
-            (Source::None, Place::Whole) => key.read_json(Some("{}")),
-            (Source::None, _) | (Source::Text(_) | Source::Uri(_), Place::Whole) => key.when_absent(),
+            (Source::Text(_) | Source::Uri(_), Place::Whole) => key.when_absent(),
         }
     }
 }
@@ -152,8 +148,43 @@ impl<T> Key<T> {
             None => self.when_absent(),
             // Models send null for what they do not want to set.
             Some("null") if matches!(self.absent, Absence::Default(_)) => self.when_absent(),
-            Some(raw) => (self.json)(raw).map_err(|error| self.wrong(type_of(raw), &without_position(&error))),
+            // Serde reads a struct from a list and an enum from an object, too; their schemas do not say so.
+            Some(raw)
+                if matches!(
+                    (&*self.expected, raw.as_bytes().first()),
+                    ("object", Some(b'[')) | ("string", Some(b'{'))
+                ) =>
+            {
+                let actual = type_of(raw);
+                Err(self.wrong(actual, &format!("invalid type: {actual}, expected {}", self.expected)))
+            }
+            Some(raw) => {
+                (self.json)(raw).or_else(|error| self.whole_number(raw).ok_or_else(|| self.misfit(raw, &error)))
+            }
         }
+    }
+
+    /// `2.0` is an integer to JSON Schema, and to clients whose numbers are all floats.
+    fn whole_number(&self, raw: &str) -> Option<T> {
+        let (integer, fraction) = raw.split_once('.').filter(|_| self.expected == "integer")?;
+        let zero = !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0');
+        zero.then(|| (self.json)(integer).ok()).flatten()
+    }
+
+    /// The error for JSON that could not be decoded, with the path to what did not fit.
+    fn misfit(&self, raw: &str, error: &serde_json::Error) -> ArgumentError {
+        let why = place::plain(&without_position(error));
+        let place::Place { path, value } = place::locate(raw, error);
+        if path.is_empty() {
+            return self.wrong(type_of(raw), &why);
+        }
+        let field = match self.place {
+            Place::Named(name) => format!("{name}.{path}"),
+            Place::Whole => path,
+        };
+        let expected_type = place::expected(&why).unwrap_or(Cow::Borrowed("value"));
+        let text = format!("`{field}`: {why}");
+        ArgumentError { field: Cow::Owned(field), expected_type, actual_type: Cow::Borrowed(type_of(value)), text }
     }
 
     /// Prompt arguments are strings; a client that sends a bare number means its text.
@@ -164,6 +195,7 @@ impl<T> Key<T> {
                 Ok(JsonStr(text)) => self.read_text(&text),
                 Err(error) => Err(self.wrong("string", &without_position(&error))),
             },
+            Some(raw) if raw.starts_with(['{', '[']) => Err(self.wrong(type_of(raw), "a prompt's arguments are text")),
             Some(raw) => self.read_text(raw),
         }
     }

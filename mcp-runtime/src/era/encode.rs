@@ -8,7 +8,9 @@ use super::Method;
 use crate::complete;
 use crate::error::{ArgumentError, Failure, RpcError};
 use crate::jsonrpc::Id;
-use crate::protocol::{Blocks, Content, ContentKind, Meta, PromptResult, ReadResult, Revision, ToolResult};
+use crate::protocol::{
+    Blocks, Content, ContentKind, Meta, PromptResult, ReadResult, ResourceContents, Revision, ToolResult,
+};
 use crate::reply::{Answer, Reply};
 use crate::server::Core;
 
@@ -180,13 +182,13 @@ fn text_block(text: &str, out: &mut Vec<u8>) {
 fn content(block: &Content, revision: Revision, out: &mut Vec<u8>) {
     match &block.kind {
         ContentKind::Audio(data, mime) if revision < Revision::V2025_03_26 => {
-            json(
-                out,
-                &json!({"type": "resource", "resource": {"uri": "urn:mcp:audio", "mimeType": mime, "blob": data}}),
-            );
+            let audio = ResourceContents::base64(data.clone()).with_uri("urn:mcp:audio").with_mime(mime.clone());
+            json(out, &Content { kind: ContentKind::Resource(Box::new(audio)), ..block.clone() });
         }
         ContentKind::Link(link) if revision < Revision::V2025_06_18 => {
-            text_block(&format!("{}: {}", link.title.as_ref().unwrap_or(&link.name), link.uri), out);
+            let text = format!("{}: {}", link.title.as_ref().unwrap_or(&link.name), link.uri);
+            let (annotations, meta) = (link.annotations.clone(), link.meta.clone());
+            json(out, &Content { kind: ContentKind::Text(text), annotations, meta });
         }
         _ => json(out, block),
     }

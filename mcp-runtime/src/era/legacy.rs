@@ -11,6 +11,7 @@ use crate::context::Client;
 use crate::error::RpcError;
 use crate::jsonrpc::{Object, type_of};
 use crate::protocol::Revision;
+use crate::router::Router;
 
 /// What `initialize` settled, once.
 #[derive(Debug, Default)]
@@ -37,6 +38,7 @@ pub(super) fn accept<'a>(
     params: Object<'a>,
     meta: Option<&'a RawValue>,
     session: &Session,
+    router: &Router,
 ) -> Result<Accepted<'a>, RpcError> {
     match (session.negotiated.get(), method) {
         (None, "initialize") => open(session, &params)?,
@@ -47,7 +49,7 @@ pub(super) fn accept<'a>(
         (None, _) => return Err(not_initialized(method)),
     }
     let revision = session.revision();
-    let method = Method::find(method, revision)?;
+    let method = Method::find(method, revision, router)?;
     let client = session.negotiated.get().map(|negotiated| Arc::clone(&negotiated.client)).unwrap_or_default();
     Ok(Accepted { method, params, envelope: Envelope { revision, meta, peer: Peer::Session(client) } })
 }

@@ -2,6 +2,7 @@
 
 use crate::error::RpcError;
 use crate::protocol::Revision;
+use crate::router::Router;
 
 /// A request the server knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,24 +20,55 @@ pub(crate) enum Method {
     Complete,
 }
 
+/// Methods of some revision that this server does not answer: they are no misspelling of another.
+const OTHERS: [&str; 14] = [
+    "elicitation/create",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "roots/list",
+    "sampling/createMessage",
+    "shutdown",
+    "subscriptions/listen",
+    "tasks/cancel",
+    "tasks/get",
+    "tasks/list",
+    "tasks/result",
+    "tasks/update",
+    "skills/list",
+];
+
 impl Method {
+    const ALL: [Method; 11] = [
+        Self::ToolsCall,
+        Self::ToolsList,
+        Self::ResourcesRead,
+        Self::ResourcesList,
+        Self::TemplatesList,
+        Self::PromptsGet,
+        Self::PromptsList,
+        Self::Complete,
+        Self::Ping,
+        Self::Initialize,
+        Self::Discover,
+    ];
+
     /// The method called `name` in `revision`; one that only other revisions have is unknown.
-    pub(crate) fn find(name: &str, revision: Revision) -> Result<Self, RpcError> {
-        let method = match name {
-            "tools/call" => Self::ToolsCall,
-            "resources/read" => Self::ResourcesRead,
-            "prompts/get" => Self::PromptsGet,
-            "tools/list" => Self::ToolsList,
-            "resources/list" => Self::ResourcesList,
-            "resources/templates/list" => Self::TemplatesList,
-            "prompts/list" => Self::PromptsList,
-            "completion/complete" => Self::Complete,
-            "initialize" if !revision.is_modern() => Self::Initialize,
-            "ping" if !revision.is_modern() => Self::Ping,
-            "server/discover" if revision.is_modern() => Self::Discover,
-            _ => return Err(unknown(name)),
-        };
-        Ok(method)
+    pub(crate) fn find(name: &str, revision: Revision, router: &Router) -> Result<Self, RpcError> {
+        let here = |method: &Method| method.is_in(revision);
+        Self::ALL.into_iter().filter(here).find(|method| method.name() == name).ok_or_else(|| {
+            let known = OTHERS.contains(&name) || Self::ALL.iter().any(|method| method.name() == name);
+            let offered = Self::ALL.into_iter().filter(|method| !known && here(method) && router.offers(*method));
+            unknown(name).suggest(name, offered.map(Method::name))
+        })
+    }
+
+    fn is_in(self, revision: Revision) -> bool {
+        match self {
+            Self::Initialize | Self::Ping => !revision.is_modern(),
+            Self::Discover => revision.is_modern(),
+            _ => true,
+        }
     }
 
     /// Whether only the modern era has a method of this name.

@@ -16,8 +16,9 @@ use serde_json::value::RawValue;
 
 use crate::context::Client;
 use crate::error::RpcError;
-use crate::jsonrpc::{Object, Request, type_of};
+use crate::jsonrpc::{Object, Request, members, type_of};
 use crate::protocol::Revision;
+use crate::router::Router;
 
 pub(crate) use legacy::Session;
 pub(crate) use method::{Method, unknown as unknown_method};
@@ -57,24 +58,21 @@ pub(crate) struct Accepted<'a> {
 }
 
 /// Decides the era of a request and validates it by that era's rules.
-pub(crate) fn accept<'a>(request: &Request<'a>, session: &Session) -> Result<Accepted<'a>, RpcError> {
-    let params = members("params", request.params)?;
-    let meta = params.get("_meta").filter(|raw| type_of(raw.get()) == "object");
-    let entries = members("_meta", meta)?;
+pub(crate) fn accept<'a>(request: &Request<'a>, session: &Session, router: &Router) -> Result<Accepted<'a>, RpcError> {
     let method = &*request.method;
+    if method.starts_with("notifications/") {
+        return Err(RpcError::invalid_request(&format!("`{method}` is a notification; it carries no id")));
+    }
+    let params = members("params", request.params)?;
+    let meta = params.get("_meta");
+    // To older revisions a `_meta` that is no object means nothing; nor does null to any.
+    let object = meta.filter(|raw| type_of(raw.get()) == "object");
+    let entries = members("_meta", object)?;
     match entries.get(modern::VERSION) {
         Some(claim) if method != "initialize" || modern::looks_modern(claim) => {
-            modern::accept(method, params, meta, &entries)
+            modern::accept(method, params, object, &entries, router)
         }
-        None if Method::is_modern_only(method) => Err(modern::missing(modern::VERSION, "string")),
-        _ => legacy::accept(method, params, meta, session),
-    }
-}
-
-/// An object that may be absent: `params`, `_meta`.
-fn members<'a>(name: &str, raw: Option<&'a RawValue>) -> Result<Object<'a>, RpcError> {
-    match raw.map(RawValue::get) {
-        None | Some("null") => Ok(Object::default()),
-        Some(raw) => serde_json::from_str(raw).map_err(|_| RpcError::wrong_field(name, "object", type_of(raw))),
+        None if Method::is_modern_only(method) => Err(modern::incomplete(meta)),
+        _ => legacy::accept(method, params, object, session, router),
     }
 }

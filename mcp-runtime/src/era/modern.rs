@@ -6,8 +6,9 @@ use serde_json::value::RawValue;
 
 use super::{Accepted, Envelope, Method, Peer};
 use crate::error::RpcError;
-use crate::jsonrpc::{Object, type_of};
+use crate::jsonrpc::{Key, Object, type_of};
 use crate::protocol::Revision;
+use crate::router::Router;
 
 pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -17,13 +18,13 @@ const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "criti
 
 /// Whether a claimed version is one an `initialize` cannot mean: a date of this era.
 pub(super) fn looks_modern(claim: &RawValue) -> bool {
-    let Ok(date) = serde_json::from_str::<&str>(claim.get()) else { return false };
+    let Ok(Key(date)) = serde_json::from_str(claim.get()) else { return false };
     let dated = date.len() == 10
         && date
             .bytes()
             .enumerate()
             .all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() });
-    dated && date >= Revision::V2026_07_28.as_str()
+    dated && &*date >= Revision::V2026_07_28.as_str()
 }
 
 /// The validation ladder; the first rung that fails answers.
@@ -32,6 +33,7 @@ pub(super) fn accept<'a>(
     params: Object<'a>,
     meta: Option<&'a RawValue>,
     entries: &Object<'a>,
+    router: &Router,
 ) -> Result<Accepted<'a>, RpcError> {
     let claim = string(entries, VERSION)?.ok_or_else(|| missing(VERSION, "string"))?;
     let capabilities = entries.get(CAPABILITIES).ok_or_else(|| missing(CAPABILITIES, "object"))?;
@@ -50,7 +52,7 @@ pub(super) fn accept<'a>(
     }
     let revision =
         Revision::MODERN.into_iter().find(|revision| revision.as_str() == claim).ok_or_else(|| unsupported(&claim))?;
-    let method = Method::find(method, revision)?;
+    let method = Method::find(method, revision, router)?;
     Ok(Accepted { method, params, envelope: Envelope { revision, meta, peer: Peer::Request(client) } })
 }
 
@@ -69,7 +71,15 @@ fn check_client(client: &RawValue) -> Result<(), RpcError> {
     Ok(())
 }
 
-pub(super) fn missing(key: &str, expected: &str) -> RpcError {
+/// A request of this era without what makes it one.
+pub(super) fn incomplete(meta: Option<&RawValue>) -> RpcError {
+    match meta.map(|raw| type_of(raw.get())) {
+        None | Some("null" | "object") => missing(VERSION, "string"),
+        Some(other) => RpcError::wrong_field("_meta", "object", other),
+    }
+}
+
+fn missing(key: &str, expected: &str) -> RpcError {
     RpcError::wrong_field(&format!("_meta.{key}"), expected, "missing")
 }
 

@@ -109,6 +109,11 @@ impl ResourceContents {
         Self::new(Body::Blob(BASE64.encode(bytes)))
     }
 
+    /// Binary contents that are in base64 already.
+    pub(crate) fn base64(data: String) -> Self {
+        Self::new(Body::Blob(data))
+    }
+
     /// How many bytes the resource has: those of the text, or those the base64 stands for.
     pub(crate) fn size(&self) -> u64 {
         let bytes = match &self.body {

@@ -1,0 +1,68 @@
+//! "Did you mean …?": the name that was probably meant.
+
+use serde_json::json;
+
+use crate::error::RpcError;
+
+impl RpcError {
+    /// Adds the candidate most like `word`, if one is alike enough to have been meant.
+    pub(crate) fn suggest<'a>(self, word: &str, candidates: impl Iterator<Item = &'a str>) -> Self {
+        match closest(word, candidates) {
+            Some(meant) => self.with_data(json!({"details": format!("Did you mean '{meant}'?"), "suggestion": meant})),
+            None => self,
+        }
+    }
+}
+
+/// Names longer than this are nobody's typo, and comparing them would take time.
+const LONGEST: usize = 128;
+
+fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > LONGEST {
+        return None;
+    }
+    let plain = |text: &str| text.replace(['_', '-', '.'], "").to_lowercase();
+    let wanted = plain(word);
+    let (distance, candidate) = candidates
+        .filter(|candidate| candidate.len() <= LONGEST)
+        .map(|candidate| (distance(&wanted, &plain(candidate)), candidate))
+        .min_by_key(|(distance, _)| *distance)?;
+    (distance <= 1 + candidate.len() / 5 && distance < word.len()).then_some(candidate)
+}
+
+/// How many letters to insert, remove or change to get from one to the other.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut costs: Vec<usize> = (0..=to.len()).collect();
+    for (row, letter) in from.chars().enumerate() {
+        let mut before = std::mem::replace(&mut costs[0], row + 1);
+        for column in 0..to.len() {
+            let keep_or_change = before + usize::from(letter != to[column]);
+            before = costs[column + 1];
+            costs[column + 1] = keep_or_change.min(before + 1).min(costs[column] + 1);
+        }
+    }
+    costs[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_misses_find_their_name() {
+        let names = ["tools/list", "tools/call", "get_weather"];
+        assert_eq!(closest("tool/list", names.into_iter()), Some("tools/list"));
+        assert_eq!(closest("getWeather", names.into_iter()), Some("get_weather"));
+        assert_eq!(closest("textDocument/hover", names.into_iter()), None);
+        assert_eq!(closest("", names.into_iter()), None);
+        assert_eq!(closest(&"x".repeat(1_000_000), names.into_iter()), None);
+    }
+
+    #[test]
+    fn distances() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "ab"), 2);
+        assert_eq!(distance("ab", "ab"), 0);
+    }
+}
