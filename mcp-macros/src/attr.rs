@@ -66,10 +66,18 @@ impl Parse for Entry {
         let value = if key == "meta" && input.peek(syn::token::Brace) {
             Value::Json(input.parse::<proc_macro2::Group>()?.stream())
         } else {
-            Value::Expr(input.parse()?)
+            Value::Expr(ungrouped(input.parse()?))
         };
         Ok(Entry { key, value: Some(value) })
     }
+}
+
+/// What a `$literal` of `macro_rules!` stands for: it arrives in a group nobody wrote.
+pub(crate) fn ungrouped(mut expr: Expr) -> Expr {
+    while let Expr::Group(group) = expr {
+        expr = *group.expr;
+    }
+    expr
 }
 
 /// What a handler's attribute says.
@@ -230,7 +238,7 @@ fn literal_string(expr: Expr, form: &str) -> syn::Result<LitStr> {
 fn strings(entry: Entry) -> syn::Result<Vec<LitStr>> {
     let form = format!("expected a string or several: `{0} = \"…\"` or `{0} = [\"…\", \"…\"]`", entry.key);
     match expression(entry, &form)? {
-        Expr::Array(array) => array.elems.into_iter().map(|expr| literal_string(expr, &form)).collect(),
+        Expr::Array(array) => array.elems.into_iter().map(|expr| literal_string(ungrouped(expr), &form)).collect(),
         expr => Ok(vec![literal_string(expr, &form)?]),
     }
 }

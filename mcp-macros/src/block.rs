@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl, Meta};
+use syn::{Attribute, GenericArgument, ImplItem, ImplItemFn, ItemImpl, Lifetime, Meta, PathArguments, Type};
 
 use crate::attr::{self, Entries};
 use crate::check;
@@ -131,12 +131,25 @@ fn whole_block(block: &ItemImpl, errors: &mut Errors) {
     if let Some((path, _)) = &block.trait_ {
         errors.on(path, "`#[handlers]` collects a type's own methods: put it on an impl block without a trait");
     }
+    if let (Some(lifetime), true) = (borrowed(&block.self_ty), block.generics.params.is_empty()) {
+        errors.on(lifetime, "what is mounted outlives every call: it cannot borrow; let it own, or share with `Arc`");
+    }
     if !block.generics.params.is_empty() {
         errors.on(
             &block.generics.params,
             "handlers have one schema, so their type cannot be generic; mount a concrete type",
         );
     }
+}
+
+/// The first lifetime argument of a type that is not `'static`.
+fn borrowed(ty: &Type) -> Option<&Lifetime> {
+    let Type::Path(path) = ty else { return None };
+    let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else { return None };
+    arguments.args.iter().find_map(|argument| match argument {
+        GenericArgument::Lifetime(lifetime) if lifetime.ident != "static" => Some(lifetime),
+        _ => None,
+    })
 }
 
 /// Takes the handler attributes off the methods and reads what they say.

@@ -9,7 +9,7 @@ use syn::{Attribute, Data, DeriveInput, Fields, Ident, LitStr, Member};
 use crate::attr::{self, Entries, Options, Size};
 use crate::doc;
 use crate::errors::Errors;
-use crate::expand::resource_keys;
+use crate::expand::{at, resource_keys};
 use crate::handler::{Kind, private};
 use crate::name::{closest, snake_case};
 use crate::uri::{self, Part};
@@ -177,7 +177,7 @@ impl Model {
                 }
             }
         });
-        let sync = quote_spanned!(self.ident.span()=> sync);
+        let sync = quote_spanned!(at(self.ident.span())=> sync);
         quote! {
             let mut __spec = __mcp::resource(&#uri, &#name);
             #(__spec.title(&#title);)*
@@ -188,20 +188,20 @@ impl Model {
             #mime
             #(#last_modified)*
             #size
-            let __returns = __spec.returns();
+            let __returns = __mcp::resource_returns(&mut __spec);
             __spec.#sync(__returns, move |_, _| ::core::result::Result::Ok(#contents))
         }
     }
 
     fn contents(&self) -> (&'static str, TokenStream) {
         match &self.body {
-            Body::Json => ("application/json", quote_spanned!(self.ident.span()=> __mcp::json_contents(&__value))),
+            Body::Json => ("application/json", quote_spanned!(at(self.ident.span())=> __mcp::json_contents(&__value))),
             Body::Text(field) => {
                 let text = shown(field, field.span());
                 ("text/plain", quote!(__mcp::text_contents(#text)))
             }
             Body::Blob(field) => {
-                ("application/octet-stream", quote_spanned!(field.span()=> __mcp::blob_contents(&__value.#field)))
+                ("application/octet-stream", quote_spanned!(at(field.span())=> __mcp::blob_contents(&__value.#field)))
             }
         }
     }
@@ -275,5 +275,5 @@ impl Model {
 
 /// A field's value as text, with errors about that at `span`.
 fn shown(field: impl ToTokens, span: Span) -> TokenStream {
-    quote_spanned!(span=> ::std::string::ToString::to_string(&__value.#field))
+    quote_spanned!(at(span)=> ::std::string::ToString::to_string(&__value.#field))
 }

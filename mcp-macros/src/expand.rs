@@ -24,7 +24,7 @@ use crate::param::{Argument, Default, Param, Source};
 //                 let mut __spec = __mcp::tool("add");
 //                 let __arg0 = __spec.arg::<i64>(__mcp::ArgInfo::new("a"));
 //                 let __arg1 = __spec.arg::<i64>(__mcp::ArgInfo::new("b"));
-//                 let __returns = __spec.returns::<i64>();
+//                 let __returns = __mcp::tool_returns::<i64>(&mut __spec);
 //                 __spec.sync(__returns, move |__args, __caller| Ok(add(__args.take(&__arg0)?, __args.take(&__arg1)?)))
 //             }
 //         }
@@ -56,7 +56,13 @@ pub(crate) fn function(kind: Kind, attr: TokenStream, tokens: &TokenStream) -> T
     let registration = quote! {
         #(#cfgs)*
         #[doc(hidden)]
-        #[allow(non_camel_case_types, missing_debug_implementations, missing_copy_implementations, unreachable_pub)]
+        #[allow(
+            dead_code,
+            non_camel_case_types,
+            missing_debug_implementations,
+            missing_copy_implementations,
+            unreachable_pub
+        )]
         #proxy
 
         #(#cfgs)*
@@ -64,6 +70,7 @@ pub(crate) fn function(kind: Kind, attr: TokenStream, tokens: &TokenStream) -> T
             use #private as __mcp;
 
             #[automatically_derived]
+            #[diagnostic::do_not_recommend]
             impl __mcp::#trait_fn for #ident {
                 #[allow(unused_mut, deprecated)]
                 fn #method() -> __mcp::#made {
@@ -198,7 +205,7 @@ fn declare(index: usize, param: &Param) -> TokenStream {
     let Source::Caller(argument) = &param.source else { return TokenStream::new() };
     let Argument { name, description, default, header, flatten, .. } = &**argument;
     let (key, ty) = (key(index), &param.ty);
-    let span = ty.span();
+    let span = at(ty.span());
     if flatten.is_some() {
         return quote_spanned!(span=> let #key = __spec.flatten::<#ty>(););
     }
@@ -208,23 +215,20 @@ fn declare(index: usize, param: &Param) -> TokenStream {
     match default {
         None => quote_spanned!(span=> let #key = __spec.arg::<#ty>(#info);),
         Some(default) => {
-            let value = default_value(default, span);
+            let value = default_value(default);
             quote_spanned!(span=> let #key = __spec.arg_or::<#ty>(#info, #value);)
         }
     }
 }
 
 /// A function that makes the default, spanned at the expression: that is what may not fit.
-fn default_value(default: &Default, ty: Span) -> TokenStream {
+fn default_value(default: &Default) -> TokenStream {
     match default {
-        Default::Trait(span) => quote_spanned!(*span=> || ::core::default::Default::default()),
+        Default::Trait(span) => quote_spanned!(at(*span)=> || ::core::default::Default::default()),
         Default::Expr(expr) if crate::attr::is_string(expr) => {
-            quote_spanned!(ty=> || ::core::convert::From::from(#expr))
+            quote_spanned!(at(expr.span())=> || ::core::convert::From::from(#expr))
         }
-        Default::Expr(expr) => {
-            let span = expr.span();
-            quote_spanned!(span=> || #expr)
-        }
+        Default::Expr(expr) => quote_spanned!(at(expr.span())=> || #expr),
     }
 }
 
@@ -235,7 +239,7 @@ fn completer(handler: &Handler, argument: &Argument) -> Option<TokenStream> {
     let method = handler.receiver.is_some() && path.segments.first().is_some_and(|first| first.ident == "Self");
     let this = method.then(|| quote!(&__this,));
     let state = method.then(|| quote!(let __this = __mcp::Arc::clone(&__this);));
-    let call = quote_spanned!(path.span()=> #path(#this &__typed));
+    let call = quote_spanned!(at(path.span())=> #path(#this &__typed));
     Some(quote! {
         __spec.complete(#name, {
             #state
@@ -251,26 +255,34 @@ fn completer(handler: &Handler, argument: &Argument) -> Option<TokenStream> {
     })
 }
 
+/// A place in the user's code for tokens of ours: errors show there, names resolve here.
+pub(crate) fn at(span: Span) -> Span {
+    span.resolved_at(Span::call_site())
+}
+
 fn key(index: usize) -> Ident {
     format_ident!("__arg{index}")
 }
 
-/// The statement that declares the return type, spanned there: that is what may not fit.
+/// The statement that declares the return type, in the user's own tokens: that is what may not fit.
 fn returns(handler: &Handler) -> TokenStream {
-    let (ty, span) = &handler.output;
-    match ty {
+    let declare = format_ident!("{}_returns", handler.kind.attribute());
+    let unnamed = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "impl");
+    let ty = match &handler.output.0 {
         // Only the compiler knows which type that is.
-        Some(ty) if quote!(#ty).into_iter().any(|token| matches!(token, TokenTree::Ident(word) if word == "impl")) => {
-            quote_spanned!(*span=> let __returns = __spec.returns();)
+        Some(ty) if quote!(#ty).into_iter().any(unnamed) => None,
+        Some(ty) => Some(quote!(::<#ty>)),
+        None => {
+            let unit = quote_spanned!(at(handler.output.1)=> ());
+            Some(quote!(::<#unit>))
         }
-        Some(ty) => quote_spanned!(*span=> let __returns = __spec.returns::<#ty>();),
-        None => quote_spanned!(*span=> let __returns = __spec.returns::<()>();),
-    }
+    };
+    quote!(let __returns = __mcp::#declare #ty(&mut __spec);)
 }
 
 /// The call itself: sync, async or blocking. Spanned at the return type, where what may not fit is.
 fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
-    let span = handler.output.1;
+    let span = at(handler.output.1);
     let take = |index: usize| {
         let key = key(index);
         quote!(__args.take(&#key)?)
@@ -292,7 +304,7 @@ fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
         let taken = match &param.source {
             Source::Caller(_) => take(index),
             Source::Server(ty) => {
-                let span = ty.span();
+                let span = at(ty.span());
                 quote_spanned!(span=> __caller.provide::<#ty>())
             }
         };
@@ -321,7 +333,7 @@ fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
 }
 
 fn provided(ty: &syn::Type) -> TokenStream {
-    let span = ty.span();
+    let span = at(ty.span());
     quote_spanned!(span=> &__caller.provide::<#ty>())
 }
 

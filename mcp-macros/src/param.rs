@@ -65,7 +65,11 @@ impl Param {
         let options = ArgOptions::take(&mut param.attrs, errors);
         let description = doc::description(&param.attrs);
         param.attrs.retain(|attr| !attr.path().is_ident("doc"));
-        let ty = (*param.ty).clone();
+        let ty = ungrouped((*param.ty).clone());
+        if let Some(cfg) = param.attrs.iter().find(|attr| attr.path().is_ident("cfg")) {
+            errors.on(cfg, "`#[cfg]` goes on the whole handler, not on one of its arguments");
+            return None;
+        }
         if let Type::Reference(reference) = &ty {
             let source = Source::Server(reference.elem.clone());
             if let Some((attr, _)) = options {
@@ -89,6 +93,14 @@ impl Param {
         let argument = options.argument(&ident, description);
         Some(Param { ty, source: Source::Caller(Box::new(argument)) })
     }
+}
+
+/// What a `$ty` of `macro_rules!` stands for: it arrives in a group nobody wrote.
+fn ungrouped(mut ty: Type) -> Type {
+    while let Type::Group(group) = ty {
+        ty = *group.elem;
+    }
+    ty
 }
 
 /// Where a type borrows, if it does somewhere inside.

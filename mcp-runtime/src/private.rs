@@ -9,11 +9,12 @@ pub use crate::complete::{Completed, Settled, Settling};
 pub use crate::context::{Caller, Context, FromServer};
 pub use crate::error::ArgumentError;
 pub use crate::handlers::Handlers;
-pub use crate::prompt::{Prompt, PromptFn, describe as prompt};
+pub use crate::prompt::{Prompt, PromptFn, describe as prompt, returns as prompt_returns};
 pub use crate::protocol::Role;
 pub use crate::resource::{
-    Resource, ResourceFn, blob_contents, describe as resource, json_contents, size_of_contents, text_contents,
+    Resource, ResourceFn, blob_contents, describe as resource, json_contents, returns as resource_returns,
+    size_of_contents, text_contents,
 };
 pub use crate::spec::{ArgInfo, Spec};
-pub use crate::tool::{Tool, ToolFn, describe as tool};
+pub use crate::tool::{Tool, ToolFn, describe as tool, returns as tool_returns};
 pub use crate::uri_template::expand_into;

@@ -74,11 +74,9 @@ impl Kind for PromptKind {
     }
 }
 
-impl Spec<PromptKind> {
-    /// Declares the return type.
-    pub fn returns<R: IntoPrompt>(&mut self) -> Returns<PromptKind, R> {
-        Returns { reply: |value, ()| value.into_prompt().map(Reply::Prompt).map_err(Error::into_failure) }
-    }
+/// Declares the return type. A function rather than a method: the compiler's errors are shorter.
+pub fn returns<R: IntoPrompt>(_: &mut Spec<PromptKind>) -> Returns<PromptKind, R> {
+    Returns { reply: |value, ()| value.into_prompt().map(Reply::Prompt).map_err(Error::into_failure) }
 }
 
 /// What `#[prompt]` leaves beside a function, so that `prompts![name]` finds it.

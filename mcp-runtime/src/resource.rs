@@ -73,16 +73,6 @@ pub fn describe(uri: &str, name: &str) -> Spec<ResourceKind> {
 }
 
 impl Spec<ResourceKind> {
-    /// Declares the return type.
-    pub fn returns<R: IntoContents>(&mut self) -> Returns<ResourceKind, R> {
-        Returns {
-            reply: |value, site| {
-                let result = value.into_contents(&site.uri).map_err(Error::into_failure)?;
-                Ok(site.complete(result))
-            },
-        }
-    }
-
     /// Sets the media type.
     pub fn mime(&mut self, mime: &str) {
         self.kind.mime = Some(mime.into());
@@ -172,6 +162,16 @@ impl ReadSite {
             }
         }
         Reply::Read(result)
+    }
+}
+
+/// Declares the return type. A function rather than a method: the compiler's errors are shorter.
+pub fn returns<R: IntoContents>(_: &mut Spec<ResourceKind>) -> Returns<ResourceKind, R> {
+    Returns {
+        reply: |value, site| {
+            let result = value.into_contents(&site.uri).map_err(Error::into_failure)?;
+            Ok(site.complete(result))
+        },
     }
 }
 

@@ -67,12 +67,6 @@ impl Spec<ToolKind> {
         self.kind.annotations.open_world_hint = Some(hint);
     }
 
-    /// Declares the return type.
-    pub fn returns<R: IntoToolResult>(&mut self) -> Returns<ToolKind, R> {
-        self.kind.output = R::output_schema();
-        Returns { reply: |value, ()| value.into_tool_result().map(Reply::Tool).map_err(Error::into_failure) }
-    }
-
     /// Declares the fields of a struct as arguments.
     pub fn flatten<T: Argument>(&mut self) -> Key<T> {
         self.takes_arguments();
@@ -107,6 +101,12 @@ impl Kind for ToolKind {
         };
         Tool { descriptor, handler }
     }
+}
+
+/// Declares the return type. A function rather than a method: the compiler's errors are shorter.
+pub fn returns<R: IntoToolResult>(spec: &mut Spec<ToolKind>) -> Returns<ToolKind, R> {
+    spec.kind.output = R::output_schema();
+    Returns { reply: |value, ()| value.into_tool_result().map(Reply::Tool).map_err(Error::into_failure) }
 }
 
 /// What `#[tool]` leaves beside a function, so that `tools![name]` finds it.
