@@ -6,8 +6,9 @@ use syn::{Attribute, GenericArgument, ImplItem, ImplItemFn, ItemImpl, Lifetime, 
 
 use crate::attr::{self, Entries};
 use crate::check;
+use crate::describe::{describe, share_state};
 use crate::errors::Errors;
-use crate::expand::{already, describe, item_keyword};
+use crate::expand::{already, item_keyword};
 use crate::handler::{Handler, Kind, private};
 use crate::uri;
 
@@ -184,6 +185,8 @@ fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Option<Handler> {
         }
     };
     let handler = Handler::read(kind, tokens, &method.attrs, &mut method.sig, errors);
+    // Arguments are taken by value because they come from the caller, not because they are consumed.
+    method.attrs.push(syn::parse_quote!(#[allow(clippy::needless_pass_by_value)]));
     check::handler(&handler, &method.sig, true, errors);
     Some(handler)
 }
@@ -221,7 +224,7 @@ fn register(handler: &Handler) -> TokenStream {
     let add = format_ident!("{}", handler.kind.attribute());
     let (ident, cfgs) = (&handler.ident, &handler.cfgs);
     let described = describe(handler, &quote!(Self::#ident));
-    let state = handler.receiver.as_ref().map(|_| quote!(let __this = __mcp::Arc::clone(&__this);));
+    let state = handler.receiver.as_ref().map(|_| share_state());
     quote! {
         #(#cfgs)*
         let __handlers = __handlers.#add({

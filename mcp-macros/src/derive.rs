@@ -3,13 +3,12 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt as _;
-use syn::spanned::Spanned as _;
-use syn::{Attribute, Data, DeriveInput, Fields, Ident, LitStr, Member};
+use syn::{Attribute, Data, DeriveInput, Fields, Ident, LitStr, Member, Type};
 
 use crate::attr::{self, Entries, Options, Size};
+use crate::describe::resource_keys;
 use crate::doc;
 use crate::errors::Errors;
-use crate::expand::{at, resource_keys};
 use crate::handler::{Kind, private};
 use crate::name::{closest, snake_case};
 use crate::uri::{self, Part};
@@ -19,9 +18,9 @@ struct Model {
     ident: Ident,
     options: Options,
     description: Option<TokenStream>,
-    fields: Vec<Ident>,
+    fields: Vec<(Ident, Type)>,
     body: Body,
-    last_modified: Option<Member>,
+    last_modified: Option<(Member, Type)>,
     /// Whether there are fields to fill placeholders from.
     is_struct: bool,
 }
@@ -30,8 +29,8 @@ struct Model {
 enum Body {
     /// The whole struct as JSON.
     Json,
-    Text(Member),
-    Blob(Member),
+    Text(Member, Type),
+    Blob(Member, Type),
 }
 
 // Input
@@ -116,14 +115,14 @@ impl Model {
 
     fn read_fields(&mut self, fields: &Fields, errors: &mut Errors) {
         for (field, member) in fields.iter().zip(fields.members()) {
-            self.fields.extend(field.ident.clone());
+            self.fields.extend(field.ident.clone().map(|ident| (ident, field.ty.clone())));
             for attr in field.attrs.iter().filter(|attr| attr.path().is_ident("resource")) {
-                self.read_field(&member, attr, errors);
+                self.read_field(&member, &field.ty, attr, errors);
             }
         }
     }
 
-    fn read_field(&mut self, member: &Member, attr: &Attribute, errors: &mut Errors) {
+    fn read_field(&mut self, member: &Member, ty: &Type, attr: &Attribute, errors: &mut Errors) {
         const KEYS: [&str; 3] = ["text", "blob", "last_modified"];
         let Some(all) = errors.keep(attr.parse_args::<Entries>()) else { return };
         if let Some(literal) = all.positional {
@@ -137,9 +136,9 @@ impl Model {
                     errors.at(span, format!("on a field it is just `{key}`"));
                 }
                 "text" | "blob" if body_taken => errors.at(span, "another field is the contents already"),
-                "text" => self.body = Body::Text(member.clone()),
-                "blob" => self.body = Body::Blob(member.clone()),
-                "last_modified" => self.last_modified = Some(member.clone()),
+                "text" => self.body = Body::Text(member.clone(), ty.clone()),
+                "blob" => self.body = Body::Blob(member.clone(), ty.clone()),
+                "last_modified" => self.last_modified = Some((member.clone(), ty.clone())),
                 _ => {
                     let hint = closest(&key, KEYS).map(|meant| format!("did you mean `{meant}`?"));
                     let hint = hint.unwrap_or_else(|| attr::list(&KEYS));
@@ -164,8 +163,8 @@ impl Model {
         let description = description.iter();
         let (icons, meta) = (&self.options.icons, self.options.meta.iter());
         let keys = resource_keys(&self.options);
-        let last_modified = self.last_modified.iter().map(|field| {
-            let time = shown(field, field.span());
+        let last_modified = self.last_modified.iter().map(|(field, ty)| {
+            let time = shown(field, ty);
             quote!(__spec.last_modified(&#time);)
         });
         let (mime, contents) = self.contents();
@@ -177,7 +176,7 @@ impl Model {
                 }
             }
         });
-        let sync = quote_spanned!(at(self.ident.span())=> sync);
+        let sync = quote_spanned!(self.ident.span()=> sync);
         quote! {
             let mut __spec = __mcp::resource(&#uri, &#name);
             #(__spec.title(&#title);)*
@@ -195,14 +194,12 @@ impl Model {
 
     fn contents(&self) -> (&'static str, TokenStream) {
         match &self.body {
-            Body::Json => ("application/json", quote_spanned!(at(self.ident.span())=> __mcp::json_contents(&__value))),
-            Body::Text(field) => {
-                let text = shown(field, field.span());
-                ("text/plain", quote!(__mcp::text_contents(#text)))
+            Body::Json => {
+                let ident = &self.ident;
+                ("application/json", quote!(__mcp::json_contents::<#ident>(&__value)))
             }
-            Body::Blob(field) => {
-                ("application/octet-stream", quote_spanned!(at(field.span())=> __mcp::blob_contents(&__value.#field)))
-            }
+            Body::Text(field, ty) => ("text/plain", quote!(__mcp::text_contents::<#ty>(&__value.#field))),
+            Body::Blob(field, ty) => ("application/octet-stream", quote!(__mcp::blob_contents::<#ty>(&__value.#field))),
         }
     }
 
@@ -247,11 +244,11 @@ impl Model {
             Part::Literal(text) => return quote!(__text.push_str(#text);),
             Part::Variable { name, reserved } => (name, reserved),
         };
-        let Some(field) = self.fields.iter().find(|field| field.unraw() == name) else {
+        let Some((field, ty)) = self.fields.iter().find(|(field, _)| field.unraw() == name) else {
             self.not_a_field(name, span, errors);
             return TokenStream::new();
         };
-        let value = shown(field, span);
+        let value = shown(field, ty);
         if in_uri {
             quote!(__mcp::expand_into(&mut __text, &#value, #reserved);)
         } else {
@@ -260,7 +257,7 @@ impl Model {
     }
 
     fn not_a_field(&self, variable: &str, span: Span, errors: &mut Errors) {
-        let fields: Vec<String> = self.fields.iter().map(|field| field.unraw().to_string()).collect();
+        let fields: Vec<String> = self.fields.iter().map(|(field, _)| field.unraw().to_string()).collect();
         let names: Vec<&str> = fields.iter().map(String::as_str).collect();
         let hint = match closest(variable, names.iter().copied()) {
             // What it is not is said already.
@@ -273,7 +270,7 @@ impl Model {
     }
 }
 
-/// A field's value as text, with errors about that at `span`.
-fn shown(field: impl ToTokens, span: Span) -> TokenStream {
-    quote_spanned!(at(span)=> ::std::string::ToString::to_string(&__value.#field))
+/// A field's value as text.
+fn shown(field: &impl ToTokens, ty: &Type) -> TokenStream {
+    quote!(__mcp::shown::<#ty>(&__value.#field))
 }

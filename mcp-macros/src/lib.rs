@@ -1,7 +1,7 @@
 //! The macros of `mcp-runtime`, which documents them. Use them through that crate.
 //!
-//! Each is read (`attr`, `param`, `handler`), judged (`check`) and printed (`expand`, `block`,
-//! `derive`). On an error the user's item is printed unchanged with a stand-in for what the macro
+//! Each is read (`attr`, `param`, `handler`), judged (`check`) and printed (`describe`, `expand`,
+//! `block`, `derive`). On an error the user's item is printed unchanged with a stand-in for what the macro
 //! would have made, so that one mistake stays one error.
 #![forbid(unsafe_code)]
 
@@ -9,6 +9,7 @@ mod attr;
 mod block;
 mod check;
 mod derive;
+mod describe;
 mod doc;
 mod errors;
 mod expand;

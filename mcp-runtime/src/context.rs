@@ -73,11 +73,9 @@ pub struct Caller<'a> {
     pub(crate) uri: &'a str,
 }
 
-impl Caller<'_> {
-    /// What a handler takes by reference.
-    pub fn provide<T: FromServer>(&self) -> T {
-        T::from_server(self)
-    }
+/// What a handler takes by reference.
+pub fn provide<T: FromServer>(caller: &Caller<'_>) -> T {
+    T::from_server(caller)
 }
 
 /// What a handler can take by reference.

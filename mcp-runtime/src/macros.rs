@@ -34,3 +34,14 @@ macro_rules! prompts {
 macro_rules! resources {
     ($($function:ty),* $(,)?) => { [$(<$function as $crate::__private::ResourceFn>::resource()),*] };
 }
+
+/// `serde_json::json!`, for code without the standard prelude, too.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __json {
+    ($($json:tt)*) => {{
+        #[allow(unused_imports)]
+        use ::core::convert::Into as _;
+        $crate::__private::serde_json::json!($($json)*)
+    }};
+}

@@ -2,17 +2,19 @@
 
 pub use std::sync::Arc;
 
-pub use serde_json::json;
+pub use serde_json;
+
+pub use crate::__json as json;
 
 pub use crate::args::{Args, Argument, Key};
 pub use crate::complete::{Completed, Settled, Settling};
-pub use crate::context::{Caller, Context, FromServer};
+pub use crate::context::{Caller, Context, FromServer, provide};
 pub use crate::error::ArgumentError;
 pub use crate::handlers::Handlers;
 pub use crate::prompt::{Prompt, PromptFn, describe as prompt, returns as prompt_returns};
 pub use crate::protocol::Role;
 pub use crate::resource::{
-    Resource, ResourceFn, blob_contents, describe as resource, json_contents, returns as resource_returns,
+    Resource, ResourceFn, blob_contents, describe as resource, json_contents, returns as resource_returns, shown,
     size_of_contents, text_contents,
 };
 pub use crate::spec::{ArgInfo, Spec};

@@ -1,6 +1,7 @@
 //! Resources and resource templates: a descriptor and what is behind it.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -191,13 +192,18 @@ pub fn json_contents<T: serde::Serialize + ?Sized>(value: &T) -> crate::Result<R
 }
 
 /// The contents of a derived resource: one field as text.
-pub fn text_contents(text: String) -> crate::Result<ResourceContents> {
-    Ok(ResourceContents::text(text))
+pub fn text_contents<T: Display + ?Sized>(text: &T) -> crate::Result<ResourceContents> {
+    Ok(ResourceContents::text(text.to_string()))
 }
 
 /// The contents of a derived resource: one field as bytes.
 pub fn blob_contents<T: AsRef<[u8]> + ?Sized>(bytes: &T) -> crate::Result<ResourceContents> {
     Ok(ResourceContents::blob(bytes))
+}
+
+/// A field of a derived resource in its URI, name, title, description or time.
+pub fn shown<T: Display + ?Sized>(value: &T) -> String {
+    value.to_string()
 }
 
 /// How many bytes the contents have, if they can be made.

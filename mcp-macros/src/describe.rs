@@ -1,0 +1,205 @@
+//! The expression that describes a handler to the runtime and says how to call it.
+//!
+//! The user's types and expressions are printed in their own tokens, so that the compiler points at
+//! them when they do not fit; names of ours are printed with the macro's span, so that they are not
+//! taken for the user's.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens as _, format_ident, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{Ident, LitStr, Type};
+
+use crate::attr::{Options, Size, is_string};
+use crate::handler::{Handler, Kind};
+use crate::param::{Argument, Default, Param, Source};
+
+/// The expression that describes and builds a handler, where `__mcp` is the runtime's hidden
+/// module. `function` is how to name it; a method takes its state from `__this`.
+pub(crate) fn describe(handler: &Handler, function: &TokenStream) -> TokenStream {
+    let Options { title, icons, meta, timeout, .. } = &handler.options;
+    let (name, _) = handler.name();
+    let description = &handler.description;
+    let new = match (handler.kind, &handler.options.uri) {
+        (Kind::Tool, _) => quote!(__mcp::tool(#name)),
+        (Kind::Prompt, _) => quote!(__mcp::prompt(#name)),
+        (_, uri) => quote!(__mcp::resource(#uri, #name)),
+    };
+    let title = title.iter();
+    let description = description.iter();
+    let meta = meta.iter();
+    let timeout = timeout.iter().map(|(_, millis)| millis);
+    let hints = handler.options.hints.iter().map(|(key, value)| quote!(__spec.#key(#value);));
+    let about = resource_keys(&handler.options);
+    let declared = handler.params.iter().enumerate().map(|(index, param)| declare(index, param));
+    let completers = handler.arguments().filter_map(|argument| completer(handler, argument));
+    let returns = returns(handler);
+    let run = run(handler, function);
+    quote! {
+        let mut __spec = #new;
+        #(__spec.title(#title);)*
+        #(__spec.description(#description);)*
+        #(__spec.icon(#icons);)*
+        #(__spec.meta(__mcp::json!({ #meta }));)*
+        #(__spec.timeout_ms(#timeout);)*
+        #(#hints)*
+        #about
+        #(#declared)*
+        #(#completers)*
+        #returns
+        #run
+    }
+}
+
+/// The keys only resources have.
+pub(crate) fn resource_keys(options: &Options) -> TokenStream {
+    let Options { mime, audience, priority, last_modified, size, .. } = options;
+    let mime = mime.iter();
+    let audience = (!audience.is_empty()).then(|| {
+        let roles = audience.iter().map(role);
+        quote!(__spec.audience(&[#(#roles),*]);)
+    });
+    let priority = priority.iter();
+    let last_modified = last_modified.iter();
+    let size = match size {
+        Some((_, Size::Given(bytes))) => Some(quote!(__spec.size(#bytes);)),
+        Some((_, Size::Counted)) | None => None,
+    };
+    quote! {
+        #(__spec.mime(#mime);)*
+        #audience
+        #(__spec.priority(#priority);)*
+        #(__spec.last_modified(#last_modified);)*
+        #size
+    }
+}
+
+fn role(who: &LitStr) -> TokenStream {
+    if who.value() == "user" { quote!(__mcp::Role::User) } else { quote!(__mcp::Role::Assistant) }
+}
+
+/// The statement that declares an argument.
+fn declare(index: usize, param: &Param) -> TokenStream {
+    let Source::Caller(argument) = &param.source else { return TokenStream::new() };
+    let Argument { name, description, default, header, flatten, .. } = &**argument;
+    let (key, ty) = (key(index), &param.ty);
+    if flatten.is_some() {
+        return quote!(let #key = __spec.flatten::<#ty>(););
+    }
+    let description = description.iter();
+    let header = header.iter();
+    let info = quote!(__mcp::ArgInfo::new(#name) #(.description(#description))* #(.header(#header))*);
+    match default {
+        None => quote!(let #key = __spec.arg::<#ty>(#info);),
+        Some(default) => {
+            let value = default_value(default);
+            quote!(let #key = __spec.arg_or::<#ty>(#info, #value);)
+        }
+    }
+}
+
+/// A function that makes the default.
+fn default_value(default: &Default) -> TokenStream {
+    match default {
+        Default::Trait(span) => quote_spanned!(*span=> ::core::default::Default::default),
+        Default::Expr(expr) if is_string(expr) => quote_spanned!(expr.span()=> || ::core::convert::From::from(#expr)),
+        Default::Expr(expr) => quote_spanned!(expr.span()=> || #expr),
+    }
+}
+
+/// The statement that says what completes an argument: a function, or under `Self::` a method.
+fn completer(handler: &Handler, argument: &Argument) -> Option<TokenStream> {
+    let path = argument.complete.as_ref()?;
+    let name = &argument.name;
+    let method = handler.receiver.is_some() && path.segments.first().is_some_and(|first| first.ident == "Self");
+    let this = method.then(|| quote!(&__this,));
+    let state = method.then(share_state);
+    Some(quote! {
+        __spec.complete(#name, {
+            #state
+            move |__typed| {
+                #state
+                async move {
+                    #[allow(unused_imports)]
+                    use __mcp::{Settled as _, Settling as _};
+                    __mcp::Completed(#path(#this &__typed)).settle().await
+                }
+            }
+        });
+    })
+}
+
+/// The statement that takes a share of the state for what runs later.
+pub(crate) fn share_state() -> TokenStream {
+    quote!(let __this = ::core::clone::Clone::clone(&__this);)
+}
+
+/// The statement that declares the return type.
+fn returns(handler: &Handler) -> TokenStream {
+    let declare = format_ident!("{}_returns", handler.kind.attribute());
+    let unnamed = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "impl");
+    let ty = match &handler.output.0 {
+        // Only the compiler knows which type that is.
+        Some(ty) if ty.to_token_stream().into_iter().any(unnamed) => None,
+        Some(ty) => Some(quote!(::<#ty>)),
+        None => {
+            let unit = quote_spanned!(handler.output.1=> ());
+            Some(quote!(::<#unit>))
+        }
+    };
+    quote!(let __returns = __mcp::#declare #ty(&mut __spec);)
+}
+
+/// The call itself: sync, async or blocking. What makes it so is spanned at the return type, where
+/// the compiler then says what is not `Send`.
+fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
+    let span = handler.output.1;
+    let taken = handler.params.iter().enumerate().map(|(index, param)| take(index, param));
+    let this = handler.receiver.as_ref().map(|_| quote!(&__this));
+    let passed = handler.params.iter().enumerate().map(|(index, param)| pass(index, param));
+    let passed = this.iter().cloned().chain(passed);
+    let call = quote!(#function(#(#passed),*));
+    let (how, work) = match (handler.asyncness, handler.options.blocking) {
+        (Some(_), _) => (quote_spanned!(span=> future), quote_spanned!(span=> async move { #call.await })),
+        (None, Some(_)) => (quote_spanned!(span=> blocking), quote_spanned!(span=> move || #call)),
+        (None, None) => (quote_spanned!(span=> sync), call),
+    };
+    let runs_later = handler.asyncness.is_some() || handler.options.blocking.is_some();
+    let state = (this.is_some() && runs_later).then(share_state);
+    quote! {
+        __spec.#how(__returns, move |__args, __caller| {
+            #state
+            #(#taken)*
+            ::core::result::Result::Ok(#work)
+        })
+    }
+}
+
+/// The statement that gets a parameter's value.
+fn take(index: usize, param: &Param) -> TokenStream {
+    let (key, value) = (key(index), value(index));
+    match &param.source {
+        Source::Caller(_) => quote!(let #value = __args.take(&#key)?;),
+        Source::Server(ty) => provide(&value, ty),
+    }
+}
+
+fn provide(value: &Ident, ty: &Type) -> TokenStream {
+    quote!(let #value = __mcp::provide::<#ty>(__caller);)
+}
+
+/// How a parameter's value is passed on.
+fn pass(index: usize, param: &Param) -> TokenStream {
+    let value = value(index);
+    match &param.source {
+        Source::Caller(_) => quote!(#value),
+        Source::Server(_) => quote!(&#value),
+    }
+}
+
+fn key(index: usize) -> Ident {
+    format_ident!("__arg{index}")
+}
+
+fn value(index: usize) -> Ident {
+    format_ident!("__value{index}")
+}
