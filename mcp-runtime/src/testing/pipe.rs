@@ -1,0 +1,152 @@
+//! The two ends of a connection in memory: what the server reads and where its lines go.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+
+use serde_json::Value;
+use tokio::sync::{Notify, oneshot};
+
+/// The server's input: what the client sent.
+pub(super) struct Input {
+    bytes: mpsc::Receiver<Vec<u8>>,
+    current: io::Cursor<Vec<u8>>,
+}
+
+impl Input {
+    pub(super) fn new(bytes: mpsc::Receiver<Vec<u8>>) -> Self {
+        Input { bytes, current: io::Cursor::default() }
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.current.read(out)?;
+            if count > 0 {
+                return Ok(count);
+            }
+            match self.bytes.recv() {
+                Ok(bytes) => self.current = io::Cursor::new(bytes),
+                Err(mpsc::RecvError) => return Ok(0),
+            }
+        }
+    }
+}
+
+/// The server's output: lines for the inbox.
+pub(super) struct Output {
+    inbox: Arc<Inbox>,
+    line: Vec<u8>,
+}
+
+impl Output {
+    pub(super) fn new(inbox: Arc<Inbox>) -> Self {
+        Output { inbox, line: Vec::new() }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(piece);
+            if self.line.pop_if(|byte| *byte == b'\n').is_some() {
+                self.inbox.deliver(String::from_utf8_lossy(&self.line).into_owned());
+                self.line.clear();
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.inbox.close();
+    }
+}
+
+/// What the server said and nobody has read.
+#[derive(Default)]
+pub(super) struct Inbox {
+    state: Mutex<State>,
+    arrived: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    expected: HashMap<u64, oneshot::Sender<Value>>,
+    lines: VecDeque<String>,
+    closed: bool,
+}
+
+impl Inbox {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer to the request `id`, when it comes.
+    pub(super) fn expect(&self, id: u64) -> oneshot::Receiver<Value> {
+        let (sender, receiver) = oneshot::channel();
+        let mut state = self.state();
+        if !state.closed {
+            state.expected.insert(id, sender);
+        }
+        receiver
+    }
+
+    /// Hands a line to the request it answers, or keeps it.
+    fn deliver(&self, line: String) {
+        let message: Option<Value> = serde_json::from_str(&line).ok();
+        let mut state = self.state();
+        let waiting =
+            message.as_ref().and_then(|message| message["id"].as_u64()).and_then(|id| state.expected.remove(&id));
+        match (waiting, message) {
+            // A request that was given up does not want its answer any more.
+            (Some(waiting), Some(message)) => drop(waiting.send(message)),
+            _ => state.lines.push_back(line),
+        }
+        drop(state);
+        self.arrived.notify_waiters();
+    }
+
+    /// The next line that answers none of the expected requests.
+    pub(super) async fn next_line(&self) -> Option<String> {
+        loop {
+            let arrived = self.arrived.notified();
+            {
+                let mut state = self.state();
+                if let Some(line) = state.lines.pop_front() {
+                    return Some(line);
+                }
+                if state.closed {
+                    return None;
+                }
+            }
+            arrived.await;
+        }
+    }
+
+    /// The lines nobody has read.
+    pub(super) fn unread(&self) -> Vec<String> {
+        self.state().lines.drain(..).collect()
+    }
+
+    fn close(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        state.expected.clear();
+        drop(state);
+        self.arrived.notify_waiters();
+    }
+}
+
+impl fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inbox").field("unread", &self.state().lines.len()).finish_non_exhaustive()
+    }
+}
