@@ -118,11 +118,7 @@ fn completer(handler: &Handler, argument: &Argument) -> Option<TokenStream> {
             #state
             move |__typed| {
                 #state
-                async move {
-                    #[allow(unused_imports)]
-                    use __mcp::{Settled as _, Settling as _};
-                    __mcp::Completed(#path(#this &__typed)).settle().await
-                }
+                async move { __mcp::settle(#path(#this __typed.as_str())).await }
             }
         });
     })

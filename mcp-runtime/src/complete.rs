@@ -80,31 +80,38 @@ pub(crate) fn member<T: DeserializeOwned>(params: &Object<'_>, field: &str) -> R
     })
 }
 
-/// What a completing function returned: values, or a future of values. Generated code calls
-/// `settle` on it and gets whichever of the two traits below fits.
+/// What a completing function may return. `M` is only there to tell the two forms apart; the
+/// compiler finds it out.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not complete an argument",
+    label = "expected `fn(&str) -> Vec<String>`, `async` or not"
+)]
+pub trait Completion<M> {
+    /// The values, now or later.
+    fn settle(self) -> impl Future<Output = Vec<String>> + Send;
+}
+
+/// Marks values that are there at once.
 #[derive(Debug)]
-pub struct Completed<T>(pub T);
+pub struct Now;
 
-/// Values at once.
-pub trait Settled {
-    /// The values.
-    fn settle(self) -> impl Future<Output = Vec<String>> + Send;
-}
+/// Marks values that have to be waited for.
+#[derive(Debug)]
+pub struct Later;
 
-impl<I: IntoIterator<Item: Into<String>>> Settled for Completed<I> {
+impl<S: Into<String>> Completion<Now> for Vec<S> {
     fn settle(self) -> impl Future<Output = Vec<String>> + Send {
-        std::future::ready(self.0.into_iter().map(Into::into).collect())
+        std::future::ready(self.into_iter().map(Into::into).collect())
     }
 }
 
-/// Values later.
-pub trait Settling {
-    /// The values.
-    fn settle(self) -> impl Future<Output = Vec<String>> + Send;
-}
-
-impl<F: Future<Output: IntoIterator<Item: Into<String>>> + Send> Settling for Completed<F> {
+impl<S: Into<String>, F: Future<Output = Vec<S>> + Send> Completion<Later> for F {
     async fn settle(self) -> Vec<String> {
-        self.0.await.into_iter().map(Into::into).collect()
+        self.await.into_iter().map(Into::into).collect()
     }
+}
+
+/// What a completing function returned, awaited if need be.
+pub fn settle<M, C: Completion<M>>(completion: C) -> impl Future<Output = Vec<String>> + Send {
+    completion.settle()
 }

@@ -235,7 +235,7 @@ impl Router {
     }
 
     fn tool_descriptors(&self, revision: Revision) -> Vec<crate::protocol::ToolDescriptor> {
-        let mut descriptors: Vec<_> = self.tools.items.iter().map(|tool| tool.descriptor.clone()).collect();
+        let mut descriptors: Vec<_> = self.tools.items.iter().map(|tool| tool.descriptor().clone()).collect();
         for descriptor in &mut descriptors {
             descriptor.output_schema.take_if(|schema| !encode::keeps_output_schema(schema, revision));
         }

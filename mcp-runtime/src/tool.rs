@@ -16,7 +16,8 @@ use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec};
 /// A tool, made by `#[tool]` and listed by [`tools!`](crate::tools!).
 #[derive(Debug)]
 pub struct Tool {
-    pub(crate) descriptor: ToolDescriptor,
+    /// Boxed: `tools![…]` is an array, which should stay small on the stack.
+    pub(crate) descriptor: Box<ToolDescriptor>,
     pub(crate) handler: Handler,
 }
 
@@ -99,7 +100,7 @@ impl Kind for ToolKind {
             annotations: self.annotations,
             meta: about.meta,
         };
-        Tool { descriptor, handler }
+        Tool { descriptor: Box::new(descriptor), handler }
     }
 }
 
