@@ -200,3 +200,39 @@ fn ten_thousand_pipelined_calls_are_answered_in_order() {
     server.input = Some(writer.join().unwrap());
     server.finish();
 }
+
+#[cfg(unix)]
+#[test]
+fn at_a_terminal_it_says_what_it_is() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&person).unwrap();
+    unlockpt(&person).unwrap();
+    let path = ptsname(&person, Vec::new()).unwrap();
+    let path = OsStr::from_bytes(path.to_bytes());
+    let terminal = std::fs::File::options().read(true).write(true).open(path).unwrap();
+    let server = Command::new(env!("CARGO_BIN_EXE_rowdy"))
+        .stdin(terminal)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let ctrl_d = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\x04";
+    std::fs::File::from(person.try_clone().unwrap()).write_all(ctrl_d).unwrap();
+    let output = server.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+    let hint = String::from_utf8_lossy(&output.stderr);
+    assert!(hint.contains("rowdy 1.0.0 is an MCP server"), "{hint}");
+    assert!(hint.contains("\"mcpServers\""), "{hint}");
+}
+
+#[test]
+fn a_program_gets_no_hint() {
+    let (_, log) = Process::start().finish();
+    assert_eq!(log, "");
+}
