@@ -4,7 +4,7 @@
 //! them when they do not fit; names of ours are printed with the macro's span, so that they are not
 //! taken for the user's.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Ident, LitStr, Type};
@@ -113,12 +113,19 @@ fn completer(handler: &Handler, argument: &Argument) -> Option<TokenStream> {
     let method = handler.receiver.is_some() && path.segments.first().is_some_and(|first| first.ident == "Self");
     let this = method.then(|| quote!(&__this,));
     let state = method.then(share_state);
+    // At the path, which is what may be of the wrong shape.
+    let typed = Ident::new("__typed", path.span().resolved_at(Span::call_site()));
+    let arguments = quote!(#this #typed);
+    let call = quote_spanned!(path.span()=> #path(#arguments));
     Some(quote! {
         __spec.complete(#name, {
             #state
             move |__typed| {
                 #state
-                async move { __mcp::settle(#path(#this __typed.as_str())).await }
+                async move {
+                    let __typed = __typed.as_str();
+                    __mcp::settle(#call).await
+                }
             }
         });
     })

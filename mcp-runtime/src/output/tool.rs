@@ -27,35 +27,30 @@ pub trait IntoToolResult {
     }
 }
 
-#[diagnostic::do_not_recommend]
 impl IntoToolResult for ToolResult {
     fn into_tool_result(self) -> Result<ToolResult> {
         Ok(self)
     }
 }
 
-#[diagnostic::do_not_recommend]
 impl IntoToolResult for () {
     fn into_tool_result(self) -> Result<ToolResult> {
         Ok(ToolResult::default())
     }
 }
 
-#[diagnostic::do_not_recommend]
 impl IntoToolResult for Content {
     fn into_tool_result(self) -> Result<ToolResult> {
         Ok(ToolResult::new([self]))
     }
 }
 
-#[diagnostic::do_not_recommend]
 impl IntoToolResult for Vec<Content> {
     fn into_tool_result(self) -> Result<ToolResult> {
         Ok(ToolResult::new(self))
     }
 }
 
-#[diagnostic::do_not_recommend]
 impl<const N: usize> IntoToolResult for [Content; N] {
     fn into_tool_result(self) -> Result<ToolResult> {
         Ok(ToolResult::new(self))
@@ -91,7 +86,6 @@ impl<T: Structured> IntoToolResult for Json<T> {
 
 macro_rules! text_results {
     ($($ty:ty)*) => {$(
-        #[diagnostic::do_not_recommend]
         impl IntoToolResult for $ty {
             fn into_tool_result(self) -> Result<ToolResult> {
                 Ok(ToolResult::text(self))
@@ -104,7 +98,6 @@ text_results! { String &'static str Cow<'static, str> Box<str> }
 
 macro_rules! printed_results {
     ($($ty:ty)*) => {$(
-        #[diagnostic::do_not_recommend]
         impl IntoToolResult for $ty {
             fn into_tool_result(self) -> Result<ToolResult> {
                 Ok(ToolResult::text(self.to_string()))
