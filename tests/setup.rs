@@ -42,7 +42,7 @@ impl Calculator {
 }
 
 #[test]
-#[should_panic(expected = "two tools are called `add`; rename one, or mount it with `mount_as`")]
+#[should_panic(expected = "there are two tools `add`; rename one, or mount it with `mount_as`")]
 fn two_tools_of_one_name() {
     let _ = Server::new("s", "1").tools(tools![add, other::add]);
 }
@@ -70,4 +70,68 @@ fn the_panic_points_at_the_users_line() {
     std::panic::set_hook(before);
     assert!(mounted.is_err());
     assert!(receiver.try_iter().flatten().any(|file| file.ends_with("setup.rs")));
+}
+
+/// Takes what text cannot say.
+#[prompt]
+fn listing(items: Vec<String>) -> String {
+    items.join(", ")
+}
+
+#[test]
+#[should_panic(expected = "`items` arrives as text, which an array cannot be read from")]
+fn a_prompt_argument_that_is_not_text() {
+    let _ = prompts![listing];
+}
+
+/// Flattens what has no fields.
+#[tool]
+fn flat(#[arg(flatten)] number: u64) -> u64 {
+    number
+}
+
+#[test]
+#[should_panic(expected = "`#[arg(flatten)]` needs a struct; `uint64` has no fields to be arguments")]
+fn a_flattened_number() {
+    let _ = tools![flat];
+}
+
+/// Anything, or nothing.
+#[tool]
+fn anything(
+    /// What you like.
+    value: serde_json::Value,
+    #[arg(default)] maybe: Option<u8>,
+) -> String {
+    format!("{value} {maybe:?}")
+}
+
+#[test]
+fn a_schema_says_only_what_holds() {
+    let [tool] = tools![anything];
+    let schema = &tool.descriptor().input_schema;
+    assert_eq!(schema["properties"]["value"], json!({"description": "What you like."}));
+    assert_eq!(schema["properties"]["maybe"].get("default"), None);
+}
+
+#[tokio::test]
+async fn a_shared_value_can_be_mounted() -> Result<()> {
+    let calculator = std::sync::Arc::new(Calculator);
+    let server = Server::new("s", "1").mount(std::sync::Arc::clone(&calculator)).mount_as("again", calculator);
+    let client = TestClient::connect(server).await?;
+    assert_eq!(client.call("halve", json!({"n": 3.0})).await?.text(), "1.5");
+    assert_eq!(client.call("again_halve", json!({"n": 1})).await?.text(), "0.5");
+    Ok(())
+}
+
+#[test]
+fn an_error_can_leave_through_anyhow() {
+    fn main() -> anyhow::Result<()> {
+        let failed: Result<()> = Err(Error::from(std::io::Error::other("the disk is full")));
+        failed.map_err(Error::into_std).map_err(anyhow::Error::from_boxed)?;
+        Ok(())
+    }
+    assert_eq!(main().unwrap_err().to_string(), "the disk is full");
+    let boxed: Box<dyn std::error::Error> = Error::invalid_params("no such thing").into_std();
+    assert_eq!(boxed.to_string(), "no such thing");
 }

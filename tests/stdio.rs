@@ -105,7 +105,9 @@ fn a_slow_call_delays_nobody() {
 #[test]
 fn panics_and_timeouts_are_answers() {
     let mut server = Process::start();
-    for (id, tool) in [(1, "panic"), (2, "panic_later"), (3, "panic_blocking"), (4, "block_too_long")] {
+    let tools = ["panic", "panic_later", "panic_blocking", "block_too_long"];
+    let tools = tools.into_iter().chain(["panic_twice", "panic_twice_later", "panic_when_dropped"]);
+    for (id, tool) in (10..).zip(tools) {
         server.call(id, tool, &json!({}));
         let answer = server.answer(id);
         assert_eq!(answer["result"]["isError"], true, "{answer}");

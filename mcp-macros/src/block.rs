@@ -1,4 +1,4 @@
-//! `#[handlers] impl T`: every annotated method, collected into a `From<T> for Handlers`.
+//! `#[handlers] impl T`: every annotated method, collected into what can be mounted.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -24,15 +24,13 @@ use crate::uri;
 //     }
 //     const _: () = {
 //         use ::mcp_runtime::__private as __mcp;
-//         trait __Collect { … }
-//         impl __Collect for Notebook {
-//             fn __collect(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
+//         impl __mcp::Mounted for Notebook {
+//             fn handlers(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
 //                 let __handlers = __mcp::Handlers::new();
 //                 let __handlers = __handlers.tool({ …, as for a function, calling Self::search });
 //                 __handlers
 //             }
 //         }
-//         impl From<Notebook> for __mcp::Handlers { … }
 //     };
 /// Expands `#[handlers]`.
 pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
@@ -71,24 +69,11 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
         const _: () = {
             use #private as __mcp;
 
-            // A trait of this block's own: its `Self` is the type, as the methods' is, and nothing
-            // is added to the type itself.
-            trait __Collect {
-                fn __collect(__this: __mcp::Arc<Self>) -> __mcp::Handlers;
-            }
-
             #[automatically_derived]
-            impl #generics __Collect for #self_ty #clause {
-                #[allow(unused_mut, unused_variables, deprecated)]
-                fn __collect(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
+            impl #generics __mcp::Mounted for #self_ty #clause {
+                #[allow(unused_mut, unused_variables, deprecated, clippy::absolute_paths)]
+                fn handlers(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
                     #collected
-                }
-            }
-
-            #[automatically_derived]
-            impl #generics ::core::convert::From<#self_ty> for __mcp::Handlers #clause {
-                fn from(__this: #self_ty) -> Self {
-                    <#self_ty as __Collect>::__collect(__mcp::Arc::new(__this))
                 }
             }
         };

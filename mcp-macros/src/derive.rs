@@ -69,7 +69,7 @@ pub(crate) fn resource(item: TokenStream) -> TokenStream {
 
             #[automatically_derived]
             impl #generics ::core::convert::From<#ident #arguments> for __mcp::Resource #clause {
-                #[allow(unused_mut, deprecated)]
+                #[allow(unused_mut, deprecated, clippy::absolute_paths)]
                 fn from(__value: #ident #arguments) -> Self {
                     #body
                 }

@@ -116,7 +116,7 @@ fn completer(handler: &Handler, argument: &Argument) -> Option<TokenStream> {
     // At the path, which is what may be of the wrong shape.
     let typed = Ident::new("__typed", path.span().resolved_at(Span::call_site()));
     let arguments = quote!(#this #typed);
-    let call = quote_spanned!(path.span()=> #path(#arguments));
+    let settled = quote_spanned!(path.span()=> __mcp::settle(#path(#arguments)).await);
     Some(quote! {
         __spec.complete(#name, {
             #state
@@ -124,7 +124,7 @@ fn completer(handler: &Handler, argument: &Argument) -> Option<TokenStream> {
                 #state
                 async move {
                     let __typed = __typed.as_str();
-                    __mcp::settle(#call).await
+                    #settled
                 }
             }
         });

@@ -60,6 +60,16 @@ impl Error {
         Error(Box::new(Repr::ResourceNotFound(uri.into())))
     }
 
+    /// A `std::error::Error` of the same text, for functions that return `anyhow::Result` or
+    /// `Box<dyn Error>`: `serve_stdio().await.map_err(Error::into_std)?`. `Error` is none itself,
+    /// or it could not be made from every other by `?`.
+    pub fn into_std(self) -> Box<dyn StdError + Send + Sync> {
+        match *self.0 {
+            Repr::Handler(source) => source,
+            _ => self.to_string().into(),
+        }
+    }
+
     pub(crate) fn protocol(error: RpcError) -> Self {
         Error(Box::new(Repr::Protocol(error)))
     }
@@ -148,9 +158,20 @@ fn chain(error: &(dyn StdError + 'static)) -> String {
 pub(crate) fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {
-        Some(end) if error.line() > 0 => text[..end].to_owned(),
-        _ => text,
+        Some(end) if error.line() > 0 => shorten(&text[..end]).into_owned(),
+        _ => shorten(&text).into_owned(),
     }
+}
+
+/// A text that quotes the caller, without the middle of what is too long to be read anyway.
+pub(crate) fn shorten(text: &str) -> Cow<'_, str> {
+    const LONG: usize = 300;
+    if text.len() <= LONG {
+        return Cow::Borrowed(text);
+    }
+    let head = text.floor_char_boundary(LONG / 2);
+    let tail = text.ceil_char_boundary(text.len() - LONG / 2);
+    Cow::Owned(format!("{}…{}", &text[..head], &text[tail..]))
 }
 
 /// Why a call has no ordinary result; each revision says it in its own way (`era::encode`).
@@ -236,6 +257,7 @@ impl RpcError {
     pub(crate) fn wrong_field(field: &str, expected: &str, actual: &str) -> Self {
         let message = match actual {
             "missing" => format!("Invalid params: `{field}` is missing; it is of type {expected}"),
+            _ if actual == expected => format!("Invalid params: `{field}` is not a valid {expected}"),
             _ => format!("Invalid params: `{field}` must be of type {expected}, not {actual}"),
         };
         Self::invalid_params(message)

@@ -1,5 +1,7 @@
 //! What `#[handlers] impl T` makes of a `T`: its tools, prompts and resources.
 
+use std::sync::Arc;
+
 use crate::prompt::Prompt;
 use crate::resource::Resource;
 use crate::tool::Tool;
@@ -48,5 +50,48 @@ impl Handlers {
             resource.rename(format!("{prefix}_{}", resource.name()));
         }
         self
+    }
+}
+
+/// A type whose impl block has `#[handlers]`, which implements this.
+pub trait Mounted: Sized {
+    /// Its handlers, sharing the value.
+    fn handlers(this: Arc<Self>) -> Handlers;
+}
+
+/// What [`Server::mount`](crate::Server::mount) takes: a value whose impl block has `#[handlers]`,
+/// an [`Arc`] of one, or [`Handlers`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no handlers to mount",
+    label = "put `#[handlers]` on its impl block, and `#[tool]`, `#[prompt]` or `#[resource]` on methods in it"
+)]
+pub trait IntoHandlers {
+    /// The handlers.
+    fn into_handlers(self) -> Handlers;
+}
+
+impl IntoHandlers for Handlers {
+    fn into_handlers(self) -> Handlers {
+        self
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Mounted> IntoHandlers for T {
+    fn into_handlers(self) -> Handlers {
+        T::handlers(Arc::new(self))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Mounted> IntoHandlers for Arc<T> {
+    fn into_handlers(self) -> Handlers {
+        T::handlers(self)
+    }
+}
+
+impl<T: Mounted> From<T> for Handlers {
+    fn from(value: T) -> Self {
+        value.into_handlers()
     }
 }

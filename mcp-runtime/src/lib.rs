@@ -63,7 +63,7 @@ pub mod __private;
 pub use args::Argument;
 pub use context::Context;
 pub use error::{Error, Result};
-pub use handlers::Handlers;
+pub use handlers::{Handlers, IntoHandlers};
 pub use limits::Limits;
 pub use output::{IntoContents, IntoPrompt, IntoToolResult, Json};
 pub use prompt::Prompt;

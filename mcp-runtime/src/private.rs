@@ -10,7 +10,7 @@ pub use crate::args::{Args, Argument, Key};
 pub use crate::complete::settle;
 pub use crate::context::{Caller, Context, FromServer, provide};
 pub use crate::error::ArgumentError;
-pub use crate::handlers::Handlers;
+pub use crate::handlers::{Handlers, Mounted};
 pub use crate::prompt::{Prompt, PromptFn, describe as prompt, returns as prompt_returns};
 pub use crate::protocol::Role;
 pub use crate::resource::{

@@ -10,7 +10,6 @@ use crate::error::Error;
 use crate::output::IntoPrompt;
 use crate::protocol::{PromptArgument, PromptDescriptor};
 use crate::reply::Reply;
-use crate::schema::{Extras, InputSchema};
 use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec};
 
 /// A prompt, made by `#[prompt]` and listed by [`prompts!`](crate::prompts!).
@@ -53,8 +52,7 @@ impl Kind for PromptKind {
             description: arg.description.map(Cow::into_owned),
             required: !optional && default.is_none(),
         });
-        // Only for the name of the type: prompts publish no schema.
-        InputSchema::new().property::<T>(arg.name, Extras { optional, ..Extras::default() })
+        crate::args::text_type::<T>(arg.name, optional)
     }
 
     fn site(&self) -> impl Fn(&Caller<'_>) + Send + Sync + 'static {

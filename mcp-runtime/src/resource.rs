@@ -12,7 +12,6 @@ use crate::error::Error;
 use crate::output::IntoContents;
 use crate::protocol::{Annotations, ReadResult, ResourceContents, ResourceDescriptor, Role, TemplateDescriptor};
 use crate::reply::Reply;
-use crate::schema::{Extras, InputSchema};
 use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec};
 use crate::uri_template::UriTemplate;
 
@@ -112,7 +111,7 @@ impl Kind for ResourceKind {
     type Site = ReadSite;
 
     fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, _: Option<Value>) -> Cow<'static, str> {
-        InputSchema::new().property::<T>(arg.name, Extras { optional, ..Extras::default() })
+        crate::args::text_type::<T>(arg.name, optional)
     }
 
     fn site(&self) -> impl Fn(&Caller<'_>) -> ReadSite + Send + Sync + 'static {

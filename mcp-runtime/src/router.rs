@@ -10,7 +10,7 @@ use crate::args::Args;
 use crate::complete::{self, Reference, Typed};
 use crate::context::Caller;
 use crate::era::{Accepted, Method, encode};
-use crate::error::{Failure, RpcError};
+use crate::error::{Failure, RpcError, shorten};
 use crate::jsonrpc::{Id, Key, Object, type_of};
 use crate::prompt::Prompt;
 use crate::protocol::{ResourceDescriptor, Revision, TemplateDescriptor};
@@ -52,8 +52,16 @@ impl<T> Table<T> {
     #[track_caller]
     fn insert(&mut self, what: &str, name: &str, item: T) {
         let earlier = self.index.insert(name.into(), self.items.len());
-        assert!(earlier.is_none(), "two {what}s are called `{name}`; rename one, or mount it with `mount_as`");
+        assert!(earlier.is_none(), "there are two {what}s `{name}`; {}", remedy(what));
         self.items.push(item);
+    }
+}
+
+/// What to do about two things of one name.
+fn remedy(what: &str) -> &'static str {
+    match what {
+        "resource" => "give one another URI",
+        _ => "rename one, or mount it with `mount_as`",
     }
 }
 
@@ -261,7 +269,7 @@ fn list(call: &Accepted<'_>, list: List) -> Result<Started, Failure> {
 }
 
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
-    RpcError::invalid_params(format!("Unknown {what}: {name}")).suggest(name, known).into()
+    RpcError::invalid_params(format!("Unknown {what}: {}", shorten(name))).suggest(name, known).into()
 }
 
 fn string<'a>(params: &Object<'a>, field: &str) -> Result<Key<'a>, Failure> {

@@ -24,8 +24,29 @@ pub(crate) enum Progress {
 
 /// A call that has to wait.
 pub(crate) struct Pending {
-    future: Pin<Box<dyn Future<Output = Answer> + Send>>,
+    future: Running,
     timeout: Option<Duration>,
+}
+
+/// A handler's future. Whatever it does when polled or dropped stays in here.
+struct Running(Option<Pin<Box<dyn Future<Output = Answer> + Send>>>);
+
+impl Running {
+    fn new(future: Pin<Box<dyn Future<Output = Answer> + Send>>) -> Self {
+        Running(Some(future))
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
+        let Some(future) = &mut self.0 else { return Poll::Ready(Err(Failure::Panicked)) };
+        caught(|| future.as_mut().poll(cx)).unwrap_or(Poll::Ready(Err(Failure::Panicked)))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let future = self.0.take();
+        caught(|| drop(future));
+    }
 }
 
 /// Starts a call: a sync function runs to its end, an async one until it has to wait.
@@ -40,13 +61,17 @@ pub(crate) fn start(threads: &Threads, call: impl FnOnce() -> Result<Started, Fa
     };
     match step {
         Step::Ready(answer) => Progress::Done(answer),
-        Step::Future(mut future) => match poll(future.as_mut(), &mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(answer) => Progress::Done(answer),
-            Poll::Pending => Progress::Pending(Pending { future, timeout }),
-        },
+        Step::Future(future) => {
+            let mut future = Running::new(future);
+            match future.poll(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(answer) => Progress::Done(answer),
+                Poll::Pending => Progress::Pending(Pending { future, timeout }),
+            }
+        }
         Step::Blocking(work) => match threads.start(move || caught(work)) {
             Ok(done) => {
-                let future = Box::pin(async move { done.await.ok().flatten().unwrap_or(Err(Failure::Panicked)) });
+                let future =
+                    Running::new(Box::pin(async move { done.await.ok().flatten().unwrap_or(Err(Failure::Panicked)) }));
                 Progress::Pending(Pending { future, timeout })
             }
             Err(failure) => Progress::Done(Err(failure)),
@@ -92,7 +117,7 @@ pub(crate) fn busy() -> Failure {
 
 impl Pending {
     pub(crate) async fn finish(mut self) -> Answer {
-        let answer = std::future::poll_fn(|cx| poll(self.future.as_mut(), cx));
+        let answer = std::future::poll_fn(|cx| self.future.poll(cx));
         match self.timeout {
             None => answer.await,
             Some(limit) => tokio::time::timeout(limit, answer).await.unwrap_or(Err(Failure::TimedOut(limit))),
@@ -100,12 +125,16 @@ impl Pending {
     }
 }
 
-fn poll(future: Pin<&mut (dyn Future<Output = Answer> + Send)>, cx: &mut Context<'_>) -> Poll<Answer> {
-    caught(|| future.poll(cx)).unwrap_or(Poll::Ready(Err(Failure::Panicked)))
-}
-
 /// Runs `code`; `None` if it panicked. The panic hook has told the log by then. Nothing of the
 /// framework is shared with what panicked, so there is no broken state to see.
 fn caught<T>(code: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(code)).ok()
+    let payload = match catch_unwind(AssertUnwindSafe(code)) {
+        Ok(value) => return Some(value),
+        Err(payload) => payload,
+    };
+    // What was thrown may panic when it is dropped; what that throws is left alone.
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(another);
+    }
+    None
 }

@@ -38,6 +38,10 @@ impl InputSchema {
     /// Adds one property and returns the name of its type, for error texts.
     pub(crate) fn property<T: JsonSchema>(&mut self, name: &str, extras: Extras) -> Cow<'static, str> {
         let mut schema = self.generator.subschema_for::<T>().to_value();
+        if schema == true {
+            // The same to JSON Schema, but an object to clients that know only those.
+            schema = json!({});
+        }
         if extras.optional {
             schema = without_null(schema);
         } else if extras.default.is_none() {
@@ -46,7 +50,9 @@ impl InputSchema {
         let expected = type_name(&schema, self.generator.definitions());
         if let Value::Object(map) = &mut schema {
             map.extend(extras.description.map(|text| ("description".to_owned(), text.into())));
-            map.extend(extras.default.map(|value| ("default".to_owned(), value)));
+            // Null is how a default says that there is none.
+            let default = extras.default.filter(|value| !value.is_null());
+            map.extend(default.map(|value| ("default".to_owned(), value)));
             map.extend(extras.header.map(|header| ("x-mcp-header".to_owned(), header.into())));
         }
         self.properties.insert(name.to_owned(), schema);
@@ -56,6 +62,8 @@ impl InputSchema {
     /// Adds the properties of the struct `T` as if they were arguments of their own.
     pub(crate) fn flatten<T: JsonSchema>(&mut self) {
         let Value::Object(mut schema) = T::json_schema(&mut self.generator).to_value() else { return };
+        let named = schema.get("type").is_none_or(|name| name == "object");
+        assert!(named, "`#[arg(flatten)]` needs a struct; `{}` has no fields to be arguments", T::schema_name());
         if let Some(Value::Object(properties)) = schema.remove("properties") {
             self.properties.extend(properties);
         }

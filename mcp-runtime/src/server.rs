@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::handlers::Handlers;
+use crate::handlers::IntoHandlers;
 use crate::limits::Limits;
 use crate::prompt::Prompt;
 use crate::protocol::{Icon, Implementation};
@@ -129,25 +129,26 @@ impl Server {
         self.resources([resource])
     }
 
-    /// Adds the handlers of a value whose impl block has `#[handlers]`.
+    /// Adds the handlers of a value whose impl block has `#[handlers]`; of an `Arc` of it where the
+    /// value is needed elsewhere, too.
     #[track_caller]
-    pub fn mount(self, handlers: impl Into<Handlers>) -> Self {
-        let handlers = handlers.into();
+    pub fn mount(self, handlers: impl IntoHandlers) -> Self {
+        let handlers = handlers.into_handlers();
         self.tools(handlers.tools).prompts(handlers.prompts).resources(handlers.resources)
     }
 
     /// Like [`mount`](Self::mount), with `prefix_` in front of every name, so that two values of
     /// one type can be mounted. URIs stay as they are.
     #[track_caller]
-    pub fn mount_as(self, prefix: &str, handlers: impl Into<Handlers>) -> Self {
-        self.mount(handlers.into().prefixed(prefix))
+    pub fn mount_as(self, prefix: &str, handlers: impl IntoHandlers) -> Self {
+        self.mount(handlers.into_handlers().prefixed(prefix))
     }
 
     /// Serves one client over standard input and output until it closes them.
     ///
     /// From here on the process's own standard output leads to standard error, so that a stray
-    /// `println!` cannot break the stream. Runs inside a Tokio runtime; calls in flight are
-    /// finished before it returns.
+    /// `println!` cannot break the stream. Runs inside a Tokio runtime with its timers enabled, as
+    /// under `#[tokio::main]`; calls in flight are finished before it returns.
     pub async fn serve_stdio(self) -> Result<()> {
         transport::stdio::hint_at_terminal(&self.info);
         let (input, output) = transport::claim::standard_streams()?;

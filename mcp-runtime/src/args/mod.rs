@@ -10,8 +10,9 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::error::{ArgumentError, RpcError, without_position};
+use crate::error::{ArgumentError, RpcError, shorten, without_position};
 use crate::jsonrpc::{Key as JsonStr, Object, members, type_of};
+use crate::schema::{Extras, InputSchema};
 
 /// A type a handler can take by value: decoded from what the caller sent, described by a schema.
 ///
@@ -31,6 +32,17 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Argument for T {}
 /// `Option<_>`, however it is spelled.
 pub(crate) fn is_optional<T: DeserializeOwned>() -> bool {
     T::deserialize(absent::Absent).is_ok()
+}
+
+/// The name of the type of an argument that arrives as text, which not every type can be read from.
+pub(crate) fn text_type<T: Argument>(name: &str, optional: bool) -> Cow<'static, str> {
+    let expected = InputSchema::new().property::<T>(name, Extras { optional, ..Extras::default() });
+    let structured = matches!(&*expected, "object" | "array" | "null");
+    assert!(
+        !structured,
+        "`{name}` arrives as text, which an {expected} cannot be read from: take a `String` and parse it"
+    );
+    expected
 }
 
 /// A declared argument: how to find it, read it and complain about it.
@@ -117,10 +129,10 @@ impl<'a> Args<'a> {
         match object.iter().next() {
             None => Ok(()),
             Some((name, value)) => Err(ArgumentError {
-                field: Cow::Owned(name.to_owned()),
+                field: Cow::Owned(shorten(name).into_owned()),
                 expected_type: Cow::Borrowed("nothing"),
                 actual_type: Cow::Borrowed(type_of(value.get())),
-                text: format!("there is no argument `{name}`: call it with {{}}"),
+                text: format!("there is no argument `{}`: call it with {{}}", shorten(name)),
             }),
         }
     }

@@ -3,6 +3,8 @@
 pub(super) use serde::de::value::Error;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 
+use crate::error::shorten;
+
 /// Reads a `T` from its text: strings, numbers, booleans, unit enums, and newtypes and options of these.
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     T::deserialize(Text(text))
@@ -12,7 +14,7 @@ struct Text<'a>(&'a str);
 
 impl Text<'_> {
     fn parse<T: std::str::FromStr>(&self, expected: &str) -> Result<T, Error> {
-        self.0.trim().parse().map_err(|_| Error::custom(format_args!("expected {expected}, got {:?}", self.0)))
+        self.0.trim().parse().map_err(|_| Error::custom(format_args!("expected {expected}, got {:?}", shorten(self.0))))
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Method;
 use crate::complete;
-use crate::error::{ArgumentError, Failure, RpcError};
+use crate::error::{ArgumentError, Failure, RpcError, shorten};
 use crate::jsonrpc::Id;
 use crate::protocol::{
     Blocks, Content, ContentKind, Meta, PromptResult, ReadResult, ResourceContents, Revision, ToolResult,
@@ -268,7 +268,7 @@ fn bad_arguments(error: &ArgumentError) -> ToolResult {
 
 fn resource_not_found(uri: &str, revision: Revision) -> RpcError {
     let code = if revision.is_modern() { RpcError::INVALID_PARAMS } else { RpcError::RESOURCE_NOT_FOUND };
-    RpcError::new(code, "Resource not found").with_data(json!({"uri": uri}))
+    RpcError::new(code, "Resource not found").with_data(json!({"uri": shorten(uri)}))
 }
 
 /// JSON text from a handler's own serializer. A newline in it (a `RawValue` the handler passed on)

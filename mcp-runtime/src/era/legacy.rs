@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{Accepted, Envelope, Method, Peer};
 use crate::context::Client;
-use crate::error::RpcError;
+use crate::error::{RpcError, shorten};
 use crate::jsonrpc::{Object, type_of};
 use crate::protocol::Revision;
 use crate::router::Router;
@@ -70,7 +70,8 @@ fn open(session: &Session, params: &Object<'_>) -> Result<(), RpcError> {
 
 fn not_initialized(method: &str) -> RpcError {
     let message = format!(
-        "Not initialized: send `initialize` before `{method}`, or describe the request in its `_meta` ({})",
+        "Not initialized: send `initialize` before `{}`, or describe the request in its `_meta` ({})",
+        shorten(method),
         super::modern::VERSION
     );
     RpcError::invalid_params(message).with_data(json!({"supported": Revision::MODERN, "legacy": Revision::LEGACY}))

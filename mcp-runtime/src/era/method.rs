@@ -1,6 +1,6 @@
 //! The methods, and the revisions that have them.
 
-use crate::error::RpcError;
+use crate::error::{RpcError, shorten};
 use crate::protocol::Revision;
 use crate::router::Router;
 
@@ -94,5 +94,5 @@ impl Method {
 }
 
 pub(crate) fn unknown(name: &str) -> RpcError {
-    RpcError::new(RpcError::METHOD_NOT_FOUND, format!("Method not found: {name}"))
+    RpcError::new(RpcError::METHOD_NOT_FOUND, format!("Method not found: {}", shorten(name)))
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use crate::context::Client;
-use crate::error::RpcError;
+use crate::error::{RpcError, shorten};
 use crate::jsonrpc::{Object, Request, members, type_of};
 use crate::protocol::Revision;
 use crate::router::Router;
@@ -61,7 +61,7 @@ pub(crate) struct Accepted<'a> {
 pub(crate) fn accept<'a>(request: &Request<'a>, session: &Session, router: &Router) -> Result<Accepted<'a>, RpcError> {
     let method = &*request.method;
     if method.starts_with("notifications/") {
-        return Err(RpcError::invalid_request(&format!("`{method}` is a notification; it carries no id")));
+        return Err(RpcError::invalid_request(&format!("`{}` is a notification; it carries no id", shorten(method))));
     }
     let params = members("params", request.params)?;
     let meta = params.get("_meta");

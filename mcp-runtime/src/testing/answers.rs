@@ -35,7 +35,10 @@ impl CallResult {
     /// The structured result, read as a `T`. Revisions before 2025-06-18 have none, and until
     /// 2026-07-28 it must be an object: there the [text](Self::text) is the JSON.
     pub fn structured<T: DeserializeOwned>(&self) -> Result<T> {
-        let value = self.structured_content.clone().ok_or("the result has no structured content; older revisions have it as text only")?;
+        let value = self
+            .structured_content
+            .clone()
+            .ok_or("the result has no structured content; older revisions have it as text only")?;
         Ok(serde_json::from_value(value)?)
     }
 

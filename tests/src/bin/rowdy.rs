@@ -68,6 +68,35 @@ fn panic_blocking() {
     panic!("on purpose");
 }
 
+/// Panics when it is dropped.
+struct Grenade;
+
+impl Drop for Grenade {
+    fn drop(&mut self) {
+        panic!("on purpose, in drop");
+    }
+}
+
+/// Panics with something that panics.
+#[tool]
+fn panic_twice() {
+    std::panic::panic_any(Grenade);
+}
+
+/// Panics with something that panics, after a while.
+#[tool]
+async fn panic_twice_later() {
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    std::panic::panic_any(Grenade);
+}
+
+/// Takes too long, and panics when it is given up.
+#[tool(timeout = "10ms")]
+async fn panic_when_dropped() {
+    let _grenade = Grenade;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+}
+
 /// Says a lot.
 #[tool]
 fn chatter(bytes: usize) -> String {
@@ -82,7 +111,21 @@ async fn main() -> Result<()> {
     limits.drain = Duration::from_millis(700);
     Server::new("rowdy", "1.0.0")
         .limits(limits)
-        .tools(tools![quick, noisy, child, sleep, block, block_too_long, panic, panic_later, panic_blocking, chatter])
+        .tools(tools![
+            quick,
+            noisy,
+            child,
+            sleep,
+            block,
+            block_too_long,
+            panic,
+            panic_later,
+            panic_blocking,
+            panic_twice,
+            panic_twice_later,
+            panic_when_dropped,
+            chatter
+        ])
         .serve_stdio()
         .await
 }
