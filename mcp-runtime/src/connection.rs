@@ -58,17 +58,18 @@ impl Connection {
             Err(error) => return encode::error(request.id, &error, out),
         };
         let site = encode::Site { id: request.id, method: call.method, revision: call.envelope.revision };
-        match run::start(&self.core.threads, || self.core.router.start(request.id, &call)) {
+        let (core, waiting) = (&self.core, &mut self.waiting);
+        let has_room = || {
+            while waiting.try_join_next().is_some() {}
+            waiting.len() < core.limits.in_flight
+        };
+        match run::start(&core.threads, has_room, || core.router.start(request.id, &call)) {
             Progress::Done(answer) => encode::answer(&self.core, site, answer, out),
-            Progress::Pending(pending) => self.wait_for(site, pending, out),
+            Progress::Pending(pending) => self.wait_for(site, pending),
         }
     }
 
-    fn wait_for(&mut self, site: encode::Site<'_>, pending: Pending, out: &mut Vec<u8>) {
-        while self.waiting.try_join_next().is_some() {}
-        if self.waiting.len() >= self.core.limits.in_flight {
-            return encode::answer(&self.core, site, Err(run::busy()), out);
-        }
+    fn wait_for(&mut self, site: encode::Site<'_>, pending: Pending) {
         let (core, outbox) = (Arc::clone(&self.core), self.outbox.clone());
         let waiting = Waiting { id: site.id.as_str().into(), method: site.method, revision: site.revision };
         let task = async move {

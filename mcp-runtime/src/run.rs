@@ -49,11 +49,16 @@ impl Drop for Running {
     }
 }
 
-/// Starts a call: a sync function runs to its end, an async one until it has to wait.
+/// Starts a call: a sync function runs to its end, an async one until it has to wait. One that may
+/// have to wait is not begun unless there is room for it.
 ///
 /// The first poll has no waker. What is pending is polled again by the task it becomes, so no
 /// wake-up is lost; what is ready needed none.
-pub(crate) fn start(threads: &Threads, call: impl FnOnce() -> Result<Started, Failure>) -> Progress {
+pub(crate) fn start(
+    threads: &Threads,
+    mut has_room: impl FnMut() -> bool,
+    call: impl FnOnce() -> Result<Started, Failure>,
+) -> Progress {
     let Started { step, timeout } = match caught(call) {
         Some(Ok(started)) => started,
         Some(Err(failure)) => return Progress::Done(Err(failure)),
@@ -61,6 +66,8 @@ pub(crate) fn start(threads: &Threads, call: impl FnOnce() -> Result<Started, Fa
     };
     match step {
         Step::Ready(answer) => Progress::Done(answer),
+        // Before anything of it ran: the caller is told to try again.
+        Step::Future(_) | Step::Blocking(_) if !has_room() => Progress::Done(Err(busy())),
         Step::Future(future) => {
             let mut future = Running::new(future);
             match future.poll(&mut Context::from_waker(Waker::noop())) {
@@ -111,7 +118,7 @@ impl Threads {
 }
 
 /// The answer to a call there is no room for.
-pub(crate) fn busy() -> Failure {
+fn busy() -> Failure {
     RpcError::new(RpcError::INTERNAL, "Too many calls in flight: wait for an answer, then try again").into()
 }
 

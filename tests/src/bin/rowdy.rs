@@ -1,6 +1,7 @@
 //! A server whose handlers misbehave in every way that must not matter.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::{Limits, prelude::*};
@@ -34,6 +35,27 @@ fn child() -> Result<String> {
 async fn sleep(ms: u64) -> String {
     tokio::time::sleep(Duration::from_millis(ms)).await;
     format!("slept {ms}")
+}
+
+static BEGUN: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts that it was begun, and sleeps.
+#[tool]
+async fn tally(ms: u64) {
+    BEGUN.fetch_add(1, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+}
+
+/// Counts that it was begun.
+#[tool(blocking)]
+fn tally_blocking() {
+    BEGUN.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How often `tally` and `tally_blocking` were begun.
+#[tool]
+fn tallied() -> usize {
+    BEGUN.load(Ordering::Relaxed)
 }
 
 /// Blocks a thread for so many milliseconds.
@@ -116,6 +138,9 @@ async fn main() -> Result<()> {
             noisy,
             child,
             sleep,
+            tally,
+            tally_blocking,
+            tallied,
             block,
             block_too_long,
             panic,
