@@ -71,7 +71,7 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
 
             #[automatically_derived]
             impl #generics __mcp::Mounted for #self_ty #clause {
-                #[allow(unused_mut, unused_variables, deprecated, clippy::absolute_paths)]
+                #[allow(unused_mut, unused_variables, deprecated, clippy::absolute_paths, clippy::redundant_closure)]
                 fn handlers(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
                     #collected
                 }

@@ -69,7 +69,7 @@ pub(crate) fn resource(item: TokenStream) -> TokenStream {
 
             #[automatically_derived]
             impl #generics ::core::convert::From<#ident #arguments> for __mcp::Resource #clause {
-                #[allow(unused_mut, deprecated, clippy::absolute_paths)]
+                #[allow(unused_mut, deprecated, clippy::absolute_paths, clippy::redundant_closure)]
                 fn from(__value: #ident #arguments) -> Self {
                     #body
                 }

@@ -75,7 +75,7 @@ pub(crate) fn function(kind: Kind, attr: TokenStream, tokens: &TokenStream) -> T
 
             #[automatically_derived]
             impl __mcp::#trait_fn for #ident {
-                #[allow(unused_mut, deprecated, clippy::absolute_paths)]
+                #[allow(unused_mut, deprecated, clippy::absolute_paths, clippy::redundant_closure)]
                 fn #method() -> __mcp::#made {
                     #body
                 }

@@ -9,7 +9,7 @@ pub struct Limits {
     /// The longest message, in bytes; a longer one is refused and skipped. 4 MiB.
     pub message_bytes: usize,
     /// How many calls of one client may be waiting for something at a time, and how many blocking
-    /// handlers may run; more are refused until one has finished. 1024.
+    /// handlers may run; more are refused until one has finished. 256.
     pub in_flight: usize,
     /// How long calls may go on when the client has closed its side. 5 seconds.
     pub drain: Duration,
@@ -17,6 +17,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { message_bytes: 4 * 1024 * 1024, in_flight: 1024, drain: Duration::from_secs(5) }
+        Limits { message_bytes: 4 * 1024 * 1024, in_flight: 256, drain: Duration::from_secs(5) }
     }
 }

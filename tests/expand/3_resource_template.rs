@@ -1,0 +1,53 @@
+/// One note.
+#[resource("note://{id}", mime = "text/markdown", audience = ["user", "assistant"], priority = 0.5)]
+async fn note(id: u64) -> Option<String> {
+    NOTES.get(&id).cloned()
+}
+
+// ---- becomes ----
+
+#[allow(clippy::needless_pass_by_value)]
+/// One note.
+async fn note(id: u64) -> Option<String> {
+    NOTES.get(&id).cloned()
+}
+#[doc(hidden)]
+#[allow(
+    dead_code,
+    non_camel_case_types,
+    missing_debug_implementations,
+    missing_copy_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct note {}
+const _: () = {
+    use ::mcp_runtime::__private as __mcp;
+    #[automatically_derived]
+    impl __mcp::ResourceFn for note {
+        #[allow(
+            unused_mut,
+            deprecated,
+            clippy::absolute_paths,
+            clippy::redundant_closure
+        )]
+        fn resource() -> __mcp::Resource {
+            let mut __spec = __mcp::resource("note://{id}", "note");
+            __spec.description("One note.");
+            __spec.mime("text/markdown");
+            __spec.audience(&[__mcp::Role::User, __mcp::Role::Assistant]);
+            __spec.priority(0.5f64);
+            let __arg0 = __spec.arg::<u64>(__mcp::ArgInfo::new("id"));
+            let __returns = __mcp::resource_returns::<Option<String>>(&mut __spec);
+            __spec
+                .future(
+                    __returns,
+                    move |__args, __caller| {
+                        let __value0 = __args.take(&__arg0)?;
+                        ::core::result::Result::Ok(async move { note(__value0).await })
+                    },
+                )
+        }
+    }
+};
