@@ -1,4 +1,9 @@
 //! `#[arg(complete = …)]`: prompts and templates, functions and methods, sync and async.
+#![allow(
+    clippy::unused_async,
+    clippy::unused_self,
+    reason = "the shapes of handlers are what is tested, not what they do"
+)]
 
 use mcp_runtime::{Revision, prelude::*};
 use serde_json::Value;

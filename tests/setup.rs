@@ -1,4 +1,5 @@
 //! Mistakes in putting a server together: told at once, with what to change.
+#![allow(clippy::unused_self, reason = "the shapes of handlers are what is tested, not what they do")]
 
 use mcp_runtime::prelude::*;
 

@@ -171,8 +171,8 @@ fn too_many_waiting_calls_are_refused_before_they_begin() {
     }
     let answers: Vec<Value> = (1..=40).map(|_| server.next()).collect();
     let refused = answers.iter().filter(|answer| answer["error"]["code"] == -32603).count();
-    let served = answers.iter().filter(|answer| answer["result"].is_object()).count();
-    assert_eq!((refused, served), (8, 32));
+    let done = answers.iter().filter(|answer| answer["result"].is_object()).count();
+    assert_eq!((refused, done), (8, 32));
     server.call(41, "tallied", &json!({}));
     assert_eq!(server.text(41), "32");
     server.finish();

@@ -92,7 +92,7 @@ fn panic() -> String {
 /// Never ends.
 #[tool(timeout = "20ms")]
 async fn forever() {
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// Greet somebody.
@@ -108,6 +108,7 @@ fn greet(
 /// A dialogue.
 #[prompt]
 async fn dialogue() -> Vec<PromptMessage> {
+    tokio::task::yield_now().await;
     vec![
         PromptMessage::user("Knock knock."),
         PromptMessage::assistant("Who is there?"),
@@ -130,6 +131,7 @@ fn logo() -> Vec<u8> {
 /// A note.
 #[resource("note://{id}")]
 async fn note(id: u64) -> Option<String> {
+    std::future::ready(()).await;
     (id == 7).then(|| "the seventh note".to_owned())
 }
 
