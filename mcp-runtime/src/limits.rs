@@ -3,6 +3,14 @@
 use std::time::Duration;
 
 /// What a server puts up with. The defaults suit a server on a person's machine.
+///
+/// ```
+/// use mcp_runtime::{Limits, Server};
+///
+/// let mut limits = Limits::default();
+/// limits.message_bytes = 64 * 1024 * 1024;
+/// let server = Server::new("pictures", "1.0.0").limits(limits);
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {

@@ -105,7 +105,7 @@ impl<R: Read> Lines<R> {
             // One long message should not be paid for ever after.
             self.buffer = vec![0; CHUNK];
         } else if self.filled == self.buffer.len() {
-            let room = (self.buffer.len() * 2).min(self.limit + CHUNK);
+            let room = (self.buffer.len() * 2).min(self.limit.saturating_add(CHUNK));
             self.buffer.resize(room.max(self.buffer.len() + 1), 0);
         }
     }
@@ -172,6 +172,12 @@ mod tests {
             while lines.next() != Line::NoMore {}
             assert!(lines.buffer.len() <= 100_000 + CHUNK);
         }
+    }
+
+    #[test]
+    fn no_limit_is_a_limit() {
+        let long = "z".repeat(300_000);
+        assert_eq!(all(format!("{long}\n").as_bytes(), 70_000, usize::MAX), [long]);
     }
 
     #[test]
