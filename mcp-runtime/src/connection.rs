@@ -12,7 +12,8 @@ use tokio::task::JoinSet;
 
 use crate::era::{self, Method, Session, encode};
 use crate::error::RpcError;
-use crate::jsonrpc::{self, Id, Message, Request};
+use crate::in_flight::InFlight;
+use crate::jsonrpc::{self, Id, Message, Notification, Request, members};
 use crate::protocol::Revision;
 use crate::run::{self, Pending, Progress};
 use crate::server::Core;
@@ -24,22 +25,28 @@ pub(crate) struct Connection {
     session: Session,
     runtime: Handle,
     outbox: mpsc::Sender<Vec<u8>>,
+    in_flight: Arc<InFlight>,
     waiting: JoinSet<()>,
 }
 
 impl Connection {
     /// `outbox` takes the answers of calls that had to wait.
     pub(crate) fn new(core: Arc<Core>, runtime: Handle, outbox: mpsc::Sender<Vec<u8>>) -> Self {
-        Connection { core, session: Session::default(), runtime, outbox, waiting: JoinSet::new() }
+        Connection {
+            core,
+            session: Session::default(),
+            runtime,
+            outbox,
+            in_flight: Arc::default(),
+            waiting: JoinSet::new(),
+        }
     }
 
     /// Takes one frame. What can be answered at once is appended to `out`, a line each.
     pub(crate) fn receive(&mut self, frame: &[u8], out: &mut Vec<u8>) {
         match jsonrpc::parse(frame) {
             Ok(Message::Request(request)) => self.request(&request, out),
-            Ok(Message::Notification(notification)) => {
-                tracing::trace!(method = &*notification.method, "notification");
-            }
+            Ok(Message::Notification(notification)) => self.notification(&notification),
             Ok(Message::Response) => tracing::debug!("dropped an answer to a request that was never made"),
             Err(rejection) => encode::error(rejection.id, &rejection.error, out),
         }
@@ -52,7 +59,28 @@ impl Connection {
         encode::error(Id::NULL, &error, out);
     }
 
+    /// What is told and not asked is never answered, understood or not.
+    fn notification(&self, notification: &Notification<'_>) {
+        match &*notification.method {
+            "notifications/cancelled" => self.cancel(notification),
+            other => tracing::trace!(method = other, "notification"),
+        }
+    }
+
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/cancellation>: a call
+    /// that is unknown or done by now is none to cancel.
+    fn cancel(&self, notification: &Notification<'_>) {
+        let params = members("params", notification.params).unwrap_or_default();
+        let id = params.get("requestId").and_then(|raw| Id::parse(raw.get()));
+        let cancelled = id.is_some_and(|id| self.in_flight.cancel(id));
+        tracing::debug!(id = id.map(Id::as_str), cancelled, "cancellation");
+    }
+
     fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) {
+        if self.in_flight.contains(request.id) {
+            let error = RpcError::invalid_request("a request with this id is still being answered");
+            return encode::error(request.id, &error, out);
+        }
         let call = match era::accept(request, &self.session, &self.core.router) {
             Ok(call) => call,
             Err(error) => return encode::error(request.id, &error, out),
@@ -70,16 +98,20 @@ impl Connection {
     }
 
     fn wait_for(&mut self, site: encode::Site<'_>, pending: Pending) {
-        let (core, outbox) = (Arc::clone(&self.core), self.outbox.clone());
+        let (core, outbox, in_flight) = (Arc::clone(&self.core), self.outbox.clone(), Arc::clone(&self.in_flight));
         let waiting = Waiting { id: site.id.as_str().into(), method: site.method, revision: site.revision };
         let task = async move {
             let answer = pending.finish().await;
+            let site = waiting.site();
+            if !in_flight.finish(site.id) {
+                return;
+            }
             let mut line = Vec::new();
-            encode::answer(&core, waiting.site(), answer, &mut line);
+            encode::answer(&core, site, answer, &mut line);
             // The outbox is closed when the client is gone; nobody is left to tell.
             let _ = outbox.send(line).await;
         };
-        self.waiting.spawn_on(task, &self.runtime);
+        self.in_flight.enter(site.id, || self.waiting.spawn_on(task, &self.runtime));
     }
 
     /// Ends the connection: waits for calls in flight as long as the limits allow, drops the rest,

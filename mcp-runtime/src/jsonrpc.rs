@@ -33,6 +33,7 @@ pub(crate) struct Request<'a> {
 #[derive(Debug)]
 pub(crate) struct Notification<'a> {
     pub(crate) method: Cow<'a, str>,
+    pub(crate) params: Option<&'a RawValue>,
 }
 
 /// The JSON text of a request id (a string or an integer), echoed byte for byte.
@@ -156,7 +157,7 @@ impl<'a> Wire<'a> {
             (Some(_), _) if answers => Err(invalid("a message has a method, or a result or error, not both")),
             (Some(method), Some(Some(id))) => Ok(Message::Request(Request { id, method, params: self.params })),
             (Some(_), Some(None)) => Err(invalid("a request id is a string or an integer")),
-            (Some(method), None) => Ok(Message::Notification(Notification { method })),
+            (Some(method), None) => Ok(Message::Notification(Notification { method, params: self.params })),
             (None, _) => Err(invalid("a message has a method, a result or an error")),
         }
     }

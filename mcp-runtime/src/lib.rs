@@ -37,6 +37,7 @@ mod context;
 mod era;
 mod error;
 mod handlers;
+mod in_flight;
 mod jsonrpc;
 mod limits;
 mod macros;

@@ -1,0 +1,73 @@
+//! The calls of one client that are waiting, by request id: none twice, each answered or cancelled.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::task::AbortHandle;
+
+use crate::jsonrpc::Id;
+
+/// Waiting calls. Whoever takes a call out of the table decides about it: its own task, which then
+/// answers, or a cancellation, after which nothing is sent.
+#[derive(Debug, Default)]
+pub(crate) struct InFlight(Mutex<HashMap<Box<str>, Option<AbortHandle>>>);
+
+impl InFlight {
+    fn calls(&self) -> MutexGuard<'_, HashMap<Box<str>, Option<AbortHandle>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a request with this id is still being answered.
+    pub(crate) fn contains(&self, id: Id<'_>) -> bool {
+        let calls = self.calls();
+        !calls.is_empty() && calls.contains_key(&*key(id))
+    }
+
+    /// Enters a call whose task is about to be started by `spawn`. The entry is there before the
+    /// task can look for it.
+    pub(crate) fn enter(&self, id: Id<'_>, spawn: impl FnOnce() -> AbortHandle) {
+        let key = key(id);
+        self.calls().insert(key.clone().into(), None);
+        let handle = spawn();
+        if let Some(entry) = self.calls().get_mut(&*key) {
+            *entry = Some(handle);
+        }
+    }
+
+    /// Takes out a call that is done; false if it was cancelled before.
+    pub(crate) fn finish(&self, id: Id<'_>) -> bool {
+        self.calls().remove(&*key(id)).is_some()
+    }
+
+    /// Takes out a call and stops it, if it is there. Its future is dropped at its next `.await`.
+    pub(crate) fn cancel(&self, id: Id<'_>) -> bool {
+        let found = self.calls().remove(&*key(id));
+        if let Some(Some(task)) = &found {
+            task.abort();
+        }
+        found.is_some()
+    }
+}
+
+/// The same for every spelling of one id: `"a"` and `"\\u0061"` are one string.
+fn key(id: Id<'_>) -> Cow<'_, str> {
+    let raw = id.as_str();
+    if !raw.contains('\\') {
+        return Cow::Borrowed(raw);
+    }
+    let plain = serde_json::from_str::<String>(raw).and_then(|text| serde_json::to_string(&text));
+    plain.map_or(Cow::Borrowed(raw), Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_an_id_are_one() {
+        let of = |raw| key(Id::trusted(raw)).into_owned();
+        assert_eq!(of(r#""a""#), of(r#""\u0061""#));
+        assert_ne!(of("1"), of(r#""1""#));
+    }
+}
