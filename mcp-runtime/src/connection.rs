@@ -10,10 +10,12 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::era::{self, Method, Session, encode};
+use crate::batch::{self, Batch};
+use crate::era::encode::{self, Site};
+use crate::era::{self, Method, Session};
 use crate::error::RpcError;
 use crate::in_flight::InFlight;
-use crate::jsonrpc::{self, Id, Message, Notification, Request, members};
+use crate::jsonrpc::{self, Id, Message, Notification, Rejection, Request, members};
 use crate::protocol::Revision;
 use crate::run::{self, Pending, Progress};
 use crate::server::Core;
@@ -44,11 +46,47 @@ impl Connection {
 
     /// Takes one frame. What can be answered at once is appended to `out`, a line each.
     pub(crate) fn receive(&mut self, frame: &[u8], out: &mut Vec<u8>) {
-        match jsonrpc::parse(frame) {
-            Ok(Message::Request(request)) => self.request(&request, out),
+        if frame.trim_ascii_start().first() == Some(&b'[') && self.session.has_batches() {
+            return self.batch(frame, out);
+        }
+        if let Some(waits) = self.message(jsonrpc::parse(frame), out) {
+            self.wait_for(waits, self.outbox.clone());
+        }
+    }
+
+    /// Takes one message. Its answer is appended to `out`, unless it has to be waited for.
+    fn message(&mut self, message: Result<Message<'_>, Rejection<'_>>, out: &mut Vec<u8>) -> Option<Waiting> {
+        match message {
+            Ok(Message::Request(request)) => return self.request(&request, out),
             Ok(Message::Notification(notification)) => self.notification(&notification),
             Ok(Message::Response) => tracing::debug!("dropped an answer to a request that was never made"),
             Err(rejection) => encode::error(rejection.id, &rejection.error, out),
+        }
+        None
+    }
+
+    /// Takes several messages at once. What is owed an answer is answered in one list, when the last
+    /// answer is there.
+    fn batch(&mut self, frame: &[u8], out: &mut Vec<u8>) {
+        let elements = match batch::elements(frame, self.core.limits.batch) {
+            Ok(elements) => elements,
+            Err(rejection) => return encode::error(rejection.id, &rejection.error, out),
+        };
+        let (answers, all) = mpsc::channel(elements.len());
+        let mut at_once = Batch::default();
+        let mut later = false;
+        for element in elements {
+            let mut line = Vec::new();
+            if let Some(waits) = self.message(batch::element(element), &mut line) {
+                self.wait_for(waits, answers.clone());
+                later = true;
+            }
+            at_once.add(&line);
+        }
+        if later {
+            self.waiting.spawn_on(at_once.complete(all, self.outbox.clone()), &self.runtime);
+        } else {
+            out.extend_from_slice(&at_once.finish());
         }
     }
 
@@ -76,42 +114,54 @@ impl Connection {
         tracing::debug!(id = id.map(Id::as_str), cancelled, "cancellation");
     }
 
-    fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) {
+    fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) -> Option<Waiting> {
         if self.in_flight.contains(request.id) {
             let error = RpcError::invalid_request("a request with this id is still being answered");
-            return encode::error(request.id, &error, out);
+            encode::error(request.id, &error, out);
+            return None;
         }
         let call = match era::accept(request, &self.session, &self.core.router) {
             Ok(call) => call,
-            Err(error) => return encode::error(request.id, &error, out),
+            Err(error) => {
+                encode::error(request.id, &error, out);
+                return None;
+            }
         };
-        let site = encode::Site { id: request.id, method: call.method, revision: call.envelope.revision };
+        let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
         let (core, waiting) = (&self.core, &mut self.waiting);
         let has_room = || {
             while waiting.try_join_next().is_some() {}
             waiting.len() < core.limits.in_flight
         };
         match run::start(&core.threads, has_room, || core.router.start(request.id, &call)) {
-            Progress::Done(answer) => encode::answer(&self.core, site, answer, out),
-            Progress::Pending(pending) => self.wait_for(site, pending),
+            Progress::Done(answer) => {
+                encode::answer(&self.core, site, answer, out);
+                None
+            }
+            Progress::Pending(pending) => {
+                let Site { id, method, revision } = site;
+                Some(Waiting { id: id.as_str().into(), method, revision, pending })
+            }
         }
     }
 
-    fn wait_for(&mut self, site: encode::Site<'_>, pending: Pending) {
-        let (core, outbox, in_flight) = (Arc::clone(&self.core), self.outbox.clone(), Arc::clone(&self.in_flight));
-        let waiting = Waiting { id: site.id.as_str().into(), method: site.method, revision: site.revision };
+    /// Finishes a call in a task, which sends its answer to `answers`.
+    fn wait_for(&mut self, call: Waiting, answers: mpsc::Sender<Vec<u8>>) {
+        let Waiting { id, method, revision, pending } = call;
+        let (core, in_flight) = (Arc::clone(&self.core), Arc::clone(&self.in_flight));
+        let key = id.clone();
         let task = async move {
             let answer = pending.finish().await;
-            let site = waiting.site();
+            let site = Site { id: Id::trusted(&id), method, revision };
             if !in_flight.finish(site.id) {
                 return;
             }
             let mut line = Vec::new();
             encode::answer(&core, site, answer, &mut line);
             // The outbox is closed when the client is gone; nobody is left to tell.
-            let _ = outbox.send(line).await;
+            let _ = answers.send(line).await;
         };
-        self.in_flight.enter(site.id, || self.waiting.spawn_on(task, &self.runtime));
+        self.in_flight.enter(Id::trusted(&key), || self.waiting.spawn_on(task, &self.runtime));
     }
 
     /// Ends the connection: waits for calls in flight as long as the limits allow, drops the rest,
@@ -125,15 +175,10 @@ impl Connection {
     }
 }
 
-/// Where a waiting call's answer goes, when its frame is long gone.
+/// A call that has to wait, and what its answer needs when its frame is long gone.
 struct Waiting {
     id: Box<str>,
     method: Method,
     revision: Revision,
-}
-
-impl Waiting {
-    fn site(&self) -> encode::Site<'_> {
-        encode::Site { id: Id::trusted(&self.id), method: self.method, revision: self.revision }
-    }
+    pending: Pending,
 }

@@ -185,7 +185,10 @@ fn malformed<'a>(text: &'a str, error: &serde_json::Error) -> Rejection<'a> {
             let why = crate::error::without_position(error);
             reject(id, RpcError::invalid_request(&format!("not a JSON-RPC message: {why}")))
         }
-        "array" => reject(Id::NULL, RpcError::invalid_request("batches are not accepted; send one message per line")),
+        "array" => reject(
+            Id::NULL,
+            RpcError::invalid_request("batches are not part of this protocol revision; send one message per line"),
+        ),
         _ => reject(Id::NULL, RpcError::invalid_request("a message is a JSON object")),
     }
 }

@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod batch;
 mod complete;
 mod connection;
 mod context;

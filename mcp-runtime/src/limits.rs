@@ -19,12 +19,14 @@ pub struct Limits {
     /// How many calls of one client may be waiting for something at a time, and how many blocking
     /// handlers may run; more are refused until one has finished. 256.
     pub in_flight: usize,
+    /// How many messages a batch may have, in revisions with batches. 100.
+    pub batch: usize,
     /// How long calls may go on when the client has closed its side. 5 seconds.
     pub drain: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { message_bytes: 4 * 1024 * 1024, in_flight: 256, drain: Duration::from_secs(5) }
+        Limits { message_bytes: 4 * 1024 * 1024, in_flight: 256, batch: 100, drain: Duration::from_secs(5) }
     }
 }

@@ -26,6 +26,11 @@ struct Negotiated {
 }
 
 impl Session {
+    /// Whether a frame may hold several messages: only 2025-03-26 says so.
+    pub(crate) fn has_batches(&self) -> bool {
+        self.negotiated.get().is_some_and(|negotiated| negotiated.revision == Revision::V2025_03_26)
+    }
+
     /// The negotiated revision, or the newest that could be.
     pub(crate) fn revision(&self) -> Revision {
         self.negotiated.get().map_or(Revision::LEGACY[0], |negotiated| negotiated.revision)
