@@ -120,3 +120,13 @@ async fn cancelled_calls_make_room() -> Result<()> {
     client.close().await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn a_server_that_does_not_end_on_request() -> Result<()> {
+    let server = Server::new("sleeper", "1.0.0").ends_on_request(false).mount(Sleeper::default());
+    let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
+    assert_eq!(client.request("shutdown", json!({})).await.unwrap_err().code(), Some(-32601));
+    client.notify("exit", &json!({}))?;
+    assert_eq!(client.request("ping", json!({})).await?, json!({}));
+    Ok(())
+}

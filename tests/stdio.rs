@@ -243,3 +243,25 @@ fn a_program_gets_no_hint() {
     let (_, log) = Process::start().finish();
     assert_eq!(log, "");
 }
+
+#[test]
+fn shutdown_waits_and_exit_ends_the_process() {
+    let mut server = Process::start();
+    server.call(1, "sleep", &json!({"ms": 100}));
+    server.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "shutdown"}));
+    assert_eq!(server.text(1), "slept 100");
+    assert_eq!(server.answer(2)["result"], json!({}));
+    server.send(&json!({"jsonrpc": "2.0", "method": "exit"}));
+    // The input is still open.
+    assert!(server.child.wait().unwrap().success());
+}
+
+#[test]
+fn exit_without_shutdown_is_a_failure_and_waits_for_nothing() {
+    let mut server = Process::start();
+    server.call(1, "sleep", &json!({"ms": 60_000}));
+    server.send(&json!({"jsonrpc": "2.0", "method": "exit"}));
+    let begun = Instant::now();
+    assert_eq!(server.child.wait().unwrap().code(), Some(1));
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}

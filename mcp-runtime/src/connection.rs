@@ -17,6 +17,7 @@ use crate::error::RpcError;
 use crate::in_flight::InFlight;
 use crate::jsonrpc::{self, Id, Message, Notification, Rejection, Request, members};
 use crate::protocol::Revision;
+use crate::reply::Reply;
 use crate::run::{self, Pending, Progress};
 use crate::server::Core;
 
@@ -29,6 +30,19 @@ pub(crate) struct Connection {
     outbox: mpsc::Sender<Vec<u8>>,
     in_flight: Arc<InFlight>,
     waiting: JoinSet<()>,
+    lifecycle: Lifecycle,
+}
+
+/// How far the client has come in ending the server by messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lifecycle {
+    Running,
+    /// `shutdown` was asked for: what runs may finish, and nothing new begins.
+    ShuttingDown,
+    /// `exit` was told, after `shutdown` or without.
+    Exited {
+        announced: bool,
+    },
 }
 
 impl Connection {
@@ -41,6 +55,7 @@ impl Connection {
             outbox,
             in_flight: Arc::default(),
             waiting: JoinSet::new(),
+            lifecycle: Lifecycle::Running,
         }
     }
 
@@ -97,10 +112,18 @@ impl Connection {
         encode::error(Id::NULL, &error, out);
     }
 
+    /// How far the client has come in ending the server by messages.
+    pub(crate) fn lifecycle(&self) -> Lifecycle {
+        self.lifecycle
+    }
+
     /// What is told and not asked is never answered, understood or not.
-    fn notification(&self, notification: &Notification<'_>) {
+    fn notification(&mut self, notification: &Notification<'_>) {
         match &*notification.method {
             "notifications/cancelled" => self.cancel(notification),
+            "exit" if self.core.router.ends_on_request => {
+                self.lifecycle = Lifecycle::Exited { announced: self.lifecycle == Lifecycle::ShuttingDown };
+            }
             other => tracing::trace!(method = other, "notification"),
         }
     }
@@ -127,7 +150,15 @@ impl Connection {
                 return None;
             }
         };
+        if self.lifecycle != Lifecycle::Running {
+            let error = RpcError::invalid_request("the server is shutting down; only `exit` is accepted");
+            encode::error(request.id, &error, out);
+            return None;
+        }
         let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
+        if call.method == Method::Shutdown && self.core.router.ends_on_request {
+            return Some(self.shut_down(site));
+        }
         let (core, waiting) = (&self.core, &mut self.waiting);
         let has_room = || {
             while waiting.try_join_next().is_some() {}
@@ -143,6 +174,18 @@ impl Connection {
                 Some(Waiting { id: id.as_str().into(), method, revision, pending })
             }
         }
+    }
+
+    /// Begins nothing new; the answer comes when everything else has been answered.
+    fn shut_down(&mut self, site: Site<'_>) -> Waiting {
+        self.lifecycle = Lifecycle::ShuttingDown;
+        let (in_flight, limit) = (Arc::clone(&self.in_flight), self.core.limits.drain);
+        let pending = Pending::new(async move {
+            // All but this one. Those that take too long have had their time.
+            let _ = tokio::time::timeout(limit, in_flight.at_most(1)).await;
+            Ok(Reply::Empty)
+        });
+        Waiting { id: site.id.as_str().into(), method: site.method, revision: site.revision, pending }
     }
 
     /// Finishes a call in a task, which sends its answer to `answers`.

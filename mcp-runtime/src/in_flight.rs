@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::jsonrpc::Id;
@@ -11,11 +12,21 @@ use crate::jsonrpc::Id;
 /// Waiting calls. Whoever takes a call out of the table decides about it: its own task, which then
 /// answers, or a cancellation, after which nothing is sent.
 #[derive(Debug, Default)]
-pub(crate) struct InFlight(Mutex<HashMap<Box<str>, Option<AbortHandle>>>);
+pub(crate) struct InFlight {
+    calls: Mutex<HashMap<Box<str>, Task>>,
+    fewer: Notify,
+}
+
+/// What can be done about a call.
+#[derive(Debug)]
+enum Task {
+    Starting,
+    Started(AbortHandle),
+}
 
 impl InFlight {
-    fn calls(&self) -> MutexGuard<'_, HashMap<Box<str>, Option<AbortHandle>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn calls(&self) -> MutexGuard<'_, HashMap<Box<str>, Task>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a request with this id is still being answered.
@@ -28,22 +39,39 @@ impl InFlight {
     /// task can look for it.
     pub(crate) fn enter(&self, id: Id<'_>, spawn: impl FnOnce() -> AbortHandle) {
         let key = key(id);
-        self.calls().insert(key.clone().into(), None);
+        self.calls().insert(key.clone().into(), Task::Starting);
         let handle = spawn();
         if let Some(entry) = self.calls().get_mut(&*key) {
-            *entry = Some(handle);
+            *entry = Task::Started(handle);
         }
     }
 
     /// Takes out a call that is done; false if it was cancelled before.
     pub(crate) fn finish(&self, id: Id<'_>) -> bool {
-        self.calls().remove(&*key(id)).is_some()
+        self.take(id).is_some()
+    }
+
+    fn take(&self, id: Id<'_>) -> Option<Task> {
+        let taken = self.calls().remove(&*key(id));
+        self.fewer.notify_waiters();
+        taken
+    }
+
+    /// Waits until no more than `count` calls are left.
+    pub(crate) async fn at_most(&self, count: usize) {
+        loop {
+            let fewer = self.fewer.notified();
+            if self.calls().len() <= count {
+                return;
+            }
+            fewer.await;
+        }
     }
 
     /// Takes out a call and stops it, if it is there. Its future is dropped at its next `.await`.
     pub(crate) fn cancel(&self, id: Id<'_>) -> bool {
-        let found = self.calls().remove(&*key(id));
-        if let Some(Some(task)) = &found {
+        let found = self.take(id);
+        if let Some(Task::Started(task)) = &found {
             task.abort();
         }
         found.is_some()

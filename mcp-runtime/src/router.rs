@@ -29,6 +29,8 @@ pub(crate) struct Router {
     resources: Table<(ResourceDescriptor, Handler)>,
     templates: Vec<(UriTemplate, TemplateDescriptor, Handler)>,
     lists: [[OnceLock<Box<str>>; Revision::ALL.len()]; 4],
+    /// Whether clients may end the server with `shutdown` and `exit`.
+    pub(crate) ends_on_request: bool,
 }
 
 /// Things found by name and listed in order.
@@ -78,6 +80,10 @@ impl From<Reply> for Started {
 }
 
 impl Router {
+    pub(crate) fn new() -> Self {
+        Router { ends_on_request: true, ..Router::default() }
+    }
+
     #[track_caller]
     pub(crate) fn add_tool(&mut self, tool: Tool) {
         let name = tool.name().to_owned();
@@ -112,6 +118,7 @@ impl Router {
     pub(crate) fn offers(&self, method: Method) -> bool {
         match method {
             Method::Initialize | Method::Ping | Method::Discover => true,
+            Method::Shutdown => self.ends_on_request,
             Method::ToolsList | Method::ToolsCall => !self.tools.items.is_empty(),
             Method::PromptsList | Method::PromptsGet => !self.prompts.items.is_empty(),
             Method::ResourcesList | Method::TemplatesList | Method::ResourcesRead => {
@@ -153,7 +160,7 @@ impl Router {
         match call.method {
             Method::Initialize => Ok(Reply::Initialized.into()),
             Method::Discover => Ok(Reply::Discovered.into()),
-            Method::Ping => Ok(Reply::Empty.into()),
+            Method::Ping | Method::Shutdown => Ok(Reply::Empty.into()),
             Method::ToolsCall => self.call_tool(params, &caller),
             Method::PromptsGet => self.get_prompt(params, &caller),
             Method::ResourcesRead => self.read_resource(params, caller),

@@ -123,6 +123,11 @@ fn busy() -> Failure {
 }
 
 impl Pending {
+    /// Something to wait for that is no handler's.
+    pub(crate) fn new(future: impl Future<Output = Answer> + Send + 'static) -> Self {
+        Pending { future: Running::new(Box::pin(future)), timeout: None }
+    }
+
     pub(crate) async fn finish(mut self) -> Answer {
         let answer = std::future::poll_fn(|cx| self.future.poll(cx));
         match self.timeout {

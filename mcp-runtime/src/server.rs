@@ -56,7 +56,7 @@ impl Server {
     /// A server that offers nothing yet, with the name and version it tells its clients.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         let info = Implementation { name: name.into(), version: version.into(), ..Implementation::default() };
-        Server { info, instructions: None, router: Router::default(), limits: Limits::default() }
+        Server { info, instructions: None, router: Router::new(), limits: Limits::default() }
     }
 
     /// Sets the name people see.
@@ -92,6 +92,14 @@ impl Server {
     /// Sets the bounds that keep one client from exhausting the server.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Whether a client on stdio may end the server with `shutdown` and `exit`, as some do that know
+    /// them from the Language Server Protocol. MCP itself has no such messages: clients close the
+    /// server's input. They may, unless this says no.
+    pub fn ends_on_request(mut self, ends: bool) -> Self {
+        self.router.ends_on_request = ends;
         self
     }
 

@@ -50,7 +50,7 @@ pub(super) fn accept<'a>(
         (Some(_), "initialize") => {
             return Err(RpcError::invalid_request("this connection is initialized already"));
         }
-        (None, "ping") | (Some(_), _) => {}
+        (None, "ping" | "shutdown") | (Some(_), _) => {}
         (None, _) => return Err(not_initialized(method)),
     }
     let revision = session.revision();

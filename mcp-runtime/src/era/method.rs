@@ -18,17 +18,18 @@ pub(crate) enum Method {
     PromptsList,
     PromptsGet,
     Complete,
+    /// Of no revision; the lifecycle some clients have from the Language Server Protocol.
+    Shutdown,
 }
 
 /// Methods of some revision that this server does not answer: they are no misspelling of another.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 13] = [
     "elicitation/create",
     "logging/setLevel",
     "resources/subscribe",
     "resources/unsubscribe",
     "roots/list",
     "sampling/createMessage",
-    "shutdown",
     "subscriptions/listen",
     "tasks/cancel",
     "tasks/get",
@@ -39,7 +40,7 @@ const OTHERS: [&str; 14] = [
 ];
 
 impl Method {
-    const ALL: [Method; 11] = [
+    const ALL: [Method; 12] = [
         Self::ToolsCall,
         Self::ToolsList,
         Self::ResourcesRead,
@@ -51,6 +52,7 @@ impl Method {
         Self::Ping,
         Self::Initialize,
         Self::Discover,
+        Self::Shutdown,
     ];
 
     /// The method called `name` in `revision`; one that only other revisions have is unknown.
@@ -58,14 +60,15 @@ impl Method {
         let here = |method: &Method| method.is_in(revision);
         Self::ALL.into_iter().filter(here).find(|method| method.name() == name).ok_or_else(|| {
             let known = OTHERS.contains(&name) || Self::ALL.iter().any(|method| method.name() == name);
-            let offered = Self::ALL.into_iter().filter(|method| !known && here(method) && router.offers(*method));
+            let meant = |method: &Method| !known && here(method) && router.offers(*method) && *method != Self::Shutdown;
+            let offered = Self::ALL.into_iter().filter(meant);
             unknown(name).suggest(name, offered.map(Method::name))
         })
     }
 
     fn is_in(self, revision: Revision) -> bool {
         match self {
-            Self::Initialize | Self::Ping => !revision.is_modern(),
+            Self::Initialize | Self::Ping | Self::Shutdown => !revision.is_modern(),
             Self::Discover => revision.is_modern(),
             _ => true,
         }
@@ -89,6 +92,7 @@ impl Method {
             Self::PromptsList => "prompts/list",
             Self::PromptsGet => "prompts/get",
             Self::Complete => "completion/complete",
+            Self::Shutdown => "shutdown",
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use super::lines::{Line, Lines};
-use crate::connection::Connection;
+use crate::connection::{Connection, Lifecycle};
 use crate::error::{Error, Result};
 use crate::protocol::Implementation;
 use crate::server::Core;
@@ -47,12 +47,20 @@ where
     })?;
 
     let (connection, read) = reader.await.map_err(|_| Error::internal("the thread that reads messages stopped"))?;
-    connection.drain().await;
+    let lifecycle = connection.lifecycle();
+    match lifecycle {
+        // Who tells the server to exit does not wait for answers.
+        Lifecycle::Exited { .. } => drop(connection),
+        Lifecycle::Running | Lifecycle::ShuttingDown => connection.drain().await,
+    }
     disconnected(read)?;
-    match tokio::time::timeout(grace, writer).await {
-        Ok(written) => disconnected(written.map_err(|_| Error::internal("the thread that writes answers stopped"))?),
-        // The client sends nothing and reads nothing: it is gone, too.
-        Err(_) => Ok(()),
+    // A client that sends nothing and reads nothing, however long, is gone, too.
+    if let Ok(written) = tokio::time::timeout(grace, writer).await {
+        disconnected(written.map_err(|_| Error::internal("the thread that writes answers stopped"))?)?;
+    }
+    match lifecycle {
+        Lifecycle::Exited { announced: false } => Err(Error::internal("the client sent `exit` without `shutdown`")),
+        _ => Ok(()),
     }
 }
 
@@ -66,7 +74,7 @@ fn spawn<T: Send + 'static>(name: &str, body: impl FnOnce() -> T + Send + 'stati
     Ok(result)
 }
 
-/// Takes messages until the input ends; what is answered at once is written in batches.
+/// Takes messages until the input ends or the client says `exit`; what is answered at once is written in batches.
 fn read(connection: &mut Connection, mut lines: Lines<impl Read>, output: &Mutex<impl Write>) -> io::Result<()> {
     let mut batch = Vec::new();
     loop {
@@ -80,8 +88,12 @@ fn read(connection: &mut Connection, mut lines: Lines<impl Read>, output: &Mutex
                 }
             }
         }
-        if batch.len() >= BATCH_BYTES {
+        let exited = matches!(connection.lifecycle(), Lifecycle::Exited { .. });
+        if exited || batch.len() >= BATCH_BYTES {
             flush(&mut batch, output)?;
+        }
+        if exited {
+            return Ok(());
         }
     }
 }
