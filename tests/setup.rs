@@ -126,13 +126,36 @@ async fn a_shared_value_can_be_mounted() -> Result<()> {
 }
 
 #[test]
-fn an_error_can_leave_through_anyhow() {
-    fn main() -> anyhow::Result<()> {
-        let failed: Result<()> = Err(Error::from(std::io::Error::other("the disk is full")));
-        failed.map_err(Error::into_std).map_err(anyhow::Error::from_boxed)?;
+fn an_error_can_leave_through_anyhow_or_a_box() {
+    fn failed() -> Result<()> {
+        Err(Error::from(std::io::Error::other("the disk is full")))
+    }
+    fn through_anyhow() -> anyhow::Result<()> {
+        failed().map_err(Error::into_std)?;
         Ok(())
     }
-    assert_eq!(main().unwrap_err().to_string(), "the disk is full");
-    let boxed: Box<dyn std::error::Error> = Error::invalid_params("no such thing").into_std();
-    assert_eq!(boxed.to_string(), "no such thing");
+    fn through_a_box() -> std::result::Result<(), Box<dyn std::error::Error>> {
+        failed().map_err(Error::into_std)?;
+        Ok(())
+    }
+    assert_eq!(through_anyhow().unwrap_err().to_string(), "the disk is full");
+    assert_eq!(through_a_box().unwrap_err().to_string(), "the disk is full");
+    assert_eq!(Error::invalid_params("no such thing").into_std().to_string(), "no such thing");
+}
+
+/// Flattens what may not be there.
+#[tool]
+fn perhaps(#[arg(flatten)] point: Option<Point>) -> String {
+    point.map_or_else(String::new, |point| point.x.to_string())
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Point {
+    x: i64,
+}
+
+#[test]
+#[should_panic(expected = "`#[arg(flatten)]` needs a struct")]
+fn a_flattened_option() {
+    let _ = tools![perhaps];
 }

@@ -265,3 +265,29 @@ fn exit_without_shutdown_is_a_failure_and_waits_for_nothing() {
     assert_eq!(server.child.wait().unwrap().code(), Some(1));
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
+
+#[cfg(unix)]
+#[test]
+fn non_blocking_pipes_are_waited_for() {
+    use rustix::fs::{OFlags, fcntl_setfl};
+
+    let (input, mut requests) = std::io::pipe().unwrap();
+    let (mut answers, output) = std::io::pipe().unwrap();
+    fcntl_setfl(&input, OFlags::NONBLOCK).unwrap();
+    fcntl_setfl(&output, OFlags::WRONLY | OFlags::NONBLOCK).unwrap();
+    let mut server =
+        Command::new(env!("CARGO_BIN_EXE_rowdy")).stdin(input).stdout(output).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    let meta =
+        r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"chatter","arguments":{{"bytes":1000000}},"_meta":{meta}}}}}"#
+    );
+    writeln!(requests, "{call}").unwrap();
+    drop(requests);
+    std::thread::sleep(Duration::from_millis(50));
+    let mut answer = String::new();
+    answers.read_to_string(&mut answer).unwrap();
+    assert!(server.wait().unwrap().success());
+    assert!(answer.len() > 1_000_000 && answer.ends_with("}\n"), "{} bytes", answer.len());
+}

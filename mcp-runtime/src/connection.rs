@@ -61,6 +61,8 @@ impl Connection {
 
     /// Takes one frame. What can be answered at once is appended to `out`, a line each.
     pub(crate) fn receive(&mut self, frame: &[u8], out: &mut Vec<u8>) {
+        // Some shells put a byte order mark in front of what they pipe.
+        let frame = frame.strip_prefix("\u{feff}".as_bytes()).unwrap_or(frame);
         if frame.trim_ascii_start().first() == Some(&b'[') && self.session.has_batches() {
             return self.batch(frame, out);
         }

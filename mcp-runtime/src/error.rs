@@ -16,8 +16,9 @@ type Source = Box<dyn StdError + Send + Sync>;
 ///
 /// Anything people use as an error becomes one through `?`: every [`std::error::Error`],
 /// `anyhow::Error`, `Box<dyn Error + Send + Sync>`, `String`, `&str`. From a tool it reaches the
-/// model as a result with `isError: true`, with the error's own text and that of its sources.
-/// The other constructors make protocol errors, which the client sees instead of the model.
+/// model as a result with `isError: true`, with the error's own text and that of its sources; from a
+/// prompt or a resource it reaches the client as error `-32603` with that text. The other
+/// constructors make protocol errors, which the client sees instead of the model.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -60,14 +61,20 @@ impl Error {
         Error(Box::new(Repr::ResourceNotFound(uri.into())))
     }
 
-    /// A `std::error::Error` of the same text, for functions that return `anyhow::Result` or
-    /// `Box<dyn Error>`: `serve_stdio().await.map_err(Error::into_std)?`. `Error` is none itself,
-    /// or it could not be made from every other by `?`.
-    pub fn into_std(self) -> Box<dyn StdError + Send + Sync> {
-        match *self.0 {
-            Repr::Handler(source) => source,
-            _ => self.to_string().into(),
-        }
+    /// The same as a `std::error::Error`, for functions that return `anyhow::Result` or
+    /// `Box<dyn Error>`. `Error` is none itself, or it could not be made from every other by `?`.
+    ///
+    /// ```no_run
+    /// use mcp_runtime::prelude::*;
+    ///
+    /// #[tokio::main]
+    /// async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    ///     Server::new("hello", "0.1.0").serve_stdio().await.map_err(Error::into_std)?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn into_std(self) -> impl StdError + Send + Sync + 'static {
+        Std(self)
     }
 
     pub(crate) fn protocol(error: RpcError) -> Self {
@@ -104,6 +111,34 @@ impl Error {
 impl<E: Into<Source>> From<E> for Error {
     fn from(error: E) -> Self {
         Error(Box::new(Repr::Handler(error.into())))
+    }
+}
+
+/// An [`Error`] that is a `std::error::Error`.
+struct Std(Error);
+
+impl fmt::Display for Std {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0.0 {
+            // Its sources tell the rest.
+            Repr::Handler(source) => fmt::Display::fmt(source, f),
+            Repr::Protocol(_) | Repr::ResourceNotFound(_) => fmt::Display::fmt(&self.0, f),
+        }
+    }
+}
+
+impl fmt::Debug for Std {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl StdError for Std {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match &*self.0.0 {
+            Repr::Handler(source) => source.source(),
+            Repr::Protocol(_) | Repr::ResourceNotFound(_) => None,
+        }
     }
 }
 

@@ -74,8 +74,6 @@ pub(crate) struct Rejection<'a> {
 /// Reads one frame.
 pub(crate) fn parse(frame: &[u8]) -> Result<Message<'_>, Rejection<'_>> {
     let text = std::str::from_utf8(frame).map_err(|_| reject(Id::NULL, RpcError::parse("the message is not UTF-8")))?;
-    // Some shells put a byte order mark in front of what they pipe.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let wire: Wire<'_> = serde_json::from_str(text).map_err(|error| malformed(text, &error))?;
     wire.classify()
 }

@@ -14,7 +14,8 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The longest message, in bytes; a longer one is refused and skipped. 4 MiB.
+    /// The longest message, in bytes; a longer one is refused and skipped. 4 MiB. Calls that wait
+    /// keep their arguments, so `in_flight` times this is what one client can occupy.
     pub message_bytes: usize,
     /// How many calls of one client may be waiting for something at a time, and how many blocking
     /// handlers may run; more are refused until one has finished. 256.

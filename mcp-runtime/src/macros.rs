@@ -18,6 +18,8 @@
 /// let [count] = tools![text::count];
 /// assert_eq!(count.name(), "count");
 /// ```
+///
+/// "Expected type, found function" is what rustc says of a function without `#[tool]`.
 #[macro_export]
 macro_rules! tools {
     ($($function:ty),* $(,)?) => { [$(<$function as $crate::__private::ToolFn>::tool()),*] };

@@ -62,7 +62,7 @@ impl InputSchema {
     /// Adds the properties of the struct `T` as if they were arguments of their own.
     pub(crate) fn flatten<T: JsonSchema>(&mut self) {
         let Value::Object(mut schema) = T::json_schema(&mut self.generator).to_value() else { return };
-        let named = schema.get("type").is_none_or(|name| name == "object");
+        let named = schema.get("type").is_some_and(|name| name == "object");
         assert!(named, "`#[arg(flatten)]` needs a struct; `{}` has no fields to be arguments", T::schema_name());
         if let Some(Value::Object(properties)) = schema.remove("properties") {
             self.properties.extend(properties);

@@ -194,6 +194,7 @@ impl<T> Key<T> {
             Place::Named(name) => format!("{name}.{path}"),
             Place::Whole => path,
         };
+        let field = shorten(&field).into_owned();
         let expected_type = place::expected(&why).unwrap_or(Cow::Borrowed("value"));
         let text = format!("`{field}`: {why}");
         ArgumentError { field: Cow::Owned(field), expected_type, actual_type: Cow::Borrowed(type_of(value)), text }

@@ -10,6 +10,7 @@ use std::io;
 /// error, and its standard input is empty.
 #[cfg(unix)]
 pub(crate) fn standard_streams() -> io::Result<(std::fs::File, std::fs::File)> {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
     use rustix::io::fcntl_dupfd_cloexec;
     use rustix::stdio::{dup2_stdin, dup2_stdout, stderr, stdin, stdout};
 
@@ -18,6 +19,10 @@ pub(crate) fn standard_streams() -> io::Result<(std::fs::File, std::fs::File)> {
     let output = fcntl_dupfd_cloexec(stdout(), 3)?;
     dup2_stdin(std::fs::File::open("/dev/null")?)?;
     dup2_stdout(stderr())?;
+    for stream in [&input, &output] {
+        // The threads that use them are made to wait; whoever opened the pipe may not have been.
+        fcntl_setfl(stream, fcntl_getfl(stream)? - OFlags::NONBLOCK)?;
+    }
     Ok((input.into(), output.into()))
 }
 
