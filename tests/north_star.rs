@@ -88,12 +88,13 @@ impl Notebook {
         Ok(format!("deleted {id}"))
     }
 
-    /// Rebuild the index.
+    /// Rebuild the index. A cancelled call is simply dropped at its next `.await`.
     #[tool]
-    async fn reindex(&self) -> Result<()> {
+    async fn reindex(&self, ctx: &Context) -> Result<()> {
         let ids = self.db.ids().await?;
-        for id in &ids {
+        for (done, id) in ids.iter().enumerate() {
             self.db.index(*id).await?;
+            ctx.progress(done + 1, ids.len()).await;
         }
         Ok(())
     }

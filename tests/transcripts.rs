@@ -1,5 +1,5 @@
-//! Every transcript in `transcripts/`, against the fixture; those in `transcripts/only_tools/`
-//! against a server that has nothing but a tool.
+//! Every transcript in `transcripts/`, against the fixture; those in `only_tools/` against a server
+//! that has nothing but a tool, those in `talkative/` against one whose handlers talk.
 
 use std::path::{Path, PathBuf};
 
@@ -22,10 +22,10 @@ async fn every_transcript_holds() {
     assert!(files.len() >= 5, "where are the transcripts?");
     let mut failures = Vec::new();
     for file in &files {
-        let server = if file.components().any(|part| part.as_os_str() == "only_tools") {
-            fixture::only_tools()
-        } else {
-            fixture::server()
+        let server = match file.parent().and_then(Path::file_name).and_then(|folder| folder.to_str()) {
+            Some("only_tools") => fixture::only_tools(),
+            Some("talkative") => fixture::talkative(),
+            _ => fixture::server(),
         };
         failures.extend(transcript::run(file, server).await.err());
     }

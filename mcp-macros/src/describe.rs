@@ -77,9 +77,9 @@ fn role(who: &LitStr) -> TokenStream {
     if who.value() == "user" { quote!(__mcp::Role::User) } else { quote!(__mcp::Role::Assistant) }
 }
 
-/// The statement that declares an argument.
+/// The statement that declares a parameter.
 fn declare(index: usize, param: &Param) -> TokenStream {
-    let Source::Caller(argument) = &param.source else { return TokenStream::new() };
+    let Source::Caller(argument) = &param.source else { return quote!(__spec.takes_context();) };
     let Argument { name, description, default, header, flatten, .. } = &**argument;
     let (key, ty) = (key(index), &param.ty);
     if flatten.is_some() {

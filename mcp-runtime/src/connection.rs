@@ -11,11 +11,13 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::batch::{self, Batch};
+use crate::context::Line;
 use crate::era::encode::{self, Site};
 use crate::era::{self, Method, Session};
 use crate::error::RpcError;
 use crate::in_flight::InFlight;
 use crate::jsonrpc::{self, Id, Message, Notification, Rejection, Request, members};
+use crate::notify::{CloseOnDrop, Notifier};
 use crate::protocol::Revision;
 use crate::reply::Reply;
 use crate::run::{self, Pending, Progress};
@@ -31,6 +33,8 @@ pub(crate) struct Connection {
     in_flight: Arc<InFlight>,
     waiting: JoinSet<()>,
     lifecycle: Lifecycle,
+    /// What the call just answered said before its answer.
+    notices: Vec<u8>,
 }
 
 /// How far the client has come in ending the server by messages.
@@ -56,6 +60,7 @@ impl Connection {
             in_flight: Arc::default(),
             waiting: JoinSet::new(),
             lifecycle: Lifecycle::Running,
+            notices: Vec::new(),
         }
     }
 
@@ -66,8 +71,12 @@ impl Connection {
         if frame.trim_ascii_start().first() == Some(&b'[') && self.session.has_batches() {
             return self.batch(frame, out);
         }
+        let start = out.len();
         if let Some(waits) = self.message(jsonrpc::parse(frame), out) {
             self.wait_for(waits, self.outbox.clone());
+        }
+        if !self.notices.is_empty() {
+            out.splice(start..start, self.notices.drain(..));
         }
     }
 
@@ -99,6 +108,7 @@ impl Connection {
                 later = true;
             }
             at_once.add(&line);
+            out.append(&mut self.notices);
         }
         if later {
             self.waiting.spawn_on(at_once.complete(all, self.outbox.clone()), &self.runtime);
@@ -166,14 +176,20 @@ impl Connection {
             while waiting.try_join_next().is_some() {}
             waiting.len() < core.limits.in_flight
         };
-        match run::start(&core.threads, has_room, || core.router.start(request.id, &call)) {
+        let line = Line::new(&self.outbox);
+        let progress = run::start(&core.threads, has_room, || core.router.start(request.id, &call, &line));
+        let notifier = line.into_notifier();
+        match progress {
             Progress::Done(answer) => {
+                if let Some(notifier) = notifier {
+                    self.notices = notifier.take();
+                }
                 encode::answer(&self.core, site, answer, out);
                 None
             }
             Progress::Pending(pending) => {
                 let Site { id, method, revision } = site;
-                Some(Waiting { id: id.as_str().into(), method, revision, pending })
+                Some(Waiting { id: id.as_str().into(), method, revision, pending, notifier })
             }
         }
     }
@@ -187,16 +203,22 @@ impl Connection {
             let _ = tokio::time::timeout(limit, in_flight.at_most(1)).await;
             Ok(Reply::Empty)
         });
-        Waiting { id: site.id.as_str().into(), method: site.method, revision: site.revision, pending }
+        let Site { id, method, revision } = site;
+        Waiting { id: id.as_str().into(), method, revision, pending, notifier: None }
     }
 
     /// Finishes a call in a task, which sends its answer to `answers`.
     fn wait_for(&mut self, call: Waiting, answers: mpsc::Sender<Vec<u8>>) {
-        let Waiting { id, method, revision, pending } = call;
+        let Waiting { id, method, revision, pending, notifier } = call;
         let (core, in_flight) = (Arc::clone(&self.core), Arc::clone(&self.in_flight));
         let key = id.clone();
         let task = async move {
+            let line = CloseOnDrop(notifier);
+            if let Some(notifier) = &line.0 {
+                notifier.go_live().await;
+            }
             let answer = pending.finish().await;
+            drop(line);
             let site = Site { id: Id::trusted(&id), method, revision };
             if !in_flight.finish(site.id) {
                 return;
@@ -226,4 +248,5 @@ struct Waiting {
     method: Method,
     revision: Revision,
     pending: Pending,
+    notifier: Option<Arc<Notifier>>,
 }

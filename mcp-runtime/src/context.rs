@@ -1,12 +1,17 @@
 //! What a handler can know of the call it serves.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::value::RawValue;
+use tokio::sync::mpsc;
 
-use crate::era::Envelope;
+use crate::era::{Envelope, encode};
 use crate::jsonrpc::{Id, Object};
-use crate::protocol::{Implementation, Revision};
+use crate::notify::Notifier;
+use crate::progress::{Amount, Progress};
+use crate::protocol::{Implementation, LogLevel, Revision};
 
 /// The call a handler serves: who asks, in which revision, with which metadata.
 ///
@@ -27,6 +32,9 @@ pub struct Context {
     revision: Revision,
     client: Arc<Client>,
     meta: Option<Box<RawValue>>,
+    log_level: Option<LogLevel>,
+    progress: Option<Arc<Progress>>,
+    notifier: Arc<Notifier>,
 }
 
 /// What a client said of itself.
@@ -61,6 +69,52 @@ impl Context {
         let object: Object<'_> = serde_json::from_str(self.meta.as_ref()?.get()).ok()?;
         object.get(key).map(RawValue::get)
     }
+
+    /// Tells the client how far the call has come: `done` of `total`, in whatever unit.
+    ///
+    /// Does nothing if the client did not ask for it. What is no further than the last time is not
+    /// sent, nor what follows it too closely, except the end.
+    pub async fn progress(&self, done: impl Amount, total: impl Amount) {
+        self.report(done.amount(), Some(total.amount()), None).await;
+    }
+
+    /// Like [`progress`](Self::progress), with a text for people. Clients of 2024-11-05 get the
+    /// numbers alone.
+    pub async fn progress_message(&self, done: impl Amount, total: impl Amount, message: &str) {
+        self.report(done.amount(), Some(total.amount()), Some(message)).await;
+    }
+
+    /// Like [`progress`](Self::progress), where the total is not known.
+    pub async fn progress_so_far(&self, done: impl Amount) {
+        self.report(done.amount(), None, None).await;
+    }
+
+    async fn report(&self, done: f64, total: Option<f64>, message: Option<&str>) {
+        let Some(progress) = self.progress.as_ref().filter(|progress| progress.advances(done, total)) else { return };
+        self.notifier.send(encode::progress(&progress.token, done, total, message, self.revision)).await;
+    }
+
+    /// Sends the client a log message, if it wants messages of this level.
+    ///
+    /// ```
+    /// use mcp_runtime::{LogLevel, prelude::*};
+    ///
+    /// /// Copy a table.
+    /// #[tool]
+    /// async fn copy(ctx: &Context, rows: u64) -> u64 {
+    ///     for row in 0..rows {
+    ///         // …
+    ///         ctx.progress(row + 1, rows).await;
+    ///     }
+    ///     ctx.log(LogLevel::Info, json!({"copied": rows})).await;
+    ///     rows
+    /// }
+    /// ```
+    pub async fn log(&self, level: LogLevel, data: impl Serialize) {
+        if self.log_level.is_some_and(|least| level >= least) {
+            self.notifier.send(encode::log(level, &data)).await;
+        }
+    }
 }
 
 /// A call as the dispatcher sees it: borrowed from the frame, so that a handler which asks for no
@@ -69,8 +123,31 @@ impl Context {
 pub struct Caller<'a> {
     pub(crate) id: Id<'a>,
     pub(crate) envelope: &'a Envelope<'a>,
+    pub(crate) line: &'a Line<'a>,
     /// What `resources/read` asks for.
     pub(crate) uri: &'a str,
+}
+
+/// A call's way back to its client, made when a handler asks for it.
+#[derive(Debug)]
+pub(crate) struct Line<'a> {
+    outbox: &'a mpsc::Sender<Vec<u8>>,
+    notifier: OnceCell<Arc<Notifier>>,
+}
+
+impl<'a> Line<'a> {
+    pub(crate) fn new(outbox: &'a mpsc::Sender<Vec<u8>>) -> Self {
+        Line { outbox, notifier: OnceCell::new() }
+    }
+
+    fn notifier(&self) -> Arc<Notifier> {
+        Arc::clone(self.notifier.get_or_init(|| Arc::new(Notifier::new(self.outbox.clone()))))
+    }
+
+    /// The way, if a handler asked for it.
+    pub(crate) fn into_notifier(self) -> Option<Arc<Notifier>> {
+        self.notifier.into_inner()
+    }
 }
 
 /// What a handler takes by reference.
@@ -96,6 +173,9 @@ impl FromServer for Context {
             revision: caller.envelope.revision,
             client: caller.envelope.client(),
             meta: caller.envelope.meta.map(ToOwned::to_owned),
+            log_level: caller.envelope.log_level,
+            progress: caller.envelope.meta.and_then(Progress::wanted).map(Arc::new),
+            notifier: caller.line.notifier(),
         }
     }
 }

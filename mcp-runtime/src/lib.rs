@@ -42,7 +42,9 @@ mod in_flight;
 mod jsonrpc;
 mod limits;
 mod macros;
+mod notify;
 mod output;
+mod progress;
 mod prompt;
 pub mod protocol;
 mod reply;
@@ -68,10 +70,11 @@ pub use error::{Error, Result};
 pub use handlers::{Handlers, IntoHandlers};
 pub use limits::Limits;
 pub use output::{IntoContents, IntoPrompt, IntoToolResult, Json};
+pub use progress::Amount;
 pub use prompt::Prompt;
 pub use protocol::{
-    Annotations, Content, Icon, PromptMessage, PromptResult, ReadResult, ResourceContents, ResourceDescriptor,
-    Revision, Role, ToolResult,
+    Annotations, Content, Icon, LogLevel, PromptMessage, PromptResult, ReadResult, ResourceContents,
+    ResourceDescriptor, Revision, Role, ToolResult,
 };
 pub use resource::Resource;
 pub use server::Server;

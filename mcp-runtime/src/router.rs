@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::args::Args;
 use crate::complete::{self, Reference, Typed};
-use crate::context::Caller;
+use crate::context::{Caller, Line};
 use crate::era::{Accepted, Method, encode};
 use crate::error::{Failure, RpcError, shorten};
 use crate::jsonrpc::{Id, Key, Object, type_of};
@@ -119,6 +119,8 @@ impl Router {
         match method {
             Method::Initialize | Method::Ping | Method::Discover => true,
             Method::Shutdown => self.ends_on_request,
+            // Only a handler with a context can log.
+            Method::SetLevel => self.handlers().any(|handler| handler.takes_context),
             Method::ToolsList | Method::ToolsCall => !self.tools.items.is_empty(),
             Method::PromptsList | Method::PromptsGet => !self.prompts.items.is_empty(),
             Method::ResourcesList | Method::TemplatesList | Method::ResourcesRead => {
@@ -126,6 +128,12 @@ impl Router {
             }
             Method::Complete => self.handlers_with_variables().any(|handler| !handler.completers.is_empty()),
         }
+    }
+
+    fn handlers(&self) -> impl Iterator<Item = &Handler> {
+        let tools = self.tools.items.iter().map(|tool| &tool.handler);
+        let resources = self.resources.items.iter().map(|(_, handler)| handler);
+        tools.chain(resources).chain(self.handlers_with_variables())
     }
 
     /// The handlers whose arguments can be completed.
@@ -139,6 +147,7 @@ impl Router {
         let mut capabilities = json!({});
         for (name, method) in [
             ("completions", Method::Complete),
+            ("logging", Method::SetLevel),
             ("tools", Method::ToolsList),
             ("resources", Method::ResourcesList),
             ("prompts", Method::PromptsList),
@@ -151,16 +160,16 @@ impl Router {
     }
 
     /// Finds the handler of a call and takes its first step.
-    pub(crate) fn start(&self, id: Id<'_>, call: &Accepted<'_>) -> Result<Started, Failure> {
+    pub(crate) fn start(&self, id: Id<'_>, call: &Accepted<'_>, line: &Line<'_>) -> Result<Started, Failure> {
         if !self.offers(call.method) {
             return Err(crate::era::unknown_method(call.method.name()).into());
         }
-        let caller = Caller { id, envelope: &call.envelope, uri: "" };
+        let caller = Caller { id, envelope: &call.envelope, line, uri: "" };
         let params = &call.params;
         match call.method {
             Method::Initialize => Ok(Reply::Initialized.into()),
             Method::Discover => Ok(Reply::Discovered.into()),
-            Method::Ping | Method::Shutdown => Ok(Reply::Empty.into()),
+            Method::Ping | Method::SetLevel | Method::Shutdown => Ok(Reply::Empty.into()),
             Method::ToolsCall => self.call_tool(params, &caller),
             Method::PromptsGet => self.get_prompt(params, &caller),
             Method::ResourcesRead => self.read_resource(params, caller),

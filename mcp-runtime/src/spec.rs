@@ -35,6 +35,7 @@ pub struct Handler {
     call: Call,
     pub(crate) timeout: Option<Duration>,
     pub(crate) completers: Completers,
+    pub(crate) takes_context: bool,
     takes_arguments: bool,
 }
 
@@ -127,13 +128,21 @@ pub struct Spec<K> {
     about: About,
     timeout: Option<Duration>,
     completers: Completers,
+    takes_context: bool,
     takes_arguments: bool,
 }
 
 impl<K: Kind> Spec<K> {
     pub(crate) fn of(kind: K, name: &str) -> Self {
         let about = About { name: name.to_owned(), ..About::default() };
-        Spec { kind, about, timeout: None, completers: Completers::default(), takes_arguments: false }
+        Spec {
+            kind,
+            about,
+            timeout: None,
+            completers: Completers::default(),
+            takes_context: false,
+            takes_arguments: false,
+        }
     }
 
     /// Sets the name people see.
@@ -192,6 +201,11 @@ impl<K: Kind> Spec<K> {
         Key::new(name, expected, default)
     }
 
+    /// Marks that the function takes a `&Context`.
+    pub fn takes_context(&mut self) {
+        self.takes_context = true;
+    }
+
     /// Marks that arguments were declared by other means.
     pub(crate) fn takes_arguments(&mut self) {
         self.takes_arguments = true;
@@ -239,8 +253,8 @@ impl<K: Kind> Spec<K> {
     where
         F: for<'a> Fn(&Args<'a>, &Caller<'a>) -> Result<Step, ArgumentError> + Send + Sync + 'static,
     {
-        let Spec { kind, about, timeout, completers, takes_arguments } = self;
-        let handler = Handler { call: Box::new(call), timeout, completers, takes_arguments };
+        let Spec { kind, about, timeout, completers, takes_context, takes_arguments } = self;
+        let handler = Handler { call: Box::new(call), timeout, completers, takes_context, takes_arguments };
         kind.build(about, handler)
     }
 }

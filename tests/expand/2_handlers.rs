@@ -67,6 +67,7 @@ const _: () = {
                     let mut __spec = __mcp::tool("search");
                     __spec.description("Find notes by their text.");
                     __spec.timeout_ms(30000u64);
+                    __spec.takes_context();
                     let __arg1 = __spec.arg::<String>(__mcp::ArgInfo::new("query"));
                     let __arg2 = __spec.arg::<Option<u32>>(__mcp::ArgInfo::new("limit"));
                     let __returns = __mcp::tool_returns::<

@@ -1,6 +1,6 @@
 //! A server with one handler of every kind the protocol can tell apart.
 
-use mcp_runtime::{Json, PromptMessage, ResourceContents, ResourceDescriptor, Role, ToolResult, prelude::*};
+use mcp_runtime::{Json, LogLevel, PromptMessage, ResourceContents, ResourceDescriptor, Role, ToolResult, prelude::*};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -166,4 +166,31 @@ pub fn server() -> Server {
 /// A server with one tool and nothing else.
 pub fn only_tools() -> Server {
     Server::new("tools", "1.0.0").tools(tools![add])
+}
+
+/// Take so many steps, and tell of each.
+#[tool]
+async fn steps(ctx: &Context, n: u32) -> String {
+    for step in 1..=n {
+        ctx.progress_message(step, n, &format!("step {step}")).await;
+        tokio::time::sleep(std::time::Duration::from_millis(12)).await;
+    }
+    format!("{n} steps")
+}
+
+/// Tell everything at once.
+#[tool]
+async fn at_once(ctx: &Context) -> String {
+    ctx.progress(1, 2).await;
+    ctx.progress(2, 2).await;
+    ctx.progress_so_far(1).await; // backwards: not sent
+    for level in LogLevel::ALL {
+        ctx.log(level, json!({"level": level})).await;
+    }
+    "told".to_owned()
+}
+
+/// A server whose handlers talk while they run.
+pub fn talkative() -> Server {
+    Server::new("talkative", "1.0.0").tools(tools![steps, at_once])
 }

@@ -9,7 +9,7 @@ use crate::complete;
 use crate::error::{ArgumentError, Failure, RpcError, shorten};
 use crate::jsonrpc::Id;
 use crate::protocol::{
-    Blocks, Content, ContentKind, Meta, PromptResult, ReadResult, ResourceContents, Revision, ToolResult,
+    Blocks, Content, ContentKind, LogLevel, Meta, PromptResult, ReadResult, ResourceContents, Revision, ToolResult,
 };
 use crate::reply::{Answer, Reply};
 use crate::server::Core;
@@ -223,6 +223,56 @@ fn completion(values: &[String], out: &mut Vec<u8>) {
     let shown = &values[..values.len().min(complete::MOST)];
     out.extend_from_slice(br#""completion":"#);
     json(out, &json!({"values": shown, "total": values.len(), "hasMore": shown.len() < values.len()}));
+}
+
+/// A line that tells how far a call has come.
+pub(crate) fn progress(
+    token: &str,
+    done: f64,
+    total: Option<f64>,
+    message: Option<&str>,
+    revision: Revision,
+) -> Vec<u8> {
+    let mut out = notification("notifications/progress");
+    out.extend_from_slice(br#"{"progressToken":"#);
+    out.extend_from_slice(token.as_bytes());
+    out.extend_from_slice(br#","progress":"#);
+    number(done, &mut out);
+    if let Some(total) = total.filter(|total| total.is_finite()) {
+        out.extend_from_slice(br#","total":"#);
+        number(total, &mut out);
+    }
+    if let Some(message) = message.filter(|_| revision >= Revision::V2025_03_26) {
+        out.extend_from_slice(br#","message":"#);
+        json(&mut out, message);
+    }
+    out.extend_from_slice(b"}}\n");
+    out
+}
+
+/// A line with a log message.
+pub(crate) fn log(level: LogLevel, data: &impl Serialize) -> Vec<u8> {
+    let mut out = notification("notifications/message");
+    out.extend_from_slice(br#"{"level":"#);
+    json(&mut out, &level);
+    out.extend_from_slice(br#","data":"#);
+    let start = out.len();
+    json(&mut out, data);
+    if out[start..].contains(&b'\n') {
+        let text = String::from_utf8_lossy(&out.split_off(start)).into_owned();
+        raw_json(&text, &mut out);
+    }
+    out.extend_from_slice(b"}}\n");
+    out
+}
+
+fn notification(method: &str) -> Vec<u8> {
+    format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":"#).into_bytes()
+}
+
+/// A number as a person would write it: no `.0` behind a whole one.
+fn number(value: f64, out: &mut Vec<u8>) {
+    out.extend_from_slice(value.to_string().as_bytes());
 }
 
 /// A call without an ordinary result. What the model can act on is a result of the tool; the rest

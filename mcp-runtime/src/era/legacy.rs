@@ -1,7 +1,7 @@
 //! The legacy era (2024-11-05 to 2025-11-25): an `initialize` opens a session that fixes the revision.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -10,13 +10,15 @@ use super::{Accepted, Envelope, Method, Peer};
 use crate::context::Client;
 use crate::error::{RpcError, shorten};
 use crate::jsonrpc::{Object, type_of};
-use crate::protocol::Revision;
+use crate::protocol::{LogLevel, Revision};
 use crate::router::Router;
 
 /// What `initialize` settled, once.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     negotiated: OnceLock<Negotiated>,
+    /// What `logging/setLevel` set; before that, the server decides.
+    log_level: Mutex<Option<LogLevel>>,
 }
 
 #[derive(Debug)]
@@ -29,6 +31,10 @@ impl Session {
     /// Whether a frame may hold several messages: only 2025-03-26 says so.
     pub(crate) fn has_batches(&self) -> bool {
         self.negotiated.get().is_some_and(|negotiated| negotiated.revision == Revision::V2025_03_26)
+    }
+
+    fn log_level(&self) -> LogLevel {
+        self.log_level.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or(LogLevel::Info)
     }
 
     /// The negotiated revision, or the newest that could be.
@@ -55,8 +61,15 @@ pub(super) fn accept<'a>(
     }
     let revision = session.revision();
     let method = Method::find(method, revision, router)?;
+    if method == Method::SetLevel && router.offers(method) {
+        set_level(session, &params)?;
+    }
     let client = session.negotiated.get().map(|negotiated| Arc::clone(&negotiated.client)).unwrap_or_default();
-    Ok(Accepted { method, params, envelope: Envelope { revision, meta, peer: Peer::Session(client) } })
+    Ok(Accepted {
+        method,
+        params,
+        envelope: Envelope { revision, meta, log_level: Some(session.log_level()), peer: Peer::Session(client) },
+    })
 }
 
 /// Settles the revision: the requested one where it is known, else the newest with a handshake.
@@ -70,6 +83,13 @@ fn open(session: &Session, params: &Object<'_>) -> Result<(), RpcError> {
     let info = params.get("clientInfo").and_then(|raw| serde_json::from_str(raw.get()).ok());
     // Two `initialize` at once: the first settles it, the second changes nothing.
     let _ = session.negotiated.set(Negotiated { revision, client: Arc::new(Client { info }) });
+    Ok(())
+}
+
+fn set_level(session: &Session, params: &Object<'_>) -> Result<(), RpcError> {
+    let raw = params.get("level").ok_or_else(|| RpcError::wrong_field("level", "string", "missing"))?;
+    let level = super::modern::level(raw, "level")?;
+    *session.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
     Ok(())
 }
 

@@ -18,14 +18,14 @@ pub(crate) enum Method {
     PromptsList,
     PromptsGet,
     Complete,
+    SetLevel,
     /// Of no revision; the lifecycle some clients have from the Language Server Protocol.
     Shutdown,
 }
 
 /// Methods of some revision that this server does not answer: they are no misspelling of another.
-const OTHERS: [&str; 13] = [
+const OTHERS: [&str; 12] = [
     "elicitation/create",
-    "logging/setLevel",
     "resources/subscribe",
     "resources/unsubscribe",
     "roots/list",
@@ -40,7 +40,7 @@ const OTHERS: [&str; 13] = [
 ];
 
 impl Method {
-    const ALL: [Method; 12] = [
+    const ALL: [Method; 13] = [
         Self::ToolsCall,
         Self::ToolsList,
         Self::ResourcesRead,
@@ -52,6 +52,7 @@ impl Method {
         Self::Ping,
         Self::Initialize,
         Self::Discover,
+        Self::SetLevel,
         Self::Shutdown,
     ];
 
@@ -68,7 +69,7 @@ impl Method {
 
     fn is_in(self, revision: Revision) -> bool {
         match self {
-            Self::Initialize | Self::Ping | Self::Shutdown => !revision.is_modern(),
+            Self::Initialize | Self::Ping | Self::SetLevel | Self::Shutdown => !revision.is_modern(),
             Self::Discover => revision.is_modern(),
             _ => true,
         }
@@ -92,6 +93,7 @@ impl Method {
             Self::PromptsList => "prompts/list",
             Self::PromptsGet => "prompts/get",
             Self::Complete => "completion/complete",
+            Self::SetLevel => "logging/setLevel",
             Self::Shutdown => "shutdown",
         }
     }

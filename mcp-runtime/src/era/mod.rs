@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use crate::context::Client;
 use crate::error::{RpcError, shorten};
 use crate::jsonrpc::{Object, Request, members, type_of};
-use crate::protocol::Revision;
+use crate::protocol::{LogLevel, Revision};
 use crate::router::Router;
 
 pub(crate) use legacy::Session;
@@ -28,6 +28,8 @@ pub(crate) use method::{Method, unknown as unknown_method};
 pub(crate) struct Envelope<'a> {
     pub(crate) revision: Revision,
     pub(crate) meta: Option<&'a RawValue>,
+    /// The least grave messages the client wants, if it wants any.
+    pub(crate) log_level: Option<LogLevel>,
     peer: Peer<'a>,
 }
 

@@ -7,14 +7,13 @@ use serde_json::value::RawValue;
 use super::{Accepted, Envelope, Method, Peer};
 use crate::error::RpcError;
 use crate::jsonrpc::{Key, Object, type_of};
-use crate::protocol::Revision;
+use crate::protocol::{LogLevel, Revision};
 use crate::router::Router;
 
 pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// Whether a claimed version is one an `initialize` cannot mean: a date of this era.
 pub(super) fn looks_modern(claim: &RawValue) -> bool {
@@ -44,20 +43,24 @@ pub(super) fn accept<'a>(
     if let Some(client) = client {
         check_client(client)?;
     }
-    if let Some(level) = string(entries, LOG_LEVEL)?
-        && !LEVELS.contains(&&*level)
-    {
-        return Err(RpcError::invalid_params(format!("Invalid _meta key {LOG_LEVEL}: no such level"))
-            .with_data(json!({"field": format!("_meta.{LOG_LEVEL}"), "allowed": LEVELS})));
-    }
+    let log_level = entries.get(LOG_LEVEL).map(|raw| level(raw, &format!("_meta.{LOG_LEVEL}"))).transpose()?;
     let revision =
         Revision::MODERN.into_iter().find(|revision| revision.as_str() == claim).ok_or_else(|| unsupported(&claim))?;
     let method = Method::find(method, revision, router)?;
-    Ok(Accepted { method, params, envelope: Envelope { revision, meta, peer: Peer::Request(client) } })
+    Ok(Accepted { method, params, envelope: Envelope { revision, meta, log_level, peer: Peer::Request(client) } })
 }
 
 fn string(entries: &Object<'_>, key: &str) -> Result<Option<String>, RpcError> {
     entries.get(key).map(|raw| serde_json::from_str(raw.get()).map_err(|_| wrong(key, "string", raw))).transpose()
+}
+
+/// A log level, or an error that names them all.
+pub(super) fn level(raw: &RawValue, field: &str) -> Result<LogLevel, RpcError> {
+    serde_json::from_str(raw.get()).map_err(|_| match type_of(raw.get()) {
+        "string" => RpcError::invalid_params(format!("Invalid params: `{field}` is no log level"))
+            .with_data(json!({"field": field, "allowed": LogLevel::ALL})),
+        other => RpcError::wrong_field(field, "string", other),
+    })
 }
 
 fn check_client(client: &RawValue) -> Result<(), RpcError> {

@@ -4,6 +4,7 @@
 
 mod common;
 mod content;
+mod logging;
 mod prompts;
 mod resources;
 mod revision;
@@ -13,6 +14,7 @@ pub(crate) use common::Implementation;
 pub use common::{Annotations, Icon, Meta, Role};
 pub use content::Content;
 pub(crate) use content::Kind as ContentKind;
+pub use logging::LogLevel;
 pub use prompts::{PromptArgument, PromptDescriptor, PromptMessage, PromptResult};
 pub use resources::{ReadResult, ResourceContents, ResourceDescriptor, TemplateDescriptor};
 pub use revision::Revision;

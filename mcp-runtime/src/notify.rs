@@ -1,0 +1,104 @@
+//! What a handler tells its client while it runs: notifications that belong to one request.
+//!
+//! They go out before the answer and never after it. While a call is in its first step they are
+//! held, because its answer may be written with them; once it waits they go through the outbox, as
+//! its answer will.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::mpsc;
+
+/// The way from one call to its client.
+#[derive(Debug)]
+pub(crate) struct Notifier {
+    state: Mutex<State>,
+    outbox: mpsc::Sender<Vec<u8>>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// The first step: lines to be written before anything else of this call.
+    Held(Vec<u8>),
+    Live,
+    /// Answered or cancelled.
+    Closed,
+}
+
+/// A first step that says more than this has to wait for the client.
+const HELD_BYTES: usize = 64 * 1024;
+
+impl Notifier {
+    pub(crate) fn new(outbox: mpsc::Sender<Vec<u8>>) -> Self {
+        Notifier { state: Mutex::new(State::Held(Vec::new())), outbox }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends one line, when the client has room for it.
+    pub(crate) async fn send(&self, line: Vec<u8>) {
+        if self.is_full() {
+            // The first poll of the call ends here, and with it the time in which lines are held.
+            tokio::task::yield_now().await;
+        }
+        let unheld = match &mut *self.state() {
+            State::Held(lines) => {
+                lines.extend_from_slice(&line);
+                false
+            }
+            State::Live => true,
+            State::Closed => false,
+        };
+        if unheld {
+            // The outbox is closed when the client is gone; nobody is left to tell.
+            let _ = self.outbox.send(line).await;
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        matches!(&*self.state(), State::Held(lines) if lines.len() >= HELD_BYTES)
+    }
+
+    /// The call was answered in its first step: what it said, to be written before the answer.
+    pub(crate) fn take(&self) -> Vec<u8> {
+        match std::mem::replace(&mut *self.state(), State::Closed) {
+            State::Held(lines) => lines,
+            State::Live | State::Closed => Vec::new(),
+        }
+    }
+
+    /// The call waits: sends what its first step said, and then nothing is held any more.
+    pub(crate) async fn go_live(&self) {
+        while let Some(lines) = self.next_held() {
+            let _ = self.outbox.send(lines).await;
+        }
+    }
+
+    fn next_held(&self) -> Option<Vec<u8>> {
+        let mut state = self.state();
+        let State::Held(lines) = &mut *state else { return None };
+        if lines.is_empty() {
+            *state = State::Live;
+            return None;
+        }
+        Some(std::mem::take(lines))
+    }
+
+    /// The call is over: what is said from now on belongs to nobody.
+    pub(crate) fn close(&self) {
+        *self.state() = State::Closed;
+    }
+}
+
+/// Closes a call's way to its client when the call is over, however it ends.
+#[derive(Debug)]
+pub(crate) struct CloseOnDrop(pub(crate) Option<Arc<Notifier>>);
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        if let Some(notifier) = &self.0 {
+            notifier.close();
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What a handler tells while it runs: in order, before the answer, never after it, never too much.
+
+use std::time::Duration;
+
+use mcp_runtime::{LogLevel, Revision, prelude::*};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Log so many messages without ever waiting for anything else.
+#[tool]
+async fn flood(ctx: &Context, count: u64) -> u64 {
+    for number in 0..count {
+        ctx.log(LogLevel::Warning, number).await;
+    }
+    count
+}
+
+/// Go on talking when the answer is given.
+#[tool]
+async fn afterwards(ctx: &Context) -> &'static str {
+    let ctx = ctx.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        ctx.log(LogLevel::Emergency, "too late").await;
+    });
+    tokio::task::yield_now().await;
+    "done"
+}
+
+/// Talk until somebody says stop.
+#[tool]
+async fn forever(ctx: &Context) {
+    for number in 0_u64.. {
+        ctx.progress_so_far(number).await;
+        tokio::time::sleep(Duration::from_millis(11)).await;
+    }
+}
+
+/// Pass on JSON that has line breaks in it.
+#[tool]
+async fn raw(ctx: &Context) {
+    let json: Box<RawValue> = RawValue::from_string("{\n  \"a\": 1\n}".to_owned()).unwrap();
+    ctx.log(LogLevel::Error, json).await;
+}
+
+fn server() -> Server {
+    Server::new("talker", "1.0.0").tools(tools![flood, afterwards, forever, raw])
+}
+
+fn call(id: u64, tool: &str, arguments: &Value, meta: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+           "params": {"name": tool, "arguments": arguments, "_meta": meta}})
+}
+
+async fn next(client: &TestClient) -> Value {
+    let line = tokio::time::timeout(Duration::from_secs(10), client.receive()).await.expect("a line").unwrap();
+    serde_json::from_str(&line).unwrap()
+}
+
+#[tokio::test]
+async fn a_flood_is_told_in_order_and_then_answered() -> Result<()> {
+    let client = TestClient::with_revision(server(), Revision::V2025_11_25).await?;
+    client.send(&call(100, "flood", &json!({"count": 20_000}), &json!({})).to_string())?;
+    for number in 0..20_000 {
+        assert_eq!(next(&client).await["params"]["data"], number);
+    }
+    assert_eq!(next(&client).await["result"]["content"][0]["text"], "20000");
+    Ok(())
+}
+
+#[tokio::test]
+async fn nothing_is_told_after_the_answer() -> Result<()> {
+    let client = TestClient::with_revision(server(), Revision::V2025_11_25).await?;
+    assert_eq!(client.call("afterwards", json!({})).await?.text(), "done");
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    assert_eq!(client.close().await?, [""; 0]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn nothing_is_told_after_a_cancellation() -> Result<()> {
+    let client = TestClient::with_revision(server(), Revision::V2025_11_25).await?;
+    client.send(&call(100, "forever", &json!({}), &json!({"progressToken": "t"})).to_string())?;
+    assert_eq!(next(&client).await["params"], json!({"progressToken": "t", "progress": 0}));
+    assert_eq!(next(&client).await["params"]["progress"], 1);
+    client.notify("notifications/cancelled", &json!({"requestId": 100}))?;
+    client.request("ping", json!({})).await?;
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    while tokio::time::timeout(Duration::from_millis(1), client.receive()).await.is_ok() {}
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    assert_eq!(client.close().await?, [""; 0]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn in_a_batch_what_is_told_stands_outside_the_list() -> Result<()> {
+    let client = TestClient::with_revision(server(), Revision::V2025_03_26).await?;
+    let batch =
+        json!([call(100, "flood", &json!({"count": 1}), &json!({})), {"jsonrpc": "2.0", "id": 101, "method": "ping"}]);
+    client.send(&batch.to_string())?;
+    assert_eq!(next(&client).await["method"], "notifications/message");
+    let list = next(&client).await;
+    assert_eq!((&list[0]["id"], &list[1]["id"]), (&json!(100), &json!(101)), "{list}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_message_is_one_line() -> Result<()> {
+    let client = TestClient::with_revision(server(), Revision::V2025_11_25).await?;
+    client.send(&call(100, "raw", &json!({}), &json!({})).to_string())?;
+    assert_eq!(next(&client).await["params"]["data"], json!({"a": 1}));
+    assert_eq!(next(&client).await["id"], 100);
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_cannot_log_does_not_say_so() -> Result<()> {
+    let client = TestClient::with_revision(mcp_tests::fixture::only_tools(), Revision::V2025_11_25).await?;
+    let refused = client.request("logging/setLevel", json!({"level": "debug"})).await.unwrap_err();
+    assert_eq!(refused.code(), Some(-32601));
+    Ok(())
+}
