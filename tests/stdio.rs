@@ -183,6 +183,10 @@ fn oversized_lines_are_refused_and_skipped() {
     let mut server = Process::start();
     let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{}\"}}\n", "x".repeat(2 * 1024 * 1024));
     server.write(long.as_bytes());
+    let answer = server.answer(1);
+    assert_eq!(answer["error"]["code"], -32600, "{answer}");
+    let long = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{}\",\"id\":1}}\n", "x".repeat(2 * 1024 * 1024));
+    server.write(long.as_bytes());
     let answer = server.next();
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32600)), "{answer}");
     server.call(2, "quick", &json!({}));

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{RpcError, without_position};
-use crate::jsonrpc::Object;
+use crate::object::Object;
 use crate::reply::Reply;
 use crate::spec::Step;
 

@@ -16,8 +16,9 @@ use crate::era::encode::{self, Site};
 use crate::era::{self, Method, Session};
 use crate::error::RpcError;
 use crate::in_flight::InFlight;
-use crate::jsonrpc::{self, Id, Message, Notification, Rejection, Request, members};
+use crate::jsonrpc::{self, Id, Message, Notification, Rejection, Request};
 use crate::notify::{CloseOnDrop, Notifier};
+use crate::object::members;
 use crate::protocol::Revision;
 use crate::reply::Reply;
 use crate::run::{self, Pending, Progress};
@@ -117,11 +118,11 @@ impl Connection {
         }
     }
 
-    /// Refuses a frame that is longer than the limit and was not kept.
-    pub(crate) fn refuse_oversized(&self, out: &mut Vec<u8>) {
+    /// Refuses a frame that is longer than the limit, of which only the beginning was kept.
+    pub(crate) fn refuse_oversized(&self, beginning: &[u8], out: &mut Vec<u8>) {
         let limit = self.core.limits.message_bytes;
         let error = RpcError::invalid_request(&format!("the message is longer than {limit} bytes"));
-        encode::error(Id::NULL, &error, out);
+        encode::error(jsonrpc::id_of_beginning(beginning).unwrap_or(Id::NULL), &error, out);
     }
 
     /// How far the client has come in ending the server by messages.

@@ -8,8 +8,9 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use crate::era::{Envelope, encode};
-use crate::jsonrpc::{Id, Object};
+use crate::jsonrpc::Id;
 use crate::notify::Notifier;
+use crate::object::Object;
 use crate::progress::{Amount, Progress};
 use crate::protocol::{Implementation, LogLevel, Revision};
 

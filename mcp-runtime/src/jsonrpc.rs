@@ -4,13 +4,13 @@
 //! message becomes a [`Rejection`], an answer the peer gets while the connection lives on.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::RpcError;
+use crate::object::{Key, Members, type_of};
 
 /// One well-formed frame.
 #[derive(Debug)]
@@ -200,105 +200,44 @@ fn only_id(Members(members): Members<'_>) -> Option<Id<'_>> {
     }
 }
 
-/// A JSON object read one level deep: its keys, each with its raw value, in the sender's order.
-///
-/// The one shape for `params`, `arguments` and `_meta`: values are decoded where they are used,
-/// straight into the type that is wanted there.
-#[derive(Debug, Default)]
-pub(crate) struct Object<'a> {
-    members: Vec<(Cow<'a, str>, &'a RawValue)>,
-}
-
-impl<'a> Object<'a> {
-    /// The first value under `key`.
-    pub(crate) fn get(&self, key: &str) -> Option<&'a RawValue> {
-        self.members.iter().find(|(name, _)| name == key).map(|(_, value)| *value)
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
-        self.members.iter().map(|(name, value)| (&**name, *value))
-    }
-}
-
-impl<'de> Deserialize<'de> for Object<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Members(members) = Members::deserialize(deserializer)?;
-        match duplicate(&members) {
-            Some(name) => Err(D::Error::custom(format_args!("`{name}` is there twice"))),
-            None => Ok(Object { members }),
-        }
-    }
-}
-
-/// The members of an object as they came, a key perhaps more than once.
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Pairs;
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::with_capacity(4);
-                while let Some(Key(name)) = map.next_key()? {
-                    members.push((name, map.next_value()?));
+/// The id of a frame of which only the beginning is there, if it stands in that: whoever sent a
+/// message that is too long should not wait for ever.
+pub(crate) fn id_of_beginning(beginning: &[u8]) -> Option<Id<'_>> {
+    let text = match std::str::from_utf8(beginning) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&beginning[..error.valid_up_to()]).ok()?,
+    };
+    let (mut depth, mut rest) = (0_usize, text);
+    while let Some(at) = rest.find(['{', '}', '[', ']', '"']) {
+        match rest.as_bytes()[at] {
+            b'{' | b'[' => depth += 1,
+            b'"' => {
+                let end = string_end(rest, at)?;
+                let value = rest[end..].trim_start().strip_prefix(':').map(str::trim_start);
+                if let (1, r#""id""#, Some(value)) = (depth, &rest[at..end], value) {
+                    let length = if value.starts_with('"') { string_end(value, 0)? } else { value.find([',', '}'])? };
+                    return Id::parse(value[..length].trim_end());
                 }
-                Ok(Members(members))
+                rest = &rest[end..];
+                continue;
             }
+            _ => depth = depth.checked_sub(1)?,
         }
-        deserializer.deserialize_map(Pairs)
+        rest = &rest[at + 1..];
     }
+    None
 }
 
-/// A key that is there twice: readers disagree on which value counts, so neither does here.
-fn duplicate<'m>(members: &'m [(Cow<'_, str>, &RawValue)]) -> Option<&'m str> {
-    const FEW: usize = 16;
-    if members.len() > FEW {
-        let mut seen = HashSet::with_capacity(members.len());
-        return members.iter().map(|(name, _)| &**name).find(|name| !seen.insert(*name));
-    }
-    let earlier = |at: usize| members[..at].iter().any(|(name, _)| *name == members[at].0);
-    (1..members.len()).find(|at| earlier(*at)).map(|at| &*members[at].0)
-}
-
-/// An object of the protocol that may be absent: `params`, `arguments`, `_meta`.
-pub(crate) fn members<'a>(name: &str, raw: Option<&'a RawValue>) -> Result<Object<'a>, RpcError> {
-    match raw.map(RawValue::get) {
-        None | Some("null") => Ok(Object::default()),
-        Some(raw) => serde_json::from_str(raw).map_err(|error| match type_of(raw) {
-            "object" => {
-                let why = crate::error::without_position(&error);
-                RpcError::invalid_request(&format!("`{name}`: {why}"))
-            }
-            other => RpcError::wrong_field(name, "object", other),
-        }),
-    }
-}
-
-/// A string that borrows from the frame unless it has escapes.
-#[derive(serde::Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Key<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
-
-/// The name JSON Schema gives the type of the value `raw` begins with, for error texts.
-pub(crate) fn type_of(raw: &str) -> &'static str {
-    match raw.as_bytes().first() {
-        Some(b'{') => "object",
-        Some(b'[') => "array",
-        Some(b'"') => "string",
-        Some(b't' | b'f') => "boolean",
-        Some(b'n') => "null",
-        Some(_) => {
-            let number = raw.split([',', '}', ']']).next().unwrap_or(raw);
-            if number.contains(['.', 'e', 'E']) { "number" } else { "integer" }
-        }
-        None => "missing",
-    }
+/// Behind the string that begins at `start`.
+fn string_end(text: &str, start: usize) -> Option<usize> {
+    let mut escaped = false;
+    let inside = text[start + 1..].bytes();
+    let end = inside.enumerate().find_map(|(at, byte)| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends.then_some(at)
+    })?;
+    Some(start + 1 + end + 1)
 }
 
 #[cfg(test)]
@@ -348,14 +287,17 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_there_once() {
-        for count in [2, 40] {
-            let members: Vec<String> = (0..count).map(|n| format!(r#""k{n}":0"#)).collect();
-            let unique = format!("{{{}}}", members.join(","));
-            assert!(serde_json::from_str::<Object<'_>>(&unique).is_ok());
-            let twice = format!("{{{},\"k1\":1}}", members.join(","));
-            assert!(serde_json::from_str::<Object<'_>>(&twice).unwrap_err().to_string().contains("`k1`"));
-        }
+    fn the_beginning_of_a_message_may_tell_its_id() {
+        let id = |text: &str| id_of_beginning(text.as_bytes()).map(|id| id.as_str().to_owned());
+        assert_eq!(id(r#"{"jsonrpc":"2.0","id": 77 ,"method":"x","params":{"a":"yyy"#), Some("77".into()));
+        assert_eq!(id(r#"{"a":["{\"id\":1}",{"id":2}],"id":"a\"b","params":"zz"#), Some(r#""a\"b""#.into()));
+        assert_eq!(id(r#"{"method":"x","params":{"id":5,"text":"yyy"#), None, "not the message's own");
+        assert_eq!(id(r#"{"id":7"#), None, "perhaps 77");
+        assert_eq!(id(r#"{"id":{"x":1},"method":"#), None);
+        assert_eq!(id(r#"{"x":"id","y":"id"#), None);
+        assert_eq!(id("}}}"), None);
+        assert_eq!(id(""), None);
+        assert_eq!(id_of_beginning(b"{\"id\":1,\"m\":\"\xff"), Some(Id("1")));
     }
 
     #[test]

@@ -43,6 +43,7 @@ mod jsonrpc;
 mod limits;
 mod macros;
 mod notify;
+mod object;
 mod output;
 mod progress;
 mod prompt;

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 
-use crate::jsonrpc::{Id, Object};
+use crate::jsonrpc::Id;
+use crate::object::Object;
 
 /// Reports closer together than this tell nobody anything.
 const INTERVAL: Duration = Duration::from_millis(10);

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::error::{ArgumentError, RpcError, shorten, without_position};
-use crate::jsonrpc::{Key as JsonStr, Object, members, type_of};
+use crate::object::{Key as JsonStr, Object, members, type_of};
 use crate::schema::{Extras, InputSchema};
 
 /// A type a handler can take by value: decoded from what the caller sent, described by a schema.

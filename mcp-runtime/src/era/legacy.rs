@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::{Accepted, Envelope, Method, Peer};
 use crate::context::Client;
 use crate::error::{RpcError, shorten};
-use crate::jsonrpc::{Object, type_of};
+use crate::object::{Object, type_of};
 use crate::protocol::{LogLevel, Revision};
 use crate::router::Router;
 

@@ -16,7 +16,8 @@ use serde_json::value::RawValue;
 
 use crate::context::Client;
 use crate::error::{RpcError, shorten};
-use crate::jsonrpc::{Object, Request, members, type_of};
+use crate::jsonrpc::Request;
+use crate::object::{Object, members, type_of};
 use crate::protocol::{LogLevel, Revision};
 use crate::router::Router;
 

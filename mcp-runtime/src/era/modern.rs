@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::{Accepted, Envelope, Method, Peer};
 use crate::error::RpcError;
-use crate::jsonrpc::{Key, Object, type_of};
+use crate::object::{Key, Object, type_of};
 use crate::protocol::{LogLevel, Revision};
 use crate::router::Router;
 

@@ -25,8 +25,8 @@ pub(crate) struct Lines<R> {
 pub(crate) enum Line<'a> {
     /// A line without its newline, never blank.
     Message(&'a [u8]),
-    /// A line over the limit; it is skipped.
-    TooLong,
+    /// The beginning of a line over the limit; the rest is skipped.
+    TooLong(&'a [u8]),
     /// No complete line; fill the buffer.
     NoMore,
 }
@@ -50,7 +50,7 @@ impl<R: Read> Lines<R> {
                 continue;
             }
             if end - start > self.limit {
-                return Line::TooLong;
+                return Line::TooLong(&self.buffer[start..end]);
             }
             return Line::Message(&self.buffer[start..end]);
         }
@@ -64,7 +64,7 @@ impl<R: Read> Lines<R> {
         } else if end - start > self.limit {
             self.taken = end;
             self.skipping = true;
-            return Line::TooLong;
+            return Line::TooLong(&self.buffer[start..end]);
         } else if self.ended {
             self.taken = end;
             if !self.buffer[start..end].trim_ascii().is_empty() {
@@ -133,7 +133,7 @@ mod tests {
         loop {
             match lines.next() {
                 Line::Message(line) => found.push(String::from_utf8_lossy(line).into_owned()),
-                Line::TooLong => found.push("<too long>".to_owned()),
+                Line::TooLong(_) => found.push("<too long>".to_owned()),
                 Line::NoMore => {
                     if lines.fill().unwrap() == 0 {
                         return found;

@@ -80,7 +80,7 @@ fn read(connection: &mut Connection, mut lines: Lines<impl Read>, output: &Mutex
     loop {
         match lines.next() {
             Line::Message(frame) => connection.receive(frame, &mut batch),
-            Line::TooLong => connection.refuse_oversized(&mut batch),
+            Line::TooLong(beginning) => connection.refuse_oversized(beginning, &mut batch),
             Line::NoMore => {
                 flush(&mut batch, output)?;
                 if lines.fill()? == 0 {
