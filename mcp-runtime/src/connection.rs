@@ -112,7 +112,12 @@ impl Connection {
             out.append(&mut self.notices);
         }
         if later {
-            self.waiting.spawn_on(at_once.complete(all, self.outbox.clone()), &self.runtime);
+            let (running, list) = (self.in_flight.running(), at_once.complete(all, self.outbox.clone()));
+            let task = async move {
+                let _running = running;
+                list.await;
+            };
+            self.waiting.spawn_on(task, &self.runtime);
         } else {
             out.extend_from_slice(&at_once.finish());
         }
@@ -213,7 +218,9 @@ impl Connection {
         let Waiting { id, method, revision, pending, notifier } = call;
         let (core, in_flight) = (Arc::clone(&self.core), Arc::clone(&self.in_flight));
         let key = id.clone();
+        let running = self.in_flight.running();
         let task = async move {
+            let _running = running;
             let line = CloseOnDrop(notifier);
             if let Some(notifier) = &line.0 {
                 notifier.go_live().await;

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
@@ -14,7 +15,20 @@ use crate::jsonrpc::Id;
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
     calls: Mutex<HashMap<Box<str>, Task>>,
+    /// How many tasks have not said their last word.
+    running: AtomicUsize,
     fewer: Notify,
+}
+
+/// A task that has something to say. Dropped when it has said it, or never will.
+#[derive(Debug)]
+pub(crate) struct Running(Arc<InFlight>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::AcqRel);
+        self.0.fewer.notify_waiters();
+    }
 }
 
 /// What can be done about a call.
@@ -48,20 +62,20 @@ impl InFlight {
 
     /// Takes out a call that is done; false if it was cancelled before.
     pub(crate) fn finish(&self, id: Id<'_>) -> bool {
-        self.take(id).is_some()
+        self.calls().remove(&*key(id)).is_some()
     }
 
-    fn take(&self, id: Id<'_>) -> Option<Task> {
-        let taken = self.calls().remove(&*key(id));
-        self.fewer.notify_waiters();
-        taken
+    /// Counts a task, until what is returned is dropped.
+    pub(crate) fn running(self: &Arc<Self>) -> Running {
+        self.running.fetch_add(1, Ordering::AcqRel);
+        Running(Arc::clone(self))
     }
 
-    /// Waits until no more than `count` calls are left.
+    /// Waits until no more than `count` tasks have something to say.
     pub(crate) async fn at_most(&self, count: usize) {
         loop {
             let fewer = self.fewer.notified();
-            if self.calls().len() <= count {
+            if self.running.load(Ordering::Acquire) <= count {
                 return;
             }
             fewer.await;
@@ -70,7 +84,7 @@ impl InFlight {
 
     /// Takes out a call and stops it, if it is there. Its future is dropped at its next `.await`.
     pub(crate) fn cancel(&self, id: Id<'_>) -> bool {
-        let found = self.take(id);
+        let found = self.calls().remove(&*key(id));
         if let Some(Task::Started(task)) = &found {
             task.abort();
         }
