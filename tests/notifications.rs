@@ -120,3 +120,26 @@ async fn who_cannot_log_does_not_say_so() -> Result<()> {
     assert_eq!(refused.code(), Some(-32601));
     Ok(())
 }
+
+/// Start somebody who talks a lot, and hold the reader up meanwhile.
+#[tool]
+async fn talker_beside(ctx: &Context) -> &'static str {
+    let ctx = ctx.clone();
+    tokio::spawn(async move {
+        for _ in 0..20_000 {
+            ctx.log(LogLevel::Error, "x".repeat(1000)).await;
+        }
+    });
+    std::thread::sleep(Duration::from_millis(200));
+    "done"
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_held_is_bounded() -> Result<()> {
+    let server = Server::new("talker", "1.0.0").tools(tools![talker_beside]);
+    let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
+    assert_eq!(client.call("talker_beside", json!({})).await?.text(), "done");
+    let told: usize = client.close().await?.iter().map(String::len).sum();
+    assert!((1000..100_000).contains(&told), "{told} bytes were held");
+    Ok(())
+}

@@ -6,12 +6,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// The way from one call to its client.
 #[derive(Debug)]
 pub(crate) struct Notifier {
     state: Mutex<State>,
+    /// Told when lines are held no longer.
+    room: Notify,
     outbox: mpsc::Sender<Vec<u8>>,
 }
 
@@ -24,12 +26,12 @@ enum State {
     Closed,
 }
 
-/// A first step that says more than this has to wait for the client.
+/// Whoever has more than this held has to wait.
 const HELD_BYTES: usize = 64 * 1024;
 
 impl Notifier {
     pub(crate) fn new(outbox: mpsc::Sender<Vec<u8>>) -> Self {
-        Notifier { state: Mutex::new(State::Held(Vec::new())), outbox }
+        Notifier { state: Mutex::new(State::Held(Vec::new())), room: Notify::new(), outbox }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -38,9 +40,13 @@ impl Notifier {
 
     /// Sends one line, when the client has room for it.
     pub(crate) async fn send(&self, line: Vec<u8>) {
-        if self.is_full() {
-            // The first poll of the call ends here, and with it the time in which lines are held.
-            tokio::task::yield_now().await;
+        loop {
+            let room = self.room.notified();
+            if !self.is_full() {
+                break;
+            }
+            // If this is the call's own first poll, it ends here, and with it the time of holding.
+            room.await;
         }
         let unheld = match &mut *self.state() {
             State::Held(lines) => {
@@ -62,7 +68,9 @@ impl Notifier {
 
     /// The call was answered in its first step: what it said, to be written before the answer.
     pub(crate) fn take(&self) -> Vec<u8> {
-        match std::mem::replace(&mut *self.state(), State::Closed) {
+        let before = std::mem::replace(&mut *self.state(), State::Closed);
+        self.room.notify_waiters();
+        match before {
             State::Held(lines) => lines,
             State::Live | State::Closed => Vec::new(),
         }
@@ -82,12 +90,15 @@ impl Notifier {
             *state = State::Live;
             return None;
         }
-        Some(std::mem::take(lines))
+        let lines = std::mem::take(lines);
+        self.room.notify_waiters();
+        Some(lines)
     }
 
     /// The call is over: what is said from now on belongs to nobody.
     pub(crate) fn close(&self) {
         *self.state() = State::Closed;
+        self.room.notify_waiters();
     }
 }
 
