@@ -123,7 +123,7 @@ async fn who_cannot_log_does_not_say_so() -> Result<()> {
 
 /// Start somebody who talks a lot, and hold the reader up meanwhile.
 #[tool]
-async fn talker_beside(ctx: &Context) -> &'static str {
+fn talker_beside(ctx: &Context) -> &'static str {
     let ctx = ctx.clone();
     tokio::spawn(async move {
         for _ in 0..20_000 {

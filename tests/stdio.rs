@@ -295,3 +295,32 @@ fn non_blocking_pipes_are_waited_for() {
     assert!(server.wait().unwrap().success());
     assert!(answer.len() > 1_000_000 && answer.ends_with("}\n"), "{} bytes", answer.len());
 }
+
+#[cfg(target_os = "linux")] // where the kernel tells a process's memory in a file
+#[test]
+fn a_client_that_does_not_read_costs_no_memory_and_loses_nothing() {
+    let mut server = Process::start();
+    let mut input = server.input.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        for id in 1..=20_000 {
+            let tool = if id % 10 == 0 {
+                r#"{"name":"sleep","arguments":{"ms":0}}"#
+            } else {
+                r#"{"name":"chatter","arguments":{"bytes":2000}}"#
+            };
+            writeln!(input, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{tool}}}"#).unwrap();
+        }
+        input
+    });
+    std::thread::sleep(Duration::from_millis(500));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(peak < 24 * 1024, "40 MB of answers nobody reads, and {peak} kB in memory");
+
+    let mut ids: Vec<u64> = (1..=20_000).map(|_| server.next()["id"].as_u64().unwrap()).collect();
+    ids.sort_unstable();
+    assert!(ids.into_iter().eq(1..=20_000), "every call has one answer");
+    server.input = Some(writer.join().unwrap());
+    server.finish();
+}
