@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use crate::batch::{self, Batch};
 use crate::context::Line;
 use crate::era::encode::{self, Site};
-use crate::era::{self, Method, Session};
+use crate::era::{self, Accepted, Method, Session};
 use crate::error::RpcError;
 use crate::in_flight::InFlight;
 use crate::jsonrpc::{self, Id, Message, Notification, Rejection, Request};
@@ -155,26 +155,27 @@ impl Connection {
         tracing::debug!(id = id.map(Id::as_str), cancelled, "cancellation");
     }
 
-    fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) -> Option<Waiting> {
-        if self.in_flight.contains(request.id) {
-            let error = RpcError::invalid_request("a request with this id is still being answered");
-            encode::error(request.id, &error, out);
-            return None;
+    /// What this connection lets through: its own state first, then the era's rules.
+    fn admit<'a>(&self, request: &Request<'a>) -> Result<Accepted<'a>, RpcError> {
+        if self.lifecycle != Lifecycle::Running {
+            return Err(RpcError::invalid_request("the server is shutting down; only `exit` is accepted"));
         }
-        let call = match era::accept(request, &self.session, &self.core.router) {
+        if self.in_flight.contains(request.id) {
+            return Err(RpcError::invalid_request("a request with this id is still being answered"));
+        }
+        era::accept(request, &self.session, &self.core.router)
+    }
+
+    fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) -> Option<Waiting> {
+        let call = match self.admit(request) {
             Ok(call) => call,
             Err(error) => {
                 encode::error(request.id, &error, out);
                 return None;
             }
         };
-        if self.lifecycle != Lifecycle::Running {
-            let error = RpcError::invalid_request("the server is shutting down; only `exit` is accepted");
-            encode::error(request.id, &error, out);
-            return None;
-        }
         let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
-        if call.method == Method::Shutdown && self.core.router.ends_on_request {
+        if call.method == Method::Shutdown && self.core.router.offers(call.method) {
             return Some(self.shut_down(site));
         }
         let (core, waiting) = (&self.core, &mut self.waiting);

@@ -45,8 +45,8 @@ impl InFlight {
 
     /// Whether a request with this id is still being answered.
     pub(crate) fn contains(&self, id: Id<'_>) -> bool {
-        let calls = self.calls();
-        !calls.is_empty() && calls.contains_key(&*key(id))
+        // A call in the table has a task: without one there is nothing to look for.
+        self.running.load(Ordering::Acquire) > 0 && self.calls().contains_key(&*key(id))
     }
 
     /// Enters a call whose task is about to be started by `spawn`. The entry is there before the

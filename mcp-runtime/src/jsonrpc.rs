@@ -10,7 +10,7 @@ use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Vi
 use serde_json::value::RawValue;
 
 use crate::error::RpcError;
-use crate::object::{Key, Members, type_of};
+use crate::object::{Key, Members, string_end, type_of};
 
 /// One well-formed frame.
 #[derive(Debug)]
@@ -226,18 +226,6 @@ pub(crate) fn id_of_beginning(beginning: &[u8]) -> Option<Id<'_>> {
         rest = &rest[at + 1..];
     }
     None
-}
-
-/// Behind the string that begins at `start`.
-fn string_end(text: &str, start: usize) -> Option<usize> {
-    let mut escaped = false;
-    let inside = text[start + 1..].bytes();
-    let end = inside.enumerate().find_map(|(at, byte)| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends.then_some(at)
-    })?;
-    Some(start + 1 + end + 1)
 }
 
 #[cfg(test)]

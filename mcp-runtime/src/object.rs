@@ -110,6 +110,18 @@ pub(crate) fn type_of(raw: &str) -> &'static str {
     }
 }
 
+/// Where the JSON string that begins at `start` of `text` is over, if it is.
+pub(crate) fn string_end(text: &str, start: usize) -> Option<usize> {
+    let mut escaped = false;
+    let inside = text[start + 1..].bytes();
+    let end = inside.enumerate().find_map(|(at, byte)| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends.then_some(at)
+    })?;
+    Some(start + 1 + end + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

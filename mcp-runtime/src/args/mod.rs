@@ -160,19 +160,22 @@ impl<T> Key<T> {
             None => self.when_absent(),
             // Models send null for what they do not want to set.
             Some("null") if matches!(self.absent, Absence::Default(_)) => self.when_absent(),
-            // Serde reads a struct from a list and an enum from an object, too; their schemas do not say so.
-            Some(raw)
-                if matches!(
-                    (&*self.expected, raw.as_bytes().first()),
-                    ("object", Some(b'[')) | ("string", Some(b'{'))
-                ) =>
-            {
+            Some(raw) if self.contradicts(raw) => {
                 let actual = type_of(raw);
                 Err(self.wrong(actual, &format!("invalid type: {actual}, expected {}", self.expected)))
             }
             Some(raw) => {
                 (self.json)(raw).or_else(|error| self.whole_number(raw).ok_or_else(|| self.misfit(raw, &error)))
             }
+        }
+    }
+
+    /// Whether serde would accept what the schema does not: a struct from a list, an enum from an object.
+    fn contradicts(&self, raw: &str) -> bool {
+        match &*self.expected {
+            "object" => raw.starts_with('['),
+            "string" => raw.starts_with('{'),
+            _ => false,
         }
     }
 

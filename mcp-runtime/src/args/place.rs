@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use crate::object::string_end;
+
 /// The value a decoder stopped at.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place<'a> {
@@ -41,7 +43,7 @@ pub(super) fn locate<'a>(raw: &'a str, error: &serde_json::Error) -> Place<'a> {
                 }
             }
             b'"' => {
-                at = string_end(bytes, start);
+                at = string_end(raw, start).unwrap_or(raw.len());
                 match open.last_mut() {
                     Some((Level::Object { key, in_value: false }, _)) => {
                         *key = serde_json::from_str(&raw[start..at]).unwrap_or_default();
@@ -73,15 +75,6 @@ impl Level {
             Level::Array { index } => index.to_string(),
         }
     }
-}
-
-/// The end of the string that begins at `start`.
-fn string_end(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while at < bytes.len() && bytes[at] != b'"' {
-        at += if bytes[at] == b'\\' { 2 } else { 1 };
-    }
-    (at + 1).min(bytes.len())
 }
 
 /// A decoder's words for a type, for people and for schemas.

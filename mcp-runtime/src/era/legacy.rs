@@ -1,7 +1,8 @@
 //! The legacy era (2024-11-05 to 2025-11-25): an `initialize` opens a session that fixes the revision.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -17,8 +18,17 @@ use crate::router::Router;
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     negotiated: OnceLock<Negotiated>,
-    /// What `logging/setLevel` set; before that, the server decides.
-    log_level: Mutex<Option<LogLevel>>,
+    log_level: AtomicLevel,
+}
+
+/// What `logging/setLevel` set, as a place in [`LogLevel::ALL`]; before that, the server decides.
+#[derive(Debug)]
+struct AtomicLevel(AtomicU8);
+
+impl Default for AtomicLevel {
+    fn default() -> Self {
+        AtomicLevel(AtomicU8::new(LogLevel::Info as u8))
+    }
 }
 
 #[derive(Debug)]
@@ -34,7 +44,7 @@ impl Session {
     }
 
     fn log_level(&self) -> LogLevel {
-        self.log_level.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or(LogLevel::Info)
+        LogLevel::ALL[usize::from(self.log_level.0.load(Ordering::Relaxed))]
     }
 
     /// The negotiated revision, or the newest that could be.
@@ -88,8 +98,8 @@ fn open(session: &Session, params: &Object<'_>) -> Result<(), RpcError> {
 
 fn set_level(session: &Session, params: &Object<'_>) -> Result<(), RpcError> {
     let raw = params.get("level").ok_or_else(|| RpcError::wrong_field("level", "string", "missing"))?;
-    let level = super::modern::level(raw, "level")?;
-    *session.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+    let level = super::log_level(raw, "level")?;
+    session.log_level.0.store(level as u8, Ordering::Relaxed);
     Ok(())
 }
 

@@ -12,6 +12,7 @@ mod modern;
 
 use std::sync::Arc;
 
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::context::Client;
@@ -78,4 +79,13 @@ pub(crate) fn accept<'a>(request: &Request<'a>, session: &Session, router: &Rout
         None if Method::is_modern_only(method) => Err(modern::incomplete(meta)),
         _ => legacy::accept(method, params, object, session, router),
     }
+}
+
+/// A log level, or an error that names them all.
+fn log_level(raw: &RawValue, field: &str) -> Result<LogLevel, RpcError> {
+    serde_json::from_str(raw.get()).map_err(|_| match type_of(raw.get()) {
+        "string" => RpcError::invalid_params(format!("Invalid params: `{field}` is no log level"))
+            .with_data(json!({"field": field, "allowed": LogLevel::ALL})),
+        other => RpcError::wrong_field(field, "string", other),
+    })
 }

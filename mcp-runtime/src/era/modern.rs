@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::{Accepted, Envelope, Method, Peer};
 use crate::error::RpcError;
 use crate::object::{Key, Object, type_of};
-use crate::protocol::{LogLevel, Revision};
+use crate::protocol::Revision;
 use crate::router::Router;
 
 pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -43,7 +43,8 @@ pub(super) fn accept<'a>(
     if let Some(client) = client {
         check_client(client)?;
     }
-    let log_level = entries.get(LOG_LEVEL).map(|raw| level(raw, &format!("_meta.{LOG_LEVEL}"))).transpose()?;
+    let log_level =
+        entries.get(LOG_LEVEL).map(|raw| super::log_level(raw, &format!("_meta.{LOG_LEVEL}"))).transpose()?;
     let revision =
         Revision::MODERN.into_iter().find(|revision| revision.as_str() == claim).ok_or_else(|| unsupported(&claim))?;
     let method = Method::find(method, revision, router)?;
@@ -52,15 +53,6 @@ pub(super) fn accept<'a>(
 
 fn string(entries: &Object<'_>, key: &str) -> Result<Option<String>, RpcError> {
     entries.get(key).map(|raw| serde_json::from_str(raw.get()).map_err(|_| wrong(key, "string", raw))).transpose()
-}
-
-/// A log level, or an error that names them all.
-pub(super) fn level(raw: &RawValue, field: &str) -> Result<LogLevel, RpcError> {
-    serde_json::from_str(raw.get()).map_err(|_| match type_of(raw.get()) {
-        "string" => RpcError::invalid_params(format!("Invalid params: `{field}` is no log level"))
-            .with_data(json!({"field": field, "allowed": LogLevel::ALL})),
-        other => RpcError::wrong_field(field, "string", other),
-    })
 }
 
 fn check_client(client: &RawValue) -> Result<(), RpcError> {
