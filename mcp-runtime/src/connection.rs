@@ -11,69 +11,89 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::batch::{self, Batch};
-use crate::context::Line;
+use crate::context::{Caller, Line, provide};
+use crate::control::Control;
 use crate::era::encode::{self, Site};
 use crate::era::{self, Accepted, Method, Session};
-use crate::error::RpcError;
-use crate::in_flight::InFlight;
+use crate::error::{Error, Failure, RpcError};
+use crate::hooks::Peer;
 use crate::jsonrpc::{self, Id, Message, Notification, Rejection, Request};
 use crate::notify::{CloseOnDrop, Notifier};
-use crate::object::members;
+use crate::object::{Object, members};
 use crate::protocol::Revision;
 use crate::reply::Reply;
+use crate::router::{Router, own_params};
 use crate::run::{self, Pending, Progress};
 use crate::server::Core;
+use crate::shared::View;
+use crate::subscriptions::Interest;
 
 /// One client, from its first message to its last answer.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    core: Arc<Core>,
+    pub(super) core: Arc<Core>,
+    pub(super) view: View,
     session: Session,
     runtime: Handle,
-    outbox: mpsc::Sender<Vec<u8>>,
-    in_flight: Arc<InFlight>,
+    pub(super) outbox: mpsc::Sender<Vec<u8>>,
+    pub(super) control: Arc<Control>,
     waiting: JoinSet<()>,
-    lifecycle: Lifecycle,
+    /// What goes on until it is ended: streams, and telling the session of changes.
+    pub(super) streams: JoinSet<()>,
+    /// What the session is told of.
+    pub(super) interest: Option<Arc<Interest>>,
+    exited: Option<Exited>,
+    initialized: bool,
     /// What the call just answered said before its answer.
     notices: Vec<u8>,
 }
 
-/// How far the client has come in ending the server by messages.
+/// The client told the server to exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lifecycle {
-    Running,
-    /// `shutdown` was asked for: what runs may finish, and nothing new begins.
-    ShuttingDown,
-    /// `exit` was told, after `shutdown` or without.
-    Exited {
-        announced: bool,
-    },
+pub(crate) struct Exited {
+    /// Whether `shutdown` came before.
+    pub(crate) announced: bool,
 }
 
 impl Connection {
     /// `outbox` takes the answers of calls that had to wait.
     pub(crate) fn new(core: Arc<Core>, runtime: Handle, outbox: mpsc::Sender<Vec<u8>>) -> Self {
         Connection {
+            view: View::new(&core.shared),
             core,
             session: Session::default(),
             runtime,
             outbox,
-            in_flight: Arc::default(),
+            control: Arc::default(),
             waiting: JoinSet::new(),
-            lifecycle: Lifecycle::Running,
+            streams: JoinSet::new(),
+            interest: None,
+            exited: None,
+            initialized: false,
             notices: Vec::new(),
         }
+    }
+
+    /// What can end the connection from outside.
+    pub(crate) fn control(&self) -> &Arc<Control> {
+        &self.control
+    }
+
+    /// Whether the client told the server to exit.
+    pub(crate) fn exited(&self) -> Option<Exited> {
+        self.exited
     }
 
     /// Takes one frame. What can be answered at once is appended to `out`, a line each.
     pub(crate) fn receive(&mut self, frame: &[u8], out: &mut Vec<u8>) {
         // Some shells put a byte order mark in front of what they pipe.
         let frame = frame.strip_prefix("\u{feff}".as_bytes()).unwrap_or(frame);
+        self.view.refresh(&self.core.shared);
         if frame.trim_ascii_start().first() == Some(&b'[') && self.session.has_batches() {
             return self.batch(frame, out);
         }
         let start = out.len();
-        if let Some(waits) = self.message(jsonrpc::parse(frame), out) {
+        if let Some(waits) = self.message(jsonrpc::parse(frame), frame, out) {
             self.wait_for(waits, self.outbox.clone());
         }
         if !self.notices.is_empty() {
@@ -82,12 +102,23 @@ impl Connection {
     }
 
     /// Takes one message. Its answer is appended to `out`, unless it has to be waited for.
-    fn message(&mut self, message: Result<Message<'_>, Rejection<'_>>, out: &mut Vec<u8>) -> Option<Waiting> {
+    fn message(
+        &mut self,
+        message: Result<Message<'_>, Rejection<'_>>,
+        raw: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Option<Waiting> {
         match message {
             Ok(Message::Request(request)) => return self.request(&request, out),
-            Ok(Message::Notification(notification)) => self.notification(&notification),
-            Ok(Message::Response) => tracing::debug!("dropped an answer to a request that was never made"),
-            Err(rejection) => encode::error(rejection.id, &rejection.error, out),
+            Ok(Message::Notification(notification)) => self.notification(&notification, raw),
+            Ok(Message::Response) => {
+                let error = RpcError::invalid_request("this answers no request of the server's");
+                self.core.hooks.protocol_error(raw, &error);
+            }
+            Err(rejection) => {
+                self.core.hooks.protocol_error(raw, &rejection.error);
+                encode::error(rejection.id, &rejection.error, out);
+            }
         }
         None
     }
@@ -97,14 +128,17 @@ impl Connection {
     fn batch(&mut self, frame: &[u8], out: &mut Vec<u8>) {
         let elements = match batch::elements(frame, self.core.limits.batch) {
             Ok(elements) => elements,
-            Err(rejection) => return encode::error(rejection.id, &rejection.error, out),
+            Err(rejection) => {
+                self.core.hooks.protocol_error(frame, &rejection.error);
+                return encode::error(rejection.id, &rejection.error, out);
+            }
         };
         let (answers, all) = mpsc::channel(elements.len());
         let mut at_once = Batch::default();
         let mut later = false;
         for element in elements {
             let mut line = Vec::new();
-            if let Some(waits) = self.message(batch::element(element), &mut line) {
+            if let Some(waits) = self.message(batch::element(element), element.get().as_bytes(), &mut line) {
                 self.wait_for(waits, answers.clone());
                 later = true;
             }
@@ -112,7 +146,7 @@ impl Connection {
             out.append(&mut self.notices);
         }
         if later {
-            let (running, list) = (self.in_flight.running(), at_once.complete(all, self.outbox.clone()));
+            let (running, list) = (self.control.in_flight.running(), at_once.complete(all, self.outbox.clone()));
             let task = async move {
                 let _running = running;
                 list.await;
@@ -127,43 +161,105 @@ impl Connection {
     pub(crate) fn refuse_oversized(&self, beginning: &[u8], out: &mut Vec<u8>) {
         let limit = self.core.limits.message_bytes;
         let error = RpcError::invalid_request(&format!("the message is longer than {limit} bytes"));
+        self.core.hooks.protocol_error(&beginning[..beginning.len().min(1024)], &error);
         encode::error(jsonrpc::id_of_beginning(beginning).unwrap_or(Id::NULL), &error, out);
     }
 
-    /// How far the client has come in ending the server by messages.
-    pub(crate) fn lifecycle(&self) -> Lifecycle {
-        self.lifecycle
-    }
-
     /// What is told and not asked is never answered, understood or not.
-    fn notification(&mut self, notification: &Notification<'_>) {
+    fn notification(&mut self, notification: &Notification<'_>, raw: &[u8]) {
         match &*notification.method {
             "notifications/cancelled" => self.cancel(notification),
-            "exit" if self.core.router.ends_on_request => {
-                self.lifecycle = Lifecycle::Exited { announced: self.lifecycle == Lifecycle::ShuttingDown };
+            // Without its prefix, some clients have it from the Language Server Protocol.
+            "notifications/initialized" | "initialized" => self.initialized(),
+            "exit" if self.view.refresh(&self.core.shared).settings.ends_on_request => {
+                self.exited = Some(Exited { announced: self.control.is_closing() });
             }
-            other => tracing::trace!(method = other, "notification"),
+            _ => {
+                if let Err(error) = self.own_notification(notification) {
+                    self.core.hooks.protocol_error(raw, &error);
+                }
+            }
         }
     }
 
-    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/cancellation>: a call
+    /// The client has taken note of what was settled: from now on it is told of changes.
+    fn initialized(&mut self) {
+        let Some(client) = self.session.client().filter(|_| !self.initialized) else { return };
+        self.initialized = true;
+        self.core.hooks.initialized(&Peer { client, revision: self.session.revision() });
+        let (Some(interest), outbox) = (self.interest.clone(), self.outbox.clone()) else { return };
+        let control = Arc::clone(&self.control);
+        let telling = async move {
+            tokio::select! {
+                () = interest.tell(&outbox, None) => {}
+                () = control.closing() => {}
+            }
+        };
+        self.streams.spawn_on(telling, &self.runtime);
+    }
+
+    /// A notification of the server's own making.
+    fn own_notification(&mut self, notification: &Notification<'_>) -> Result<(), RpcError> {
+        let catalog = Arc::clone(self.view.refresh(&self.core.shared));
+        let Some(own) = catalog.notifications.iter().find(|own| *own.name == *notification.method) else {
+            tracing::trace!(method = &*notification.method, "notification");
+            return Ok(());
+        };
+        if !has_room(&mut self.waiting, self.core.limits.in_flight) {
+            return Err(RpcError::new(RpcError::INTERNAL, "too many calls in flight; the notification is lost"));
+        }
+        let params = match notification.params {
+            Some(raw) if raw.get().starts_with('[') => Object::default(),
+            raw => members("params", raw)?,
+        };
+        let envelope = era::envelope(&params, &self.session);
+        let line = Line::new(&self.outbox, &self.core.shared);
+        let caller = Caller { id: Id::NULL, envelope: &envelope, line: &line, uri: "" };
+        let own_params = own_params(notification.params, &params);
+        let started = run::caught(|| (own.call)(provide(&caller), &own_params));
+        let internal = |text: String| RpcError::new(RpcError::INTERNAL, text);
+        let future = started
+            .ok_or_else(|| internal("the handler panicked".to_owned()))?
+            .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))?;
+        let (core, running, notifier) =
+            (Arc::clone(&self.core), self.control.in_flight.running(), line.into_notifier());
+        let method = notification.method.clone().into_owned();
+        let task = async move {
+            let (_running, line) = (running, CloseOnDrop(notifier));
+            if let Some(notifier) = &line.0 {
+                notifier.go_live().await;
+            }
+            let done = Pending::new(async { future.await.map(|()| Reply::Empty).map_err(Error::into_failure) });
+            if let Err(failure) = done.finish().await {
+                let text = match failure {
+                    Failure::Handler(text) => text,
+                    other => format!("{other:?}"),
+                };
+                core.hooks.protocol_error(method.as_bytes(), &internal(text));
+            }
+        };
+        self.waiting.spawn_on(task, &self.runtime);
+        Ok(())
+    }
+
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>: a call
     /// that is unknown or done by now is none to cancel.
     fn cancel(&self, notification: &Notification<'_>) {
         let params = members("params", notification.params).unwrap_or_default();
         let id = params.get("requestId").and_then(|raw| Id::parse(raw.get()));
-        let cancelled = id.is_some_and(|id| self.in_flight.cancel(id));
+        let cancelled = id.is_some_and(|id| self.control.in_flight.cancel(id));
         tracing::debug!(id = id.map(Id::as_str), cancelled, "cancellation");
     }
 
     /// What this connection lets through: its own state first, then the era's rules.
-    fn admit<'a>(&self, request: &Request<'a>) -> Result<Accepted<'a>, RpcError> {
-        if self.lifecycle != Lifecycle::Running {
+    fn admit<'a>(&mut self, request: &Request<'a>) -> Result<Accepted<'a>, RpcError> {
+        if self.control.is_closing() {
             return Err(RpcError::invalid_request("the server is shutting down; only `exit` is accepted"));
         }
-        if self.in_flight.contains(request.id) {
+        if self.control.in_flight.contains(request.id) {
             return Err(RpcError::invalid_request("a request with this id is still being answered"));
         }
-        era::accept(request, &self.session, &self.core.router)
+        era::accept(request, &self.session, self.view.refresh(&self.core.shared))
     }
 
     fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) -> Option<Waiting> {
@@ -175,16 +271,20 @@ impl Connection {
             }
         };
         let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
-        if call.method == Method::Shutdown && self.core.router.offers(call.method) {
-            return Some(self.shut_down(site));
+        match self.own_business(site, &call) {
+            Ok(None) => {}
+            Ok(waiting) => return waiting,
+            Err(failure) => {
+                encode::answer(&self.core, site, Err(failure), out);
+                return None;
+            }
         }
         let (core, waiting) = (&self.core, &mut self.waiting);
-        let has_room = || {
-            while waiting.try_join_next().is_some() {}
-            waiting.len() < core.limits.in_flight
-        };
-        let line = Line::new(&self.outbox);
-        let progress = run::start(&core.threads, has_room, || core.router.start(request.id, &call, &line));
+        let has_room = || has_room(waiting, core.limits.in_flight);
+        let line = Line::new(&self.outbox, &core.shared);
+        let catalog = self.view.refresh(&core.shared);
+        let router = Router::new(core, catalog, request.id, &call, &line);
+        let progress = run::start(&core.threads, has_room, || router.start(&call));
         let notifier = line.into_notifier();
         match progress {
             Progress::Done(answer) => {
@@ -194,32 +294,43 @@ impl Connection {
                 encode::answer(&self.core, site, answer, out);
                 None
             }
-            Progress::Pending(pending) => {
-                let Site { id, method, revision } = site;
-                Some(Waiting { id: id.as_str().into(), method, revision, pending, notifier })
-            }
+            Progress::Pending(pending) => Some(Waiting::new(site, pending, notifier)),
         }
+    }
+
+    /// What a request asks of the connection rather than of a handler.
+    fn own_business(&mut self, site: Site<'_>, call: &Accepted<'_>) -> Result<Option<Waiting>, Failure> {
+        if !self.view.refresh(&self.core.shared).offers(call.method) {
+            return Ok(None);
+        }
+        match call.method {
+            Method::Initialize => self.follow_changes(),
+            Method::Shutdown => return Ok(Some(self.shut_down(site))),
+            Method::Listen => return self.listen(site, call).map(Some),
+            Method::Subscribe | Method::Unsubscribe => self.subscribe(site.id, call)?,
+            _ => {}
+        }
+        Ok(None)
     }
 
     /// Begins nothing new; the answer comes when everything else has been answered.
     fn shut_down(&mut self, site: Site<'_>) -> Waiting {
-        self.lifecycle = Lifecycle::ShuttingDown;
-        let (in_flight, limit) = (Arc::clone(&self.in_flight), self.core.limits.drain);
+        self.control.close();
+        let (control, limit) = (Arc::clone(&self.control), self.core.limits.drain);
         let pending = Pending::new(async move {
             // All but this one. Those that take too long have had their time.
-            let _ = tokio::time::timeout(limit, in_flight.at_most(1)).await;
+            let _ = tokio::time::timeout(limit, control.in_flight.at_most(1)).await;
             Ok(Reply::Empty)
         });
-        let Site { id, method, revision } = site;
-        Waiting { id: id.as_str().into(), method, revision, pending, notifier: None }
+        Waiting::new(site, pending, None)
     }
 
     /// Finishes a call in a task, which sends its answer to `answers`.
     fn wait_for(&mut self, call: Waiting, answers: mpsc::Sender<Vec<u8>>) {
         let Waiting { id, method, revision, pending, notifier } = call;
-        let (core, in_flight) = (Arc::clone(&self.core), Arc::clone(&self.in_flight));
+        let (core, in_flight) = (Arc::clone(&self.core), Arc::clone(&self.control.in_flight));
         let key = id.clone();
-        let running = self.in_flight.running();
+        let running = self.control.in_flight.running();
         let task = async move {
             let _running = running;
             let line = CloseOnDrop(notifier);
@@ -234,28 +345,37 @@ impl Connection {
             }
             let mut line = Vec::new();
             encode::answer(&core, site, answer, &mut line);
+            if method == Method::Listen {
+                encode::torn_down(&id, &mut line);
+            }
             // The outbox is closed when the client is gone; nobody is left to tell.
             let _ = answers.send(line).await;
         };
-        self.in_flight.enter(Id::trusted(&key), || self.waiting.spawn_on(task, &self.runtime));
-    }
-
-    /// Ends the connection: waits for calls in flight as long as the limits allow, drops the rest,
-    /// and with them the outbox, so that whoever empties it can stop.
-    pub(crate) async fn drain(mut self) {
-        let limit = self.core.limits.drain;
-        let all = async { while self.waiting.join_next().await.is_some() {} };
-        if tokio::time::timeout(limit, all).await.is_err() {
-            tracing::warn!(?limit, "calls were still running when the client had gone; they are dropped");
-        }
+        // A stream is no call that will be done; there is a limit of its own to them.
+        let tasks = if method == Method::Listen { &mut self.streams } else { &mut self.waiting };
+        self.control.in_flight.enter(Id::trusted(&key), || tasks.spawn_on(task, &self.runtime));
     }
 }
 
+/// Whether another call may wait.
+fn has_room(waiting: &mut JoinSet<()>, limit: usize) -> bool {
+    while waiting.try_join_next().is_some() {}
+    waiting.len() < limit
+}
+
 /// A call that has to wait, and what its answer needs when its frame is long gone.
-struct Waiting {
+#[derive(Debug)]
+pub(super) struct Waiting {
     id: Box<str>,
     method: Method,
     revision: Revision,
     pending: Pending,
     notifier: Option<Arc<Notifier>>,
+}
+
+impl Waiting {
+    pub(super) fn new(site: Site<'_>, pending: Pending, notifier: Option<Arc<Notifier>>) -> Self {
+        let Site { id, method, revision } = site;
+        Waiting { id: id.as_str().into(), method, revision, pending, notifier }
+    }
 }

@@ -7,12 +7,16 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use crate::era::{Envelope, encode};
+use crate::client::Client;
+use crate::era::{CAPABILITIES, Envelope, encode};
+use crate::handle::ServerHandle;
 use crate::jsonrpc::Id;
 use crate::notify::Notifier;
 use crate::object::Object;
 use crate::progress::{Amount, Progress};
-use crate::protocol::{Implementation, LogLevel, Revision};
+use crate::protocol::{LogLevel, Revision};
+use crate::shared::Shared;
+use crate::trace;
 
 /// The call a handler serves: who asks, in which revision, with which metadata.
 ///
@@ -36,12 +40,7 @@ pub struct Context {
     log_level: Option<LogLevel>,
     progress: Option<Arc<Progress>>,
     notifier: Arc<Notifier>,
-}
-
-/// What a client said of itself.
-#[derive(Debug, Default)]
-pub(crate) struct Client {
-    pub(crate) info: Option<Implementation>,
+    server: ServerHandle,
 }
 
 impl Context {
@@ -57,18 +56,78 @@ impl Context {
 
     /// The client's name for itself. A label, not an identity.
     pub fn client_name(&self) -> Option<&str> {
-        self.client.info.as_ref().map(|info| &*info.name)
+        self.client.name()
     }
 
     /// The client's version.
     pub fn client_version(&self) -> Option<&str> {
-        self.client.info.as_ref().map(|info| &*info.version)
+        self.client.version()
+    }
+
+    /// What the client says it can do, by the capability's name: the JSON text of its settings.
+    ///
+    /// In 2026-07-28 every request says it, before that the session did.
+    pub fn client_capability(&self, name: &str) -> Option<&str> {
+        let all =
+            if self.revision.is_modern() { self.meta(CAPABILITIES)? } else { self.client.said("capabilities")? };
+        member(all, name)
+    }
+
+    /// The JSON text of anything else the client said when it opened its session, like the `rootUri`
+    /// of clients that have it from the Language Server Protocol. Nothing to base decisions of access on.
+    pub fn client_said(&self, name: &str) -> Option<&str> {
+        self.client.said(name)
     }
 
     /// The JSON text of one entry of the request's `_meta`.
     pub fn meta(&self, key: &str) -> Option<&str> {
-        let object: Object<'_> = serde_json::from_str(self.meta.as_ref()?.get()).ok()?;
-        object.get(key).map(RawValue::get)
+        member(self.meta.as_ref()?.get(), key)
+    }
+
+    /// The span of the client's trace this call belongs to, if the client sent one of the form the
+    /// [W3C](https://www.w3.org/TR/trace-context/) gives it.
+    pub fn traceparent(&self) -> Option<String> {
+        self.meta_text("traceparent").filter(|text| trace::is_parent(text))
+    }
+
+    /// What vendors add to the [trace](Self::traceparent).
+    pub fn tracestate(&self) -> Option<String> {
+        self.traceparent()?;
+        self.meta_text("tracestate").filter(|text| trace::is_list(text, 512))
+    }
+
+    /// Properties that travel with the request, in the form of [W3C baggage](https://www.w3.org/TR/baggage/).
+    pub fn baggage(&self) -> Option<String> {
+        self.meta_text("baggage").filter(|text| trace::is_list(text, 8192))
+    }
+
+    fn meta_text(&self, key: &str) -> Option<String> {
+        serde_json::from_str(self.meta(key)?).ok()
+    }
+
+    /// The server, to change what it offers, announce updates or end it.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    ///
+    /// /// Write a note.
+    /// #[tool]
+    /// fn write(ctx: &Context, id: u64, text: String) {
+    ///     // …
+    ///     ctx.server().updated(format!("note://{id}"));
+    /// }
+    /// ```
+    pub fn server(&self) -> &ServerHandle {
+        &self.server
+    }
+
+    /// Whether nobody waits for the answer any more: the client has cancelled the call or is gone, or
+    /// the call has timed out.
+    ///
+    /// A `blocking` handler asks now and then and returns if so. An `async` one need not: its future
+    /// is dropped at its next `.await`.
+    pub fn cancelled(&self) -> bool {
+        self.notifier.is_closed()
     }
 
     /// Tells the client how far the call has come: `done` of `total`, in whatever unit.
@@ -118,6 +177,12 @@ impl Context {
     }
 }
 
+/// One member of an object.
+fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    let object: Object<'_> = serde_json::from_str(object).ok()?;
+    object.get(name).map(RawValue::get)
+}
+
 /// A call as the dispatcher sees it: borrowed from the frame, so that a handler which asks for no
 /// [`Context`] pays for none.
 #[derive(Debug, Clone, Copy)]
@@ -133,12 +198,13 @@ pub struct Caller<'a> {
 #[derive(Debug)]
 pub(crate) struct Line<'a> {
     outbox: &'a mpsc::Sender<Vec<u8>>,
+    shared: &'a Arc<Shared>,
     notifier: OnceCell<Arc<Notifier>>,
 }
 
 impl<'a> Line<'a> {
-    pub(crate) fn new(outbox: &'a mpsc::Sender<Vec<u8>>) -> Self {
-        Line { outbox, notifier: OnceCell::new() }
+    pub(crate) fn new(outbox: &'a mpsc::Sender<Vec<u8>>, shared: &'a Arc<Shared>) -> Self {
+        Line { outbox, shared, notifier: OnceCell::new() }
     }
 
     fn notifier(&self) -> Arc<Notifier> {
@@ -177,6 +243,7 @@ impl FromServer for Context {
             log_level: caller.envelope.log_level,
             progress: caller.envelope.meta.and_then(Progress::wanted).map(Arc::new),
             notifier: caller.line.notifier(),
+            server: ServerHandle::new(Arc::clone(caller.line.shared)),
         }
     }
 }

@@ -90,6 +90,15 @@ impl InFlight {
         }
         found.is_some()
     }
+
+    /// Takes out every call and stops it.
+    pub(crate) fn cancel_all(&self) {
+        for (_, task) in std::mem::take(&mut *self.calls()) {
+            if let Task::Started(task) = task {
+                task.abort();
+            }
+        }
+    }
 }
 
 /// The same for every spelling of one id: `"a"` and `"\\u0061"` are one string.

@@ -22,12 +22,23 @@ pub struct Limits {
     pub in_flight: usize,
     /// How many messages a batch may have, in revisions with batches. 100.
     pub batch: usize,
-    /// How long calls may go on when the client has closed its side. 5 seconds.
+    /// How many streams of changes one client may have open. 16.
+    pub streams: usize,
+    /// How many resources one session or stream may subscribe to. 256.
+    pub subscriptions: usize,
+    /// How long calls may go on when the connection ends. 5 seconds.
     pub drain: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { message_bytes: 4 * 1024 * 1024, in_flight: 256, batch: 100, drain: Duration::from_secs(5) }
+        Limits {
+            message_bytes: 4 * 1024 * 1024,
+            in_flight: 256,
+            batch: 100,
+            streams: 16,
+            subscriptions: 256,
+            drain: Duration::from_secs(5),
+        }
     }
 }

@@ -62,6 +62,11 @@ impl Notifier {
         }
     }
 
+    /// Whether the call is over.
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(&*self.state(), State::Closed)
+    }
+
     fn is_full(&self) -> bool {
         matches!(&*self.state(), State::Held(lines) if lines.len() >= HELD_BYTES)
     }

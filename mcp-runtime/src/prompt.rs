@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::args::Argument;
-use crate::context::Caller;
+use crate::context::{Caller, Context};
 use crate::error::Error;
 use crate::output::IntoPrompt;
 use crate::protocol::{PromptArgument, PromptDescriptor};
 use crate::reply::Reply;
-use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec};
+use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec, Visible};
 
 /// A prompt, made by `#[prompt]` and listed by [`prompts!`](crate::prompts!).
 #[derive(Debug)]
@@ -23,6 +23,13 @@ impl Prompt {
     /// The name requests use.
     pub fn name(&self) -> &str {
         &self.descriptor.name
+    }
+
+    /// Shows it only to callers for whom `visible` is true; for others it does not exist. In an
+    /// attribute: `#[prompt(visible_if = path)]`.
+    pub fn visible_if(mut self, visible: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
+        self.handler.visible = Some(Visible::new(visible));
+        self
     }
 
     /// What `prompts/list` tells of it in the newest revision.

@@ -1,7 +1,11 @@
 //! What comes of a request, in the newest revision's terms; `era::encode` writes it in the client's.
 
+use std::sync::Arc;
+
+use serde_json::Value;
+
 use crate::error::Failure;
-use crate::protocol::{PromptResult, ReadResult, ToolResult};
+use crate::protocol::{Meta, PromptResult, ReadResult, ToolResult};
 
 /// The ordinary outcome of a request.
 #[derive(Debug)]
@@ -14,27 +18,18 @@ pub(crate) enum Reply {
     Read(ReadResult),
     /// `completion/complete`
     Completion(Vec<String>),
-    /// The four lists.
-    List(List),
-    /// `initialize`
-    Initialized,
-    /// `server/discover`
-    Discovered,
+    /// A page of one of the four lists, rendered.
+    List(Arc<str>),
+    /// A method of the server's own: the members of its result.
+    Custom(Meta),
+    /// `initialize`, with the server's capabilities.
+    Initialized(Value),
+    /// `server/discover`, likewise.
+    Discovered(Value),
+    /// `subscriptions/listen`, when it is over.
+    Listened,
     /// `ping`
     Empty,
-}
-
-/// A list the server can give.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum List {
-    /// `tools/list`
-    Tools,
-    /// `resources/list`
-    Resources,
-    /// `resources/templates/list`
-    Templates,
-    /// `prompts/list`
-    Prompts,
 }
 
 /// What comes of a request.

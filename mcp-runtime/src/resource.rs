@@ -3,16 +3,18 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::args::Argument;
-use crate::context::Caller;
+use crate::cache::Cache;
+use crate::context::{Caller, Context};
 use crate::error::Error;
 use crate::output::IntoContents;
 use crate::protocol::{Annotations, ReadResult, ResourceContents, ResourceDescriptor, Role, TemplateDescriptor};
 use crate::reply::Reply;
-use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec};
+use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec, Visible};
 use crate::uri_template::UriTemplate;
 
 /// A resource or a family of them, made by `#[resource]` or `#[derive(Resource)]`.
@@ -20,6 +22,8 @@ use crate::uri_template::UriTemplate;
 pub struct Resource {
     pub(crate) place: Place,
     pub(crate) handler: Handler,
+    /// Whether its updates are announced.
+    pub(crate) announced: bool,
 }
 
 /// Where a resource is found.
@@ -46,6 +50,20 @@ impl Resource {
         }
     }
 
+    /// Says that its updates are announced, with [`ServerHandle::updated`](crate::ServerHandle::updated):
+    /// clients can subscribe to it. In an attribute: `#[resource("…", subscribe)]`.
+    pub fn announced(mut self) -> Self {
+        self.announced = true;
+        self
+    }
+
+    /// Shows it only to callers for whom `visible` is true; for others it does not exist. In an
+    /// attribute: `#[resource("…", visible_if = path)]`.
+    pub fn visible_if(mut self, visible: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
+        self.handler.visible = Some(Visible::new(visible));
+        self
+    }
+
     pub(crate) fn rename(&mut self, name: String) {
         match &mut self.place {
             Place::Fixed(descriptor) => descriptor.name = name,
@@ -61,11 +79,20 @@ pub struct ResourceKind {
     mime: Option<Arc<str>>,
     annotations: Annotations,
     size: Option<u64>,
+    cache: Option<Cache>,
+    announced: bool,
 }
 
 /// Starts the description of a resource.
 pub fn describe(uri: &str, name: &str) -> Spec<ResourceKind> {
-    let kind = ResourceKind { uri: uri.to_owned(), mime: None, annotations: Annotations::default(), size: None };
+    let kind = ResourceKind {
+        uri: uri.to_owned(),
+        mime: None,
+        annotations: Annotations::default(),
+        size: None,
+        cache: None,
+        announced: false,
+    };
     let mut spec = Spec::of(kind, name);
     // A URI is all a resource is asked for; its variables are arguments, and there are no others.
     spec.takes_arguments();
@@ -93,6 +120,17 @@ impl Spec<ResourceKind> {
         self.kind.annotations.last_modified = Some(time.to_owned());
     }
 
+    /// Says how long a client may keep its contents, and whether anybody may be given them.
+    pub fn cache(&mut self, ttl_ms: u64, public: bool) {
+        let ttl = Duration::from_millis(ttl_ms);
+        self.kind.cache = Some(if public { Cache::public(ttl) } else { Cache::private(ttl) });
+    }
+
+    /// Says that its updates are announced.
+    pub fn subscribe(&mut self) {
+        self.kind.announced = true;
+    }
+
     /// Says how many bytes it has.
     pub fn size(&mut self, bytes: u64) {
         self.kind.size = Some(bytes);
@@ -104,6 +142,7 @@ impl Spec<ResourceKind> {
 pub struct ReadSite {
     uri: String,
     mime: Option<Arc<str>>,
+    cache: Option<Cache>,
 }
 
 impl Kind for ResourceKind {
@@ -115,8 +154,8 @@ impl Kind for ResourceKind {
     }
 
     fn site(&self) -> impl Fn(&Caller<'_>) -> ReadSite + Send + Sync + 'static {
-        let mime = self.mime.clone();
-        move |caller| ReadSite { uri: caller.uri.to_owned(), mime: mime.clone() }
+        let (mime, cache) = (self.mime.clone(), self.cache);
+        move |caller| ReadSite { uri: caller.uri.to_owned(), mime: mime.clone(), cache }
     }
 
     #[track_caller]
@@ -148,7 +187,7 @@ impl Kind for ResourceKind {
             };
             Place::Template(template, descriptor)
         };
-        Resource { place, handler }
+        Resource { place, handler, announced: self.announced }
     }
 }
 
@@ -161,6 +200,7 @@ impl ReadSite {
                 contents.mime_type.get_or_insert_with(|| mime.to_string());
             }
         }
+        result.cache = result.cache.or(self.cache);
         Reply::Read(result)
     }
 }

@@ -1,72 +1,25 @@
-//! Calls to handlers: the tables of what is registered, and the way from a method to a function.
+//! Calls to handlers: the way from a method to a function.
 
-use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::value::RawValue;
 
 use crate::args::Args;
+use crate::cache::Cache;
+use crate::catalog::Catalog;
 use crate::complete::{self, Reference, Typed};
-use crate::context::{Caller, Line};
-use crate::era::{Accepted, Method, encode};
+use crate::context::{Caller, Line, provide};
+use crate::era::{self, Accepted, Method, encode};
 use crate::error::{Failure, RpcError, shorten};
 use crate::jsonrpc::Id;
+use crate::lists::{Cursor, List};
 use crate::object::{Key, Object, type_of};
-use crate::prompt::Prompt;
-use crate::protocol::{ResourceDescriptor, Revision, TemplateDescriptor};
-use crate::reply::{List, Reply};
-use crate::resource::{Place, Resource};
+use crate::protocol::Revision;
+use crate::reply::Reply;
 use crate::server::Core;
 use crate::spec::{Handler, Step};
-use crate::tool::Tool;
-use crate::uri_template::UriTemplate;
-
-/// What a server offers. Lists keep the order of registration.
-#[derive(Debug, Default)]
-pub(crate) struct Router {
-    tools: Table<Tool>,
-    prompts: Table<Prompt>,
-    resources: Table<(ResourceDescriptor, Handler)>,
-    templates: Vec<(UriTemplate, TemplateDescriptor, Handler)>,
-    lists: [[OnceLock<Box<str>>; Revision::ALL.len()]; 4],
-    /// Whether clients may end the server with `shutdown` and `exit`.
-    pub(crate) ends_on_request: bool,
-}
-
-/// Things found by name and listed in order.
-#[derive(Debug)]
-struct Table<T> {
-    items: Vec<T>,
-    index: HashMap<Box<str>, usize>,
-}
-
-impl<T> Default for Table<T> {
-    fn default() -> Self {
-        Table { items: Vec::new(), index: HashMap::new() }
-    }
-}
-
-impl<T> Table<T> {
-    fn get(&self, name: &str) -> Option<&T> {
-        self.index.get(name).map(|at| &self.items[*at])
-    }
-
-    #[track_caller]
-    fn insert(&mut self, what: &str, name: &str, item: T) {
-        let earlier = self.index.insert(name.into(), self.items.len());
-        assert!(earlier.is_none(), "there are two {what}s `{name}`; {}", remedy(what));
-        self.items.push(item);
-    }
-}
-
-/// What to do about two things of one name.
-fn remedy(what: &str) -> &'static str {
-    match what {
-        "resource" => "give one another URI",
-        _ => "rename one, or mount it with `mount_as`",
-    }
-}
 
 /// A call on its way: the handler's first step, and how long it may take.
 pub(crate) struct Started {
@@ -80,132 +33,93 @@ impl From<Reply> for Started {
     }
 }
 
-impl Router {
-    pub(crate) fn new() -> Self {
-        Router { ends_on_request: true, ..Router::default() }
-    }
+/// One call on its way to its handler.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Router<'a> {
+    pub(crate) core: &'a Core,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) caller: Caller<'a>,
+}
 
-    #[track_caller]
-    pub(crate) fn add_tool(&mut self, tool: Tool) {
-        let name = tool.name().to_owned();
-        check_name("tool", &name);
-        self.tools.insert("tool", &name, tool);
-    }
-
-    #[track_caller]
-    pub(crate) fn add_prompt(&mut self, prompt: Prompt) {
-        let name = prompt.name().to_owned();
-        check_name("prompt", &name);
-        self.prompts.insert("prompt", &name, prompt);
-    }
-
-    #[track_caller]
-    pub(crate) fn add_resource(&mut self, resource: Resource) {
-        match resource.place {
-            Place::Fixed(descriptor) => {
-                let uri = descriptor.uri.clone();
-                self.resources.insert("resource", &uri, (descriptor, resource.handler));
-            }
-            Place::Template(template, descriptor) => {
-                if let Some((_, earlier, _)) = self.templates.iter().find(|(other, ..)| other.same_places(&template)) {
-                    panic!("`{}` and `{}` match the same URIs", earlier.uri_template, descriptor.uri_template);
-                }
-                self.templates.push((template, descriptor, resource.handler));
-            }
-        }
-    }
-
-    /// Whether a method's capability is one this server has; if not, the method does not exist.
-    pub(crate) fn offers(&self, method: Method) -> bool {
-        match method {
-            Method::Initialize | Method::Ping | Method::Discover => true,
-            Method::Shutdown => self.ends_on_request,
-            // Only a handler with a context can log.
-            Method::SetLevel => self.handlers().any(|handler| handler.takes_context),
-            Method::ToolsList | Method::ToolsCall => !self.tools.items.is_empty(),
-            Method::PromptsList | Method::PromptsGet => !self.prompts.items.is_empty(),
-            Method::ResourcesList | Method::TemplatesList | Method::ResourcesRead => {
-                !self.resources.items.is_empty() || !self.templates.is_empty()
-            }
-            Method::Complete => self.handlers_with_variables().any(|handler| !handler.completers.is_empty()),
-        }
-    }
-
-    fn handlers(&self) -> impl Iterator<Item = &Handler> {
-        let tools = self.tools.items.iter().map(|tool| &tool.handler);
-        let resources = self.resources.items.iter().map(|(_, handler)| handler);
-        tools.chain(resources).chain(self.handlers_with_variables())
-    }
-
-    /// The handlers whose arguments can be completed.
-    fn handlers_with_variables(&self) -> impl Iterator<Item = &Handler> {
-        let prompts = self.prompts.items.iter().map(|prompt| &prompt.handler);
-        prompts.chain(self.templates.iter().map(|(.., handler)| handler))
-    }
-
-    /// The capabilities that follow from what is registered.
-    pub(crate) fn capabilities(&self) -> Value {
-        let mut capabilities = json!({});
-        for (name, method) in [
-            ("completions", Method::Complete),
-            ("logging", Method::SetLevel),
-            ("tools", Method::ToolsList),
-            ("resources", Method::ResourcesList),
-            ("prompts", Method::PromptsList),
-        ] {
-            if self.offers(method) {
-                capabilities[name] = json!({});
-            }
-        }
-        capabilities
+impl<'a> Router<'a> {
+    pub(crate) fn new(
+        core: &'a Core,
+        catalog: &'a Catalog,
+        id: Id<'a>,
+        call: &'a Accepted<'a>,
+        line: &'a Line<'a>,
+    ) -> Self {
+        Router { core, catalog, caller: Caller { id, envelope: &call.envelope, line, uri: "" } }
     }
 
     /// Finds the handler of a call and takes its first step.
-    pub(crate) fn start(&self, id: Id<'_>, call: &Accepted<'_>, line: &Line<'_>) -> Result<Started, Failure> {
-        if !self.offers(call.method) {
-            return Err(crate::era::unknown_method(call.method.name()).into());
+    pub(crate) fn start(&self, call: &Accepted<'a>) -> Result<Started, Failure> {
+        if !self.catalog.offers(call.method) {
+            return Err(era::unknown_method(call.method.name()).into());
         }
-        let caller = Caller { id, envelope: &call.envelope, line, uri: "" };
         let params = &call.params;
         match call.method {
-            Method::Initialize => Ok(Reply::Initialized.into()),
-            Method::Discover => Ok(Reply::Discovered.into()),
-            Method::Ping | Method::SetLevel | Method::Shutdown => Ok(Reply::Empty.into()),
-            Method::ToolsCall => self.call_tool(params, &caller),
-            Method::PromptsGet => self.get_prompt(params, &caller),
-            Method::ResourcesRead => self.read_resource(params, caller),
+            Method::Initialize => Ok(Reply::Initialized(self.catalog.capabilities()).into()),
+            Method::Discover => Ok(Reply::Discovered(self.catalog.capabilities()).into()),
+            Method::ToolsCall => self.call_tool(params),
+            Method::PromptsGet => self.get_prompt(params),
+            Method::ResourcesRead => self.read_resource(params),
             Method::Complete => self.complete(params),
-            Method::ToolsList => list(call, List::Tools),
-            Method::PromptsList => list(call, List::Prompts),
-            Method::ResourcesList => list(call, List::Resources),
-            Method::TemplatesList => list(call, List::Templates),
+            Method::ToolsList => self.list(params, List::Tools),
+            Method::PromptsList => self.list(params, List::Prompts),
+            Method::ResourcesList => self.list(params, List::Resources),
+            Method::TemplatesList => self.list(params, List::Templates),
+            Method::Custom(index) => self.custom(index, call),
+            // What these do is the connection's business, and done.
+            Method::Ping
+            | Method::SetLevel
+            | Method::Shutdown
+            | Method::Subscribe
+            | Method::Unsubscribe
+            | Method::Listen => Ok(Reply::Empty.into()),
         }
     }
 
-    fn call_tool<'a>(&self, params: &Object<'a>, caller: &Caller<'a>) -> Result<Started, Failure> {
+    fn call_tool(&self, params: &Object<'a>) -> Result<Started, Failure> {
         let Key(name) = string(params, "name")?;
-        let tool = self.tools.get(&name).ok_or_else(|| self.unknown_tool(&name))?;
+        let tool = self.catalog.tools.get(&name).filter(|tool| self.sees(&tool.handler));
+        let tool = tool.ok_or_else(|| {
+            let known = self.catalog.tools.iter().filter(|(_, tool)| self.sees(&tool.handler));
+            unknown("tool", &name, known.map(|(name, _)| name))
+        })?;
         let args = Args::json(params.get("arguments"))?;
-        started(&tool.handler, &args, caller)
+        self.started(&tool.handler, &args)
     }
 
-    fn get_prompt<'a>(&self, params: &Object<'a>, caller: &Caller<'a>) -> Result<Started, Failure> {
+    fn get_prompt(&self, params: &Object<'a>) -> Result<Started, Failure> {
         let Key(name) = string(params, "name")?;
-        let prompt = self.prompts.get(&name).ok_or_else(|| self.unknown_prompt(&name))?;
+        let handler = self.prompt(&name)?;
         let args = Args::text(params.get("arguments"))?;
-        started(&prompt.handler, &args, caller)
+        self.started(handler, &args)
     }
 
-    fn read_resource(&self, params: &Object<'_>, caller: Caller<'_>) -> Result<Started, Failure> {
+    fn prompt(&self, name: &str) -> Result<&'a Handler, Failure> {
+        let catalog = self.catalog;
+        let found = catalog.prompts.get(name).map(|prompt| &prompt.handler).filter(|handler| self.sees(handler));
+        found.ok_or_else(|| {
+            let known = catalog.prompts.iter().filter(|(_, prompt)| self.sees(&prompt.handler));
+            unknown("prompt", name, known.map(|(name, _)| name))
+        })
+    }
+
+    fn read_resource(&self, params: &Object<'_>) -> Result<Started, Failure> {
         let Key(uri) = string(params, "uri")?;
-        let caller = Caller { uri: &uri, ..caller };
-        if let Some((_, handler)) = self.resources.get(&uri) {
-            return started(handler, &Args::uri(Vec::new()), &caller);
+        let here = Router { caller: Caller { uri: &uri, ..self.caller }, ..*self };
+        if let Some(resource) = self.catalog.resources.get(&uri).filter(|resource| self.sees(&resource.handler)) {
+            return here.started(&resource.handler, &Args::uri(Vec::new()));
         }
         let mut misfit = None;
-        for (template, _, handler) in &self.templates {
-            let Some(variables) = template.matches(&uri) else { continue };
-            match started(handler, &Args::uri(variables), &caller) {
+        for (_, family) in self.catalog.templates.iter() {
+            let Some(variables) = family.template.matches(&uri) else { continue };
+            if !self.sees(&family.handler) {
+                continue;
+            }
+            match here.started(&family.handler, &Args::uri(variables)) {
                 // The variables are of other types: the next template may be meant.
                 Err(Failure::Arguments(error)) => misfit = misfit.or(Some(Failure::Arguments(error))),
                 outcome => return outcome,
@@ -214,74 +128,138 @@ impl Router {
         Err(misfit.unwrap_or_else(|| Failure::ResourceNotFound(uri.into_owned())))
     }
 
-    fn unknown_tool(&self, name: &str) -> Failure {
-        unknown("tool", name, self.tools.items.iter().map(Tool::name))
-    }
-
-    fn unknown_prompt(&self, name: &str) -> Failure {
-        unknown("prompt", name, self.prompts.items.iter().map(Prompt::name))
+    /// Whether there is, or may be, a resource at `uri` whose changes can be told.
+    pub(crate) fn announces(&self, uri: &str) -> bool {
+        let dynamic = self.catalog.settings.dynamic;
+        let fixed = self.catalog.resources.get(uri);
+        let fixed = fixed.is_some_and(|resource| (dynamic || resource.announced) && self.sees(&resource.handler));
+        fixed
+            || self.catalog.templates.iter().any(|(_, family)| {
+                (dynamic || family.announced) && family.template.matches(uri).is_some() && self.sees(&family.handler)
+            })
     }
 
     fn complete(&self, params: &Object<'_>) -> Result<Started, Failure> {
         let handler = match complete::member(params, "ref")? {
-            Reference::Prompt { name } => {
-                let prompt = self.prompts.get(&name).ok_or_else(|| self.unknown_prompt(&name))?;
-                &prompt.handler
-            }
+            Reference::Prompt { name } => self.prompt(&name)?,
             Reference::Resource { uri } => {
-                let found = self.templates.iter().find(|(template, descriptor, _)| {
-                    descriptor.uri_template == uri || template.matches(&uri).is_some()
+                let mut families = self.catalog.templates.iter().map(|(_, family)| family);
+                let found = families.find(|family| {
+                    let meant = family.descriptor.uri_template == uri || family.template.matches(&uri).is_some();
+                    meant && self.sees(&family.handler)
                 });
-                let (.., handler) = found.ok_or_else(|| unknown("resource template", &uri, std::iter::empty()))?;
-                handler
+                &found.ok_or_else(|| unknown("resource template", &uri, std::iter::empty()))?.handler
             }
         };
         let Typed { name, value } = complete::member(params, "argument")?;
-        Ok(Started { step: handler.completers.start(&name, value), timeout: handler.timeout })
+        Ok(Started { step: handler.completers.start(&name, value), timeout: self.timeout(handler) })
     }
 
-    /// The result of a list, rendered the first time a revision asks for it.
-    pub(crate) fn list(&self, list: List, core: &Core, revision: Revision) -> &str {
-        self.lists[list as usize][revision as usize].get_or_init(|| match list {
-            List::Tools => encode::list(core, revision, "tools", &self.tool_descriptors(revision)),
+    /// A method of the server's own: what is left of the parameters when the protocol has its share.
+    fn custom(&self, index: usize, call: &Accepted<'a>) -> Result<Started, Failure> {
+        let method = self.catalog.methods.get(index).ok_or_else(|| era::unknown_method("?"))?;
+        let params = own_params(call.raw_params, &call.params);
+        let future = (method.call)(provide(&self.caller), &params).map_err(Failure::Arguments)?;
+        Ok(Started { step: Step::Future(future), timeout: self.catalog.settings.timeout })
+    }
+
+    fn started(&self, handler: &Handler, args: &Args<'_>) -> Result<Started, Failure> {
+        let step = handler.call(args, &self.caller).map_err(Failure::Arguments)?;
+        Ok(Started { step, timeout: self.timeout(handler) })
+    }
+
+    fn timeout(&self, handler: &Handler) -> Option<Duration> {
+        handler.timeout.or(self.catalog.settings.timeout)
+    }
+
+    /// Whether the caller may know of a handler. What it may not know of does not exist.
+    fn sees(&self, handler: &Handler) -> bool {
+        handler.visible.as_ref().is_none_or(|visible| visible.to(&provide(&self.caller)))
+    }
+
+    fn list(&self, params: &Object<'_>, list: List) -> Result<Started, Failure> {
+        let cursor = Cursor::wanted(params.get("cursor"), list)?;
+        let revision = self.caller.envelope.revision;
+        let page = match cursor {
+            None if !self.depends_on_caller(list) => {
+                self.catalog.rendered.first_page(list, revision, || self.page(list, revision, None))
+            }
+            cursor => self.page(list, revision, cursor),
+        };
+        Ok(Reply::List(page).into())
+    }
+
+    /// Whether some of a list is only for some.
+    fn depends_on_caller(&self, list: List) -> bool {
+        let Catalog { tools, prompts, resources, templates, .. } = self.catalog;
+        match list {
+            List::Tools => tools.iter().any(|(_, tool)| tool.handler.visible.is_some()),
+            List::Prompts => prompts.iter().any(|(_, prompt)| prompt.handler.visible.is_some()),
+            List::Resources => resources.iter().any(|(_, resource)| resource.handler.visible.is_some()),
+            List::Templates => templates.iter().any(|(_, family)| family.handler.visible.is_some()),
+        }
+    }
+
+    fn page(&self, list: List, revision: Revision, cursor: Option<Cursor>) -> Arc<str> {
+        let (catalog, caches) = (self.catalog, self.core.caches);
+        match list {
+            List::Tools => {
+                let items = catalog.tools.iter().filter(|(_, tool)| self.sees(&tool.handler));
+                let items = items.map(|(name, tool)| (name, encode::tool_descriptor(tool.descriptor(), revision)));
+                self.render(list, &items.collect::<Vec<_>>(), cursor, caches.tools)
+            }
             List::Prompts => {
-                let prompts: Vec<_> = self.prompts.items.iter().map(|prompt| &prompt.descriptor).collect();
-                encode::list(core, revision, "prompts", &prompts)
+                let items = catalog.prompts.iter().filter(|(_, prompt)| self.sees(&prompt.handler));
+                let items = items.map(|(name, prompt)| (name, &prompt.descriptor));
+                self.render(list, &items.collect::<Vec<_>>(), cursor, caches.prompts)
             }
             List::Resources => {
-                let resources: Vec<_> = self.resources.items.iter().map(|(descriptor, _)| descriptor).collect();
-                encode::list(core, revision, "resources", &resources)
+                let items = catalog.resources.iter().filter(|(_, resource)| self.sees(&resource.handler));
+                let items = items.map(|(uri, resource)| (uri, &resource.descriptor));
+                self.render(list, &items.collect::<Vec<_>>(), cursor, caches.resources)
             }
             List::Templates => {
-                let templates: Vec<_> = self.templates.iter().map(|(_, descriptor, _)| descriptor).collect();
-                encode::list(core, revision, "resourceTemplates", &templates)
+                let items = catalog.templates.iter().filter(|(_, family)| self.sees(&family.handler));
+                let items = items.map(|(uri, family)| (uri, &family.descriptor));
+                self.render(list, &items.collect::<Vec<_>>(), cursor, caches.resources)
             }
-        })
+        }
     }
 
-    fn tool_descriptors(&self, revision: Revision) -> Vec<crate::protocol::ToolDescriptor> {
-        let mut descriptors: Vec<_> = self.tools.items.iter().map(|tool| tool.descriptor().clone()).collect();
-        for descriptor in &mut descriptors {
-            descriptor.output_schema.take_if(|schema| !encode::keeps_output_schema(schema, revision));
+    /// One page of a list of everything the caller may know of.
+    fn render<T: serde::Serialize>(
+        &self,
+        list: List,
+        items: &[(&str, T)],
+        cursor: Option<Cursor>,
+        cache: Option<Cache>,
+    ) -> Arc<str> {
+        let start = cursor.map_or(0, |cursor| cursor.start(items.iter().map(|(name, _)| *name)));
+        let end = self.catalog.settings.page_size.map_or(items.len(), |size| (start + size).min(items.len()));
+        let next = (end < items.len()).then(|| Cursor::behind(end - 1, items[end - 1].0).print(list));
+        let mut cache = cache.unwrap_or(self.core.caches.server);
+        if self.depends_on_caller(list) {
+            cache = cache.unshared();
         }
-        descriptors
+        let page: Vec<&T> = items[start..end].iter().map(|(_, item)| item).collect();
+        encode::list(self.core, self.caller.envelope.revision, list.member(), &page, next.as_deref(), cache)
     }
 }
 
-fn started<'a>(handler: &Handler, args: &Args<'a>, caller: &Caller<'a>) -> Result<Started, Failure> {
-    let step = handler.call(args, caller).map_err(Failure::Arguments)?;
-    Ok(Started { step, timeout: handler.timeout })
-}
-
-fn list(call: &Accepted<'_>, list: List) -> Result<Started, Failure> {
-    match call.params.get("cursor").map(|raw| type_of(raw.get())) {
-        None | Some("null") => Ok(Reply::List(list).into()),
-        // Lists come whole, so no cursor was ever given out.
-        Some("string") => {
-            let error = RpcError::invalid_params("Invalid params: unknown `cursor`: the list has one page");
-            Err(error.with_data(json!({"field": "cursor"})).into())
+/// The parameters of a method that is not the protocol's, without the protocol's `_meta`.
+pub(crate) fn own_params<'a>(raw: Option<&'a RawValue>, params: &Object<'a>) -> Cow<'a, RawValue> {
+    let empty = || Cow::Owned(RawValue::from_string("{}".to_owned()).unwrap_or_default());
+    match raw {
+        Some(raw) if params.get("_meta").is_none() && raw.get() != "null" => Cow::Borrowed(raw),
+        None => empty(),
+        Some(_) => {
+            let members: Vec<String> = params
+                .iter()
+                .filter(|(name, _)| *name != "_meta")
+                .map(|(name, value)| format!("{}:{}", serde_json::Value::from(name), value.get()))
+                .collect();
+            RawValue::from_string(format!("{{{}}}", members.join(","))).map_or_else(|_| empty(), Cow::Owned)
         }
-        Some(other) => Err(RpcError::wrong_field("cursor", "string", other).into()),
     }
 }
 
@@ -289,17 +267,8 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
     RpcError::invalid_params(format!("Unknown {what}: {}", shorten(name))).suggest(name, known).into()
 }
 
-fn string<'a>(params: &Object<'a>, field: &str) -> Result<Key<'a>, Failure> {
+/// A member that must be a text.
+pub(crate) fn string<'a>(params: &Object<'a>, field: &str) -> Result<Key<'a>, RpcError> {
     let raw = params.get(field).ok_or_else(|| RpcError::wrong_field(field, "string", "missing"))?;
-    serde_json::from_str(raw.get()).map_err(|_| RpcError::wrong_field(field, "string", type_of(raw.get())).into())
-}
-
-/// <https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-names>
-#[track_caller]
-fn check_name(what: &str, name: &str) {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-    assert!(!name.is_empty() && name.len() <= 128, "{what} name `{name}` must have 1 to 128 characters");
-    if let Some(bad) = name.chars().find(|c| !allowed(*c)) {
-        panic!("{what} name `{name}` contains `{bad}`; allowed are ASCII letters, digits, `_`, `-` and `.`");
-    }
+    serde_json::from_str(raw.get()).map_err(|_| RpcError::wrong_field(field, "string", type_of(raw.get())))
 }

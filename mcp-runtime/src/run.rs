@@ -1,5 +1,6 @@
 //! Running a handler: the first step where the message was read, the rest where it may wait.
 
+use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -23,6 +24,7 @@ pub(crate) enum Progress {
 }
 
 /// A call that has to wait.
+#[derive(Debug)]
 pub(crate) struct Pending {
     future: Running,
     timeout: Option<Duration>,
@@ -39,6 +41,12 @@ impl Running {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
         let Some(future) = &mut self.0 else { return Poll::Ready(Err(Failure::Panicked)) };
         caught(|| future.as_mut().poll(cx)).unwrap_or(Poll::Ready(Err(Failure::Panicked)))
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Running")
     }
 }
 
@@ -139,7 +147,7 @@ impl Pending {
 
 /// Runs `code`; `None` if it panicked. The panic hook has told the log by then. Nothing of the
 /// framework is shared with what panicked, so there is no broken state to see.
-fn caught<T>(code: impl FnOnce() -> T) -> Option<T> {
+pub(crate) fn caught<T>(code: impl FnOnce() -> T) -> Option<T> {
     let payload = match catch_unwind(AssertUnwindSafe(code)) {
         Ok(value) => return Some(value),
         Err(payload) => payload,

@@ -1,15 +1,28 @@
 //! The server: what it is called, what it offers, how it is served.
 
+use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::error::Result;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::cache::{Cache, Caches};
+use crate::catalog::{Catalog, Settings};
+use crate::change::ChangeBus;
+use crate::context::Context;
+use crate::custom::{self, Custom, CustomNotification};
+use crate::error::{Error, Result};
+use crate::handle::ServerHandle;
 use crate::handlers::IntoHandlers;
+use crate::hooks::{Disconnected, Hooks, Peer, ProtocolError};
 use crate::limits::Limits;
 use crate::prompt::Prompt;
 use crate::protocol::{Icon, Implementation};
 use crate::resource::Resource;
-use crate::router::Router;
 use crate::run::Threads;
+use crate::shared::Shared;
 use crate::tool::Tool;
 use crate::transport;
 
@@ -37,8 +50,10 @@ use crate::transport;
 pub struct Server {
     info: Implementation,
     instructions: Option<String>,
-    router: Router,
     limits: Limits,
+    caches: Caches,
+    hooks: Hooks,
+    shared: Arc<Shared>,
 }
 
 /// A server being served: complete and shared by everything that serves it.
@@ -47,16 +62,27 @@ pub(crate) struct Core {
     /// The server's name and version as JSON, sent as it is.
     pub(crate) info: Box<str>,
     pub(crate) instructions: Option<String>,
-    pub(crate) router: Router,
     pub(crate) limits: Limits,
+    pub(crate) caches: Caches,
+    pub(crate) hooks: Hooks,
     pub(crate) threads: Threads,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl Server {
     /// A server that offers nothing yet, with the name and version it tells its clients.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         let info = Implementation { name: name.into(), version: version.into(), ..Implementation::default() };
-        Server { info, instructions: None, router: Router::new(), limits: Limits::default() }
+        let shared = Arc::new(Shared::default());
+        shared.change(|catalog| catalog.settings.ends_on_request = true);
+        Server {
+            info,
+            instructions: None,
+            limits: Limits::default(),
+            caches: Caches::default(),
+            hooks: Hooks::default(),
+            shared,
+        }
     }
 
     /// Sets the name people see.
@@ -98,37 +124,206 @@ impl Server {
     /// Whether a client on stdio may end the server with `shutdown` and `exit`, as some do that know
     /// them from the Language Server Protocol. MCP itself has no such messages: clients close the
     /// server's input. They may, unless this says no.
-    pub fn ends_on_request(mut self, ends: bool) -> Self {
-        self.router.ends_on_request = ends;
+    pub fn ends_on_request(self, ends: bool) -> Self {
+        self.set(|settings| settings.ends_on_request = ends)
+    }
+
+    /// Limits how long a call may take, where its handler has no `timeout` of its own.
+    pub fn timeout(self, limit: Duration) -> Self {
+        self.set(|settings| settings.timeout = Some(limit))
+    }
+
+    /// Gives lists in pages of at most so many items. Without, every list is one page.
+    #[track_caller]
+    pub fn page_size(self, items: usize) -> Self {
+        assert!(items > 0, "a page has at least one item");
+        self.set(|settings| settings.page_size = Some(items))
+    }
+
+    /// Says how long clients may keep what they are told: lists, resources, and what the server is.
+    pub fn cache(mut self, cache: Cache) -> Self {
+        self.caches.server = cache;
+        self
+    }
+
+    /// Says how long clients may keep the list of tools.
+    pub fn cache_tools(mut self, cache: Cache) -> Self {
+        self.caches.tools = Some(cache);
+        self
+    }
+
+    /// Says how long clients may keep the list of prompts.
+    pub fn cache_prompts(mut self, cache: Cache) -> Self {
+        self.caches.prompts = Some(cache);
+        self
+    }
+
+    /// Says how long clients may keep the lists of resources and templates, and the contents of
+    /// resources that say nothing of their own.
+    pub fn cache_resources(mut self, cache: Cache) -> Self {
+        self.caches.resources = Some(cache);
+        self
+    }
+
+    /// Declares an extension of the protocol the server supports, by its identifier
+    /// (`vendor.example/name`), with its settings.
+    ///
+    /// ```
+    /// use mcp_runtime::{Server, prelude::json};
+    ///
+    /// let server = Server::new("maps", "1.0.0").extension("com.example/tiles", json!({"zoom": 12}));
+    /// ```
+    #[track_caller]
+    pub fn extension(self, id: &str, settings: Value) -> Self {
+        let parts = id.split_once('/').filter(|(prefix, name)| !prefix.is_empty() && !name.is_empty());
+        assert!(parts.is_some(), "extension `{id}`: an identifier has a domain in front, like `vendor.example/name`");
+        assert!(settings.is_object(), "the settings of extension `{id}` must be an object; `{{}}` is none");
+        self.set(|all| {
+            all.extensions.insert(id.to_owned(), settings);
+        })
+    }
+
+    /// Adds a method of the server's own, beside those of the protocol. Its name has a domain of
+    /// yours in front; its parameters are decoded into what the function takes, a `()` if none;
+    /// what it returns is the result, inside `{"value": …}` where it is no object.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize)]
+    /// struct Area { north: f64, south: f64 }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<()> {
+    /// let server = Server::new("maps", "1.0.0")
+    ///     .method("maps.example/height", |_ctx, area: Area| async move { Ok(area.north - area.south) });
+    /// let client = TestClient::connect(server).await?;
+    /// let answer = client.request("maps.example/height", json!({"north": 3.5, "south": 1.5})).await?;
+    /// assert_eq!(answer["value"], 2.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn method<P, R, F, Fut>(self, name: &str, function: F) -> Self
+    where
+        P: DeserializeOwned + 'static,
+        R: Serialize + 'static,
+        F: Fn(Context, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+    {
+        custom::check_name(name);
+        let added = self.shared.change(|catalog| {
+            let free = catalog.methods.iter().all(|method| *method.name != *name);
+            if free {
+                catalog.methods.push(Arc::new(Custom::new(name, function)));
+            }
+            free
+        });
+        assert!(added, "there are two methods `{name}`");
+        self
+    }
+
+    /// Takes a notification of the server's own, as [`method`](Self::method) does a request. An error
+    /// is told to the log and [`on_protocol_error`](Self::on_protocol_error), never to the client.
+    #[track_caller]
+    pub fn notification<P, F, Fut>(self, name: &str, function: F) -> Self
+    where
+        P: DeserializeOwned + 'static,
+        F: Fn(Context, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<()>> + Send + 'static,
+    {
+        custom::check_name(name);
+        let added = self.shared.change(|catalog| {
+            let free = catalog.notifications.iter().all(|own| *own.name != *name);
+            if free {
+                catalog.notifications.push(Arc::new(CustomNotification::new(name, function)));
+            }
+            free
+        });
+        assert!(added, "there are two notifications `{name}`");
+        self
+    }
+
+    /// Says that what the server offers may change while it is served. Clients are told so, and then
+    /// of every change made through a [`ServerHandle`].
+    pub fn dynamic(self) -> Self {
+        self.set(|settings| settings.dynamic = true)
+    }
+
+    /// A handle to change what the server offers, announce updates and end it. Whoever takes one
+    /// before serving says that the server is [`dynamic`](Self::dynamic).
+    pub fn handle(&self) -> ServerHandle {
+        self.shared.change(|catalog| catalog.settings.dynamic = true);
+        ServerHandle::new(Arc::clone(&self.shared))
+    }
+
+    /// Sets how changes reach everyone who wants to know, where that is more than this process.
+    /// Comes before anything that uses it.
+    #[track_caller]
+    pub fn bus(self, bus: Arc<dyn ChangeBus>) -> Self {
+        self.shared.set_bus(bus);
+        self
+    }
+
+    /// Has `hook` called when a client has opened its session. Clients of 2026-07-28 have none.
+    pub fn on_initialized(mut self, hook: impl Fn(&Peer<'_>) + Send + Sync + 'static) -> Self {
+        self.hooks.initialized = Some(Box::new(hook));
+        self
+    }
+
+    /// Has `hook` called when a connection has ended, with the reason.
+    pub fn on_disconnected(mut self, hook: impl Fn(&Disconnected) + Send + Sync + 'static) -> Self {
+        self.hooks.disconnected = Some(Box::new(hook));
+        self
+    }
+
+    /// Has `hook` called when reading or writing fails.
+    pub fn on_transport_error(mut self, hook: impl Fn(&Error) + Send + Sync + 'static) -> Self {
+        self.hooks.transport_error = Some(Box::new(hook));
+        self
+    }
+
+    /// Has `hook` called when a message cannot be served: no JSON, no JSON-RPC, an answer nobody
+    /// asked for, or a notification whose handling failed. The client has its answer, if it is owed one.
+    pub fn on_protocol_error(mut self, hook: impl Fn(&ProtocolError<'_>) + Send + Sync + 'static) -> Self {
+        self.hooks.protocol_error = Some(Box::new(hook));
+        self
+    }
+
+    fn set(self, change: impl FnOnce(&mut Settings)) -> Self {
+        self.shared.change(|catalog| change(&mut catalog.settings));
+        self
+    }
+
+    /// Adds things; a mistake of the programmer's is told where the call is.
+    #[track_caller]
+    fn add<T>(self, items: impl IntoIterator<Item = T>, add: impl Fn(&mut Catalog, T) -> Result<(), String>) -> Self {
+        for item in items {
+            if let Err(mistake) = self.shared.change(|catalog| add(catalog, item)) {
+                panic!("{mistake}");
+            }
+        }
         self
     }
 
     /// Adds tools, in order.
     #[track_caller]
-    pub fn tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
-        for tool in tools {
-            self.router.add_tool(tool);
-        }
-        self
+    pub fn tools(self, tools: impl IntoIterator<Item = Tool>) -> Self {
+        self.add(tools, Catalog::add_tool)
     }
 
     /// Adds prompts, in order.
     #[track_caller]
-    pub fn prompts(mut self, prompts: impl IntoIterator<Item = Prompt>) -> Self {
-        for prompt in prompts {
-            self.router.add_prompt(prompt);
-        }
-        self
+    pub fn prompts(self, prompts: impl IntoIterator<Item = Prompt>) -> Self {
+        self.add(prompts, Catalog::add_prompt)
     }
 
     /// Adds resources, in order: those of [`resources!`](crate::resources!), or values whose type
     /// derives `Resource`.
     #[track_caller]
-    pub fn resources(mut self, resources: impl IntoIterator<Item = impl Into<Resource>>) -> Self {
-        for resource in resources {
-            self.router.add_resource(resource.into());
-        }
-        self
+    pub fn resources(self, resources: impl IntoIterator<Item = impl Into<Resource>>) -> Self {
+        self.add(resources, |catalog, resource| catalog.add_resource(resource.into()))
     }
 
     /// Adds one resource.
@@ -165,7 +360,7 @@ impl Server {
 
     pub(crate) fn into_core(self) -> Arc<Core> {
         let info = serde_json::to_string(&self.info).unwrap_or_default().into_boxed_str();
-        let Server { instructions, router, limits, .. } = self;
-        Arc::new(Core { info, instructions, router, threads: Threads::new(limits.in_flight), limits })
+        let Server { instructions, limits, caches, hooks, shared, .. } = self;
+        Arc::new(Core { info, instructions, threads: Threads::new(limits.in_flight), limits, caches, hooks, shared })
     }
 }

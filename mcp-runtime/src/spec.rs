@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::args::{Args, Argument, Key};
 use crate::complete::Completers;
-use crate::context::Caller;
+use crate::context::{Caller, Context};
 use crate::error::ArgumentError;
 use crate::protocol::{Icon, Meta};
 use crate::reply::Answer;
@@ -36,7 +36,28 @@ pub struct Handler {
     pub(crate) timeout: Option<Duration>,
     pub(crate) completers: Completers,
     pub(crate) takes_context: bool,
+    /// Who may know of it; everybody, without.
+    pub(crate) visible: Option<Visible>,
     takes_arguments: bool,
+}
+
+/// Decides whether a caller may know of a handler.
+pub(crate) struct Visible(Box<dyn Fn(&Context) -> bool + Send + Sync>);
+
+impl Visible {
+    pub(crate) fn new(visible: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
+        Visible(Box::new(visible))
+    }
+
+    pub(crate) fn to(&self, caller: &Context) -> bool {
+        (self.0)(caller)
+    }
+}
+
+impl fmt::Debug for Visible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Visible")
+    }
 }
 
 impl Handler {
@@ -129,6 +150,7 @@ pub struct Spec<K> {
     timeout: Option<Duration>,
     completers: Completers,
     takes_context: bool,
+    visible: Option<Visible>,
     takes_arguments: bool,
 }
 
@@ -141,6 +163,7 @@ impl<K: Kind> Spec<K> {
             timeout: None,
             completers: Completers::default(),
             takes_context: false,
+            visible: None,
             takes_arguments: false,
         }
     }
@@ -201,6 +224,11 @@ impl<K: Kind> Spec<K> {
         Key::new(name, expected, default)
     }
 
+    /// Shows the handler only to some callers.
+    pub fn visible_if(&mut self, visible: impl Fn(&Context) -> bool + Send + Sync + 'static) {
+        self.visible = Some(Visible::new(visible));
+    }
+
     /// Marks that the function takes a `&Context`.
     pub fn takes_context(&mut self) {
         self.takes_context = true;
@@ -253,8 +281,8 @@ impl<K: Kind> Spec<K> {
     where
         F: for<'a> Fn(&Args<'a>, &Caller<'a>) -> Result<Step, ArgumentError> + Send + Sync + 'static,
     {
-        let Spec { kind, about, timeout, completers, takes_context, takes_arguments } = self;
-        let handler = Handler { call: Box::new(call), timeout, completers, takes_context, takes_arguments };
+        let Spec { kind, about, timeout, completers, takes_context, visible, takes_arguments } = self;
+        let handler = Handler { call: Box::new(call), timeout, completers, takes_context, visible, takes_arguments };
         kind.build(about, handler)
     }
 }

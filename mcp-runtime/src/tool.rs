@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::args::{Argument, Key};
-use crate::context::Caller;
+use crate::context::{Caller, Context};
 use crate::error::Error;
 use crate::output::IntoToolResult;
 use crate::protocol::{ToolAnnotations, ToolDescriptor};
 use crate::reply::Reply;
 use crate::schema::{Extras, InputSchema};
-use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec};
+use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec, Visible};
 
 /// A tool, made by `#[tool]` and listed by [`tools!`](crate::tools!).
 #[derive(Debug)]
@@ -25,6 +25,13 @@ impl Tool {
     /// The name calls use.
     pub fn name(&self) -> &str {
         &self.descriptor.name
+    }
+
+    /// Shows it only to callers for whom `visible` is true; for others it does not exist. In an
+    /// attribute: `#[tool(visible_if = path)]`.
+    pub fn visible_if(mut self, visible: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
+        self.handler.visible = Some(Visible::new(visible));
+        self
     }
 
     /// What `tools/list` tells of it in the newest revision.

@@ -154,6 +154,16 @@ impl<'a> Args<'a> {
     }
 }
 
+/// What is wrong with the parameters of a method, and where.
+pub(crate) fn explain(raw: &str, error: &serde_json::Error) -> ArgumentError {
+    let why = place::plain(&without_position(error));
+    let place::Place { path, value } = place::locate(raw, error);
+    let field = if path.is_empty() { "params".to_owned() } else { shorten(&path).into_owned() };
+    let expected_type = place::expected(&why).unwrap_or(Cow::Borrowed("value"));
+    let text = format!("`{field}`: {why}");
+    ArgumentError { field: Cow::Owned(field), expected_type, actual_type: Cow::Borrowed(type_of(value)), text }
+}
+
 impl<T> Key<T> {
     fn read_json(&self, raw: Option<&str>) -> Result<T, ArgumentError> {
         match raw {
@@ -188,19 +198,16 @@ impl<T> Key<T> {
 
     /// The error for JSON that could not be decoded, with the path to what did not fit.
     fn misfit(&self, raw: &str, error: &serde_json::Error) -> ArgumentError {
-        let why = place::plain(&without_position(error));
-        let place::Place { path, value } = place::locate(raw, error);
-        if path.is_empty() {
-            return self.wrong(type_of(raw), &why);
+        let inner = explain(raw, error);
+        match self.place {
+            _ if inner.field == "params" => self.wrong(type_of(raw), &place::plain(&without_position(error))),
+            Place::Whole => inner,
+            Place::Named(name) => {
+                let field = format!("{name}.{}", inner.field);
+                let text = inner.text.replacen(&*inner.field, &field, 1);
+                ArgumentError { field: Cow::Owned(field), text, ..inner }
+            }
         }
-        let field = match self.place {
-            Place::Named(name) => format!("{name}.{path}"),
-            Place::Whole => path,
-        };
-        let field = shorten(&field).into_owned();
-        let expected_type = place::expected(&why).unwrap_or(Cow::Borrowed("value"));
-        let text = format!("`{field}`: {why}");
-        ArgumentError { field: Cow::Owned(field), expected_type, actual_type: Cow::Borrowed(type_of(value)), text }
     }
 
     /// Prompt arguments are strings; a client that sends a bare number means its text.

@@ -1,23 +1,28 @@
 //! Answers to bytes, in the revision of the request: what newer revisions add is added here, and
 //! what older ones do not know is left out or replaced here.
 
+use std::sync::Arc;
+
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Method;
+use crate::cache::Cache;
+use crate::change::Change;
 use crate::complete;
 use crate::error::{ArgumentError, Failure, RpcError, shorten};
 use crate::jsonrpc::Id;
 use crate::protocol::{
-    Blocks, Content, ContentKind, LogLevel, Meta, PromptResult, ReadResult, ResourceContents, Revision, ToolResult,
+    Blocks, Content, ContentKind, LogLevel, Meta, PromptResult, ReadResult, ResourceContents, Revision, ToolDescriptor,
+    ToolResult,
 };
 use crate::reply::{Answer, Reply};
 use crate::server::Core;
 
 /// What `_meta` calls the server in modern results.
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-/// Cache hints, required on what a client may cache: ask again next time, do not share.
-const CACHE: &str = r#","ttlMs":0,"cacheScope":"private""#;
+/// What `_meta` calls the stream a message belongs to.
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Where an answer goes: the request's id, method and revision.
 #[derive(Debug, Clone, Copy)]
@@ -54,14 +59,16 @@ fn result(core: &Core, site: Site<'_>, reply: &Reply, out: &mut Vec<u8>) {
     open(site.id, "result", out);
     let revision = site.revision;
     match reply {
-        Reply::List(list) => out.extend_from_slice(core.router.list(*list, core, revision).as_bytes()),
+        Reply::List(page) => out.extend_from_slice(page.as_bytes()),
         Reply::Empty => out.extend_from_slice(b"{}"),
-        Reply::Initialized => initialized(core, revision, out),
-        Reply::Discovered => discovered(core, revision, out),
+        Reply::Initialized(capabilities) => initialized(core, capabilities, revision, out),
+        Reply::Discovered(capabilities) => discovered(core, capabilities, revision, out),
+        Reply::Listened => listened(core, site, out),
+        Reply::Custom(fields) => custom(core, fields, revision, out),
         Reply::Tool(result) => wrap(core, revision, &result.meta, out, |out| tool(result, revision, out)),
         Reply::Prompt(result) => wrap(core, revision, &result.meta, out, |out| prompt(result, revision, out)),
         Reply::Completion(values) => wrap(core, revision, &Meta::new(), out, |out| completion(values, out)),
-        Reply::Read(result) => wrap(core, revision, &result.meta, out, |out| read(result, revision, out)),
+        Reply::Read(result) => wrap(core, revision, &result.meta, out, |out| read(core, result, revision, out)),
     }
     out.extend_from_slice(b"}\n");
 }
@@ -73,6 +80,8 @@ fn wrap(core: &Core, revision: Revision, meta: &Meta, out: &mut Vec<u8>, fields:
         out.extend_from_slice(br#""resultType":"complete","#);
     }
     fields(out);
+    // Where there are no fields.
+    out.pop_if(|last| *last == b',');
     if revision.is_modern() && !meta.contains_key(SERVER_INFO) {
         out.extend_from_slice(br#","_meta":{"#);
         for (key, value) in meta {
@@ -92,29 +101,44 @@ fn wrap(core: &Core, revision: Revision, meta: &Meta, out: &mut Vec<u8>, fields:
     out.push(b'}');
 }
 
-fn initialized(core: &Core, revision: Revision, out: &mut Vec<u8>) {
+fn initialized(core: &Core, capabilities: &Value, revision: Revision, out: &mut Vec<u8>) {
     out.extend_from_slice(br#"{"protocolVersion":"#);
     json(out, &revision);
-    capabilities(core, out);
+    out.extend_from_slice(br#","capabilities":"#);
+    json(out, capabilities);
     out.extend_from_slice(br#","serverInfo":"#);
     out.extend_from_slice(core.info.as_bytes());
     instructions(core, out);
     out.push(b'}');
 }
 
-fn discovered(core: &Core, revision: Revision, out: &mut Vec<u8>) {
+fn discovered(core: &Core, capabilities: &Value, revision: Revision, out: &mut Vec<u8>) {
     wrap(core, revision, &Meta::new(), out, |out| {
         out.extend_from_slice(br#""supportedVersions":"#);
         json(out, &Revision::MODERN);
-        capabilities(core, out);
+        out.extend_from_slice(br#","capabilities":"#);
+        json(out, capabilities);
         instructions(core, out);
-        out.extend_from_slice(CACHE.as_bytes());
+        out.extend_from_slice(core.caches.server.members().as_bytes());
     });
 }
 
-fn capabilities(core: &Core, out: &mut Vec<u8>) {
-    out.extend_from_slice(br#","capabilities":"#);
-    json(out, &core.router.capabilities());
+/// The last word of a stream.
+fn listened(core: &Core, site: Site<'_>, out: &mut Vec<u8>) {
+    let id = serde_json::from_str(site.id.as_str()).unwrap_or_default();
+    wrap(core, site.revision, &Meta::from_iter([(SUBSCRIPTION.to_owned(), id)]), out, |_| ());
+}
+
+fn custom(core: &Core, fields: &Meta, revision: Revision, out: &mut Vec<u8>) {
+    let meta = fields.get("_meta").and_then(Value::as_object).cloned().unwrap_or_default();
+    wrap(core, revision, &meta, out, |out| {
+        for (key, value) in fields.iter().filter(|(key, _)| !matches!(&***key, "_meta" | "resultType")) {
+            json(out, key);
+            out.push(b':');
+            json(out, value);
+            out.push(b',');
+        }
+    });
 }
 
 fn instructions(core: &Core, out: &mut Vec<u8>) {
@@ -124,22 +148,40 @@ fn instructions(core: &Core, out: &mut Vec<u8>) {
     }
 }
 
-/// The whole result of a list, which is rendered once per revision.
-pub(crate) fn list(core: &Core, revision: Revision, member: &str, items: &impl Serialize) -> Box<str> {
+/// A page of a list, as a whole result.
+pub(crate) fn list(
+    core: &Core,
+    revision: Revision,
+    member: &str,
+    items: &impl Serialize,
+    next: Option<&str>,
+    cache: Cache,
+) -> Arc<str> {
     let mut out = Vec::new();
     wrap(core, revision, &Meta::new(), &mut out, |out| {
         json(out, member);
         out.push(b':');
         json(out, items);
+        if let Some(cursor) = next {
+            out.extend_from_slice(br#","nextCursor":"#);
+            json(out, cursor);
+        }
         if revision.is_modern() {
-            out.extend_from_slice(CACHE.as_bytes());
+            out.extend_from_slice(cache.members().as_bytes());
         }
     });
-    String::from_utf8(out).unwrap_or_default().into_boxed_str()
+    String::from_utf8(out).unwrap_or_default().into()
+}
+
+/// What a revision can be told of a tool.
+pub(crate) fn tool_descriptor(tool: &ToolDescriptor, revision: Revision) -> ToolDescriptor {
+    let mut descriptor = tool.clone();
+    descriptor.output_schema.take_if(|schema| !keeps_output_schema(schema, revision));
+    descriptor
 }
 
 /// Whether an `outputSchema` can be told: none before 2025-06-18, and only of objects until 2026-07-28.
-pub(crate) fn keeps_output_schema(schema: &serde_json::Value, revision: Revision) -> bool {
+fn keeps_output_schema(schema: &Value, revision: Revision) -> bool {
     revision.is_modern()
         || (revision >= Revision::V2025_06_18 && schema.get("type").is_some_and(|kind| kind == "object"))
 }
@@ -211,11 +253,12 @@ fn prompt(result: &PromptResult, revision: Revision, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-fn read(result: &ReadResult, revision: Revision, out: &mut Vec<u8>) {
+fn read(core: &Core, result: &ReadResult, revision: Revision, out: &mut Vec<u8>) {
     out.extend_from_slice(br#""contents":"#);
     json(out, &result.contents);
     if revision.is_modern() {
-        out.extend_from_slice(CACHE.as_bytes());
+        let cache = result.cache.unwrap_or(core.caches.reads());
+        out.extend_from_slice(cache.members().as_bytes());
     }
 }
 
@@ -223,6 +266,55 @@ fn completion(values: &[String], out: &mut Vec<u8>) {
     let shown = &values[..values.len().min(complete::MOST)];
     out.extend_from_slice(br#""completion":"#);
     json(out, &json!({"values": shown, "total": values.len(), "hasMore": shown.len() < values.len()}));
+}
+
+/// A line that tells of a change; on a stream, of which.
+pub(crate) fn change(change: &Change, stream: Option<&str>) -> Vec<u8> {
+    let (method, uri) = match change {
+        Change::Tools => ("notifications/tools/list_changed", None),
+        Change::Prompts => ("notifications/prompts/list_changed", None),
+        Change::Resources => ("notifications/resources/list_changed", None),
+        Change::Updated(uri) => ("notifications/resources/updated", Some(uri)),
+    };
+    if stream.is_none() && uri.is_none() {
+        return format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}\n").into_bytes();
+    }
+    let mut out = on_stream(method, stream);
+    if let Some(uri) = uri {
+        out.extend_from_slice(br#""uri":"#);
+        json(&mut out, uri);
+    }
+    out.pop_if(|last| *last == b',');
+    out.extend_from_slice(b"}}\n");
+    out
+}
+
+/// The first line of a stream: what it will tell.
+pub(crate) fn acknowledged(stream: &str, filter: &impl Serialize) -> Vec<u8> {
+    let mut out = on_stream("notifications/subscriptions/acknowledged", Some(stream));
+    out.extend_from_slice(br#""notifications":"#);
+    json(&mut out, filter);
+    out.extend_from_slice(b"}}\n");
+    out
+}
+
+/// The line after a stream's last word. The specification asks for either, depending on the page.
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>
+pub(crate) fn torn_down(stream: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(&notification("notifications/cancelled"));
+    out.extend_from_slice(
+        format!("{{\"requestId\":{stream},\"reason\":\"the server ends the subscription\"}}}}\n").as_bytes(),
+    );
+}
+
+/// The beginning of a notification up to the members after `_meta`, which says the stream it is on.
+fn on_stream(method: &str, stream: Option<&str>) -> Vec<u8> {
+    let mut out = notification(method);
+    out.push(b'{');
+    if let Some(stream) = stream {
+        out.extend_from_slice(format!("\"_meta\":{{\"{SUBSCRIPTION}\":{stream}}},").as_bytes());
+    }
+    out
 }
 
 /// A line that tells how far a call has come.

@@ -7,12 +7,12 @@ use std::sync::{Arc, OnceLock};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{Accepted, Envelope, Method, Peer};
-use crate::context::Client;
+use super::{Envelope, Method, Peer};
+use crate::catalog::Catalog;
+use crate::client::Client;
 use crate::error::{RpcError, shorten};
 use crate::object::{Object, type_of};
 use crate::protocol::{LogLevel, Revision};
-use crate::router::Router;
 
 /// What `initialize` settled, once.
 #[derive(Debug, Default)]
@@ -47,6 +47,18 @@ impl Session {
         LogLevel::ALL[usize::from(self.log_level.0.load(Ordering::Relaxed))]
     }
 
+    /// Who opened it, if it was opened.
+    pub(crate) fn client(&self) -> Option<&Client> {
+        self.negotiated.get().map(|negotiated| &*negotiated.client)
+    }
+
+    /// What surrounds the messages of the session.
+    pub(super) fn envelope<'a>(&self, meta: Option<&'a RawValue>) -> Envelope<'a> {
+        let client = self.negotiated.get().map(|negotiated| Arc::clone(&negotiated.client)).unwrap_or_default();
+        let log_level = Some(self.log_level());
+        Envelope { revision: self.revision(), meta, log_level, peer: Peer::Session(client) }
+    }
+
     /// The negotiated revision, or the newest that could be.
     pub(crate) fn revision(&self) -> Revision {
         self.negotiated.get().map_or(Revision::LEGACY[0], |negotiated| negotiated.revision)
@@ -56,30 +68,24 @@ impl Session {
 /// The lifecycle: what a session lets through, before and after `initialize`.
 pub(super) fn accept<'a>(
     method: &str,
-    params: Object<'a>,
+    params: &Object<'a>,
     meta: Option<&'a RawValue>,
     session: &Session,
-    router: &Router,
-) -> Result<Accepted<'a>, RpcError> {
+    catalog: &Catalog,
+) -> Result<(Method, Envelope<'a>), RpcError> {
     match (session.negotiated.get(), method) {
-        (None, "initialize") => open(session, &params)?,
+        (None, "initialize") => open(session, params)?,
         (Some(_), "initialize") => {
             return Err(RpcError::invalid_request("this connection is initialized already"));
         }
         (None, "ping" | "shutdown") | (Some(_), _) => {}
         (None, _) => return Err(not_initialized(method)),
     }
-    let revision = session.revision();
-    let method = Method::find(method, revision, router)?;
-    if method == Method::SetLevel && router.offers(method) {
-        set_level(session, &params)?;
+    let method = Method::find(method, session.revision(), catalog)?;
+    if method == Method::SetLevel && catalog.offers(method) {
+        set_level(session, params)?;
     }
-    let client = session.negotiated.get().map(|negotiated| Arc::clone(&negotiated.client)).unwrap_or_default();
-    Ok(Accepted {
-        method,
-        params,
-        envelope: Envelope { revision, meta, log_level: Some(session.log_level()), peer: Peer::Session(client) },
-    })
+    Ok((method, session.envelope(meta)))
 }
 
 /// Settles the revision: the requested one where it is known, else the newest with a handshake.
@@ -90,9 +96,8 @@ fn open(session: &Session, params: &Object<'_>) -> Result<(), RpcError> {
         .ok_or_else(|| RpcError::wrong_field("protocolVersion", "string", requested.map_or("missing", type_of)))?;
     let revision =
         Revision::LEGACY.into_iter().find(|revision| revision.as_str() == requested).unwrap_or(Revision::LEGACY[0]);
-    let info = params.get("clientInfo").and_then(|raw| serde_json::from_str(raw.get()).ok());
     // Two `initialize` at once: the first settles it, the second changes nothing.
-    let _ = session.negotiated.set(Negotiated { revision, client: Arc::new(Client { info }) });
+    let _ = session.negotiated.set(Negotiated { revision, client: Arc::new(Client::greeting(params)) });
     Ok(())
 }
 

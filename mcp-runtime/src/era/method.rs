@@ -1,8 +1,8 @@
 //! The methods, and the revisions that have them.
 
+use crate::catalog::Catalog;
 use crate::error::{RpcError, shorten};
 use crate::protocol::Revision;
-use crate::router::Router;
 
 /// A request the server knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,18 +19,20 @@ pub(crate) enum Method {
     PromptsGet,
     Complete,
     SetLevel,
+    Subscribe,
+    Unsubscribe,
+    Listen,
+    /// Of the server's own making; its place in the catalog.
+    Custom(usize),
     /// Of no revision; the lifecycle some clients have from the Language Server Protocol.
     Shutdown,
 }
 
 /// Methods of some revision that this server does not answer: they are no misspelling of another.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 9] = [
     "elicitation/create",
-    "resources/subscribe",
-    "resources/unsubscribe",
     "roots/list",
     "sampling/createMessage",
-    "subscriptions/listen",
     "tasks/cancel",
     "tasks/get",
     "tasks/list",
@@ -40,7 +42,7 @@ const OTHERS: [&str; 12] = [
 ];
 
 impl Method {
-    const ALL: [Method; 13] = [
+    const ALL: [Method; 16] = [
         Self::ToolsCall,
         Self::ToolsList,
         Self::ResourcesRead,
@@ -53,24 +55,37 @@ impl Method {
         Self::Initialize,
         Self::Discover,
         Self::SetLevel,
+        Self::Subscribe,
+        Self::Unsubscribe,
+        Self::Listen,
         Self::Shutdown,
     ];
 
     /// The method called `name` in `revision`; one that only other revisions have is unknown.
-    pub(crate) fn find(name: &str, revision: Revision, router: &Router) -> Result<Self, RpcError> {
+    pub(crate) fn find(name: &str, revision: Revision, catalog: &Catalog) -> Result<Self, RpcError> {
         let here = |method: &Method| method.is_in(revision);
-        Self::ALL.into_iter().filter(here).find(|method| method.name() == name).ok_or_else(|| {
+        let found = Self::ALL.into_iter().filter(here).find(|method| method.name() == name);
+        found.or_else(|| Self::custom(name, catalog)).ok_or_else(|| {
             let known = OTHERS.contains(&name) || Self::ALL.iter().any(|method| method.name() == name);
-            let meant = |method: &Method| !known && here(method) && router.offers(*method) && *method != Self::Shutdown;
-            let offered = Self::ALL.into_iter().filter(meant);
-            unknown(name).suggest(name, offered.map(Method::name))
+            let meant =
+                |method: &Method| !known && here(method) && catalog.offers(*method) && *method != Self::Shutdown;
+            let offered = Self::ALL.into_iter().filter(meant).map(|method| -> &str { method.name() });
+            let own = catalog.methods.iter().map(|method| &*method.name);
+            unknown(name).suggest(name, offered.chain(own))
         })
+    }
+
+    /// The server's own method called `name`.
+    pub(crate) fn custom(name: &str, catalog: &Catalog) -> Option<Self> {
+        catalog.methods.iter().position(|method| *method.name == *name).map(Self::Custom)
     }
 
     fn is_in(self, revision: Revision) -> bool {
         match self {
-            Self::Initialize | Self::Ping | Self::SetLevel | Self::Shutdown => !revision.is_modern(),
-            Self::Discover => revision.is_modern(),
+            Self::Initialize | Self::Ping | Self::SetLevel | Self::Subscribe | Self::Unsubscribe | Self::Shutdown => {
+                !revision.is_modern()
+            }
+            Self::Discover | Self::Listen => revision.is_modern(),
             _ => true,
         }
     }
@@ -94,6 +109,10 @@ impl Method {
             Self::PromptsGet => "prompts/get",
             Self::Complete => "completion/complete",
             Self::SetLevel => "logging/setLevel",
+            Self::Subscribe => "resources/subscribe",
+            Self::Unsubscribe => "resources/unsubscribe",
+            Self::Listen => "subscriptions/listen",
+            Self::Custom(_) => "the method",
             Self::Shutdown => "shutdown",
         }
     }

@@ -15,15 +15,16 @@ use std::sync::Arc;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::context::Client;
+use crate::catalog::Catalog;
+use crate::client::Client;
 use crate::error::{RpcError, shorten};
 use crate::jsonrpc::Request;
 use crate::object::{Object, members, type_of};
 use crate::protocol::{LogLevel, Revision};
-use crate::router::Router;
 
 pub(crate) use legacy::Session;
 pub(crate) use method::{Method, unknown as unknown_method};
+pub(crate) use modern::CAPABILITIES;
 
 /// What surrounds a call: computed here, at the edge, and the same for both eras.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl Envelope<'_> {
     pub(crate) fn client(&self) -> Arc<Client> {
         match &self.peer {
             Peer::Session(client) => Arc::clone(client),
-            Peer::Request(info) => Arc::new(Client { info: info.and_then(|raw| serde_json::from_str(raw.get()).ok()) }),
+            Peer::Request(info) => Arc::new(Client::new(*info)),
         }
     }
 }
@@ -58,27 +59,45 @@ impl Envelope<'_> {
 pub(crate) struct Accepted<'a> {
     pub(crate) method: Method,
     pub(crate) params: Object<'a>,
+    /// The parameters as they came, for a method that takes them as it likes.
+    pub(crate) raw_params: Option<&'a RawValue>,
     pub(crate) envelope: Envelope<'a>,
 }
 
 /// Decides the era of a request and validates it by that era's rules.
-pub(crate) fn accept<'a>(request: &Request<'a>, session: &Session, router: &Router) -> Result<Accepted<'a>, RpcError> {
+pub(crate) fn accept<'a>(
+    request: &Request<'a>,
+    session: &Session,
+    catalog: &Catalog,
+) -> Result<Accepted<'a>, RpcError> {
     let method = &*request.method;
     if method.starts_with("notifications/") {
         return Err(RpcError::invalid_request(&format!("`{}` is a notification; it carries no id", shorten(method))));
     }
-    let params = members("params", request.params)?;
+    let params = match request.params {
+        // The protocol's own methods take objects; others may do as they like.
+        Some(raw) if raw.get().starts_with('[') && Method::custom(method, catalog).is_some() => Object::default(),
+        raw => members("params", raw)?,
+    };
     let meta = params.get("_meta");
     // To older revisions a `_meta` that is no object means nothing; nor does null to any.
     let object = meta.filter(|raw| type_of(raw.get()) == "object");
     let entries = members("_meta", object)?;
-    match entries.get(modern::VERSION) {
+    let (method, envelope) = match entries.get(modern::VERSION) {
         Some(claim) if method != "initialize" || modern::looks_modern(claim) => {
-            modern::accept(method, params, object, &entries, router)
+            modern::accept(method, object, &entries, catalog)?
         }
-        None if Method::is_modern_only(method) => Err(modern::incomplete(meta)),
-        _ => legacy::accept(method, params, object, session, router),
-    }
+        None if Method::is_modern_only(method) => return Err(modern::incomplete(meta)),
+        _ => legacy::accept(method, &params, object, session, catalog)?,
+    };
+    Ok(Accepted { method, params, raw_params: request.params, envelope })
+}
+
+/// What surrounds a notification: what its `_meta` says, or else the session.
+pub(crate) fn envelope<'a>(params: &Object<'a>, session: &Session) -> Envelope<'a> {
+    let meta = params.get("_meta").filter(|raw| type_of(raw.get()) == "object");
+    let entries = members("_meta", meta).unwrap_or_default();
+    modern::envelope(meta, &entries).unwrap_or_else(|_| session.envelope(meta))
 }
 
 /// A log level, or an error that names them all.

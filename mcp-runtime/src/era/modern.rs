@@ -4,14 +4,14 @@
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{Accepted, Envelope, Method, Peer};
+use super::{Envelope, Method, Peer};
+use crate::catalog::Catalog;
 use crate::error::RpcError;
 use crate::object::{Key, Object, type_of};
 use crate::protocol::Revision;
-use crate::router::Router;
 
 pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
@@ -29,11 +29,16 @@ pub(super) fn looks_modern(claim: &RawValue) -> bool {
 /// The validation ladder; the first rung that fails answers.
 pub(super) fn accept<'a>(
     method: &str,
-    params: Object<'a>,
     meta: Option<&'a RawValue>,
     entries: &Object<'a>,
-    router: &Router,
-) -> Result<Accepted<'a>, RpcError> {
+    catalog: &Catalog,
+) -> Result<(Method, Envelope<'a>), RpcError> {
+    let envelope = envelope(meta, entries)?;
+    Ok((Method::find(method, envelope.revision, catalog)?, envelope))
+}
+
+/// What a message of this era says of itself.
+pub(super) fn envelope<'a>(meta: Option<&'a RawValue>, entries: &Object<'a>) -> Result<Envelope<'a>, RpcError> {
     let claim = string(entries, VERSION)?.ok_or_else(|| missing(VERSION, "string"))?;
     let capabilities = entries.get(CAPABILITIES).ok_or_else(|| missing(CAPABILITIES, "object"))?;
     if type_of(capabilities.get()) != "object" {
@@ -47,8 +52,7 @@ pub(super) fn accept<'a>(
         entries.get(LOG_LEVEL).map(|raw| super::log_level(raw, &format!("_meta.{LOG_LEVEL}"))).transpose()?;
     let revision =
         Revision::MODERN.into_iter().find(|revision| revision.as_str() == claim).ok_or_else(|| unsupported(&claim))?;
-    let method = Method::find(method, revision, router)?;
-    Ok(Accepted { method, params, envelope: Envelope { revision, meta, log_level, peer: Peer::Request(client) } })
+    Ok(Envelope { revision, meta, log_level, peer: Peer::Request(client) })
 }
 
 fn string(entries: &Object<'_>, key: &str) -> Result<Option<String>, RpcError> {

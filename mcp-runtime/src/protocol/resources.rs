@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::{Annotations, Icon, Meta};
+use crate::cache::Cache;
 
 /// What `resources/list` tells of a resource.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -165,12 +166,19 @@ impl Serialize for ResourceContents {
 pub struct ReadResult {
     pub(crate) contents: Vec<ResourceContents>,
     pub(crate) meta: Meta,
+    pub(crate) cache: Option<Cache>,
 }
 
 impl ReadResult {
     /// A result of these contents.
     pub fn new(contents: impl IntoIterator<Item = ResourceContents>) -> Self {
-        ReadResult { contents: contents.into_iter().collect(), meta: Meta::new() }
+        ReadResult { contents: contents.into_iter().collect(), meta: Meta::new(), cache: None }
+    }
+
+    /// Says how long the client may keep it; without, it is the resource's own hint, or the server's.
+    pub fn with_cache(mut self, cache: Cache) -> Self {
+        self.cache = Some(cache);
+        self
     }
 
     /// Adds one `_meta` entry.

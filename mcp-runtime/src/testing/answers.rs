@@ -121,6 +121,21 @@ impl PromptAnswer {
     }
 }
 
+/// What completes an argument.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Completed {
+    /// The values, at most a hundred.
+    pub values: Vec<String>,
+    /// How many there are in all.
+    #[serde(default)]
+    pub total: Option<usize>,
+    /// Whether there are more than were sent.
+    #[serde(default)]
+    pub has_more: bool,
+}
+
 fn texts<'a>(blocks: impl IntoIterator<Item = &'a Value>) -> String {
     blocks.into_iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
 }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod pipe;
+mod told;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -9,10 +10,13 @@ use std::sync::{Arc, mpsc};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::oneshot::{self, error::RecvError};
 use tokio::task::JoinHandle;
 
-pub use answers::{CallResult, Message, PromptAnswer, ReadAnswer, ReadContents};
+pub use answers::{CallResult, Completed, Message, PromptAnswer, ReadAnswer, ReadContents};
 use pipe::{Inbox, Input, Output};
+use told::Wanted;
+pub use told::{Changes, LogMessage, Observed, ProgressNote};
 
 use crate::error::{Error, Result, RpcError};
 use crate::protocol::{PromptDescriptor, ResourceDescriptor, Revision, TemplateDescriptor, ToolDescriptor};
@@ -94,6 +98,127 @@ impl TestClient {
         self.typed("tools/call", json!({"name": name, "arguments": arguments})).await
     }
 
+    /// Calls a tool, and keeps the progress and the log messages it sends while it runs, of every
+    /// level. Log messages of other calls at the same time are among them: nothing tells them apart.
+    ///
+    /// ```
+    /// use mcp_runtime::{LogLevel, prelude::*};
+    ///
+    /// /// Count to three.
+    /// #[tool]
+    /// async fn count(ctx: &Context) {
+    ///     ctx.progress(3, 3).await;
+    ///     ctx.log(LogLevel::Debug, "that was quick").await;
+    /// }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<()> {
+    /// let client = TestClient::connect(Server::new("counter", "1.0.0").tools(tools![count])).await?;
+    /// let call = client.observe("count", json!({})).await?;
+    /// assert_eq!(call.progress()[0].done, 3.0);
+    /// assert_eq!(call.logs()[0].data, "that was quick");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn observe(&self, name: &str, arguments: impl Serialize) -> Result<Observed> {
+        let token = format!("progress-{}", self.next_id.fetch_add(1, Ordering::Relaxed));
+        let kept = self.inbox.keep(Wanted::Call { token: token.clone() });
+        let mut meta = json!({"progressToken": token});
+        if self.revision.is_modern() {
+            meta["io.modelcontextprotocol/logLevel"] = json!("debug");
+        } else if let Err(error) = self.request("logging/setLevel", json!({"level": "debug"})).await
+            && error.code() != Some(RpcError::METHOD_NOT_FOUND)
+        {
+            return Err(error);
+        }
+        let params = json!({"name": name, "arguments": arguments, "_meta": meta});
+        let result = self.typed("tools/call", params).await?;
+        let (mut progress, mut logs) = (Vec::new(), Vec::new());
+        for mut message in kept.all() {
+            let params = message["params"].take();
+            if message["method"] == "notifications/progress" {
+                progress.push(serde_json::from_value(params)?);
+            } else {
+                logs.push(serde_json::from_value(params)?);
+            }
+        }
+        Ok(Observed { result, progress, logs })
+    }
+
+    /// Follows the changes of the server's lists and of the resources at these URIs: by
+    /// `subscriptions/listen` where the revision has it, by `resources/subscribe` where not.
+    ///
+    /// ```
+    /// use mcp_runtime::{Change, prelude::*};
+    ///
+    /// /// The time of day.
+    /// #[resource("clock://now", subscribe)]
+    /// fn now() -> &'static str {
+    ///     "late"
+    /// }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<()> {
+    /// let server = Server::new("clock", "1.0.0").resources(resources![now]);
+    /// let handle = server.handle();
+    /// let client = TestClient::connect(server).await?;
+    /// let changes = client.changes(["clock://now"]).await?;
+    /// handle.updated("clock://now");
+    /// assert_eq!(changes.next().await, Change::Updated("clock://now".into()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn changes<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Result<Changes> {
+        let uris: Vec<String> = uris.into_iter().map(str::to_owned).collect();
+        if !self.revision.is_modern() {
+            let kept = self.inbox.keep(Wanted::Session { uris: uris.clone() });
+            for uri in uris {
+                self.request("resources/subscribe", json!({"uri": uri})).await?;
+            }
+            return Ok(Changes { kept, agreed: Value::Null });
+        }
+        let mut filter = json!({"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true});
+        filter["resourceSubscriptions"] = json!(uris);
+        let (id, answer) = self.begin();
+        let kept = self.inbox.keep(Wanted::Stream { id });
+        self.go(id, "subscriptions/listen", json!({"notifications": filter}))?;
+        tokio::select! {
+            mut first = kept.next() => Ok(Changes { agreed: first["params"]["notifications"].take(), kept }),
+            answer = answer => result(answer).and_then(|_| Err(Error::tool("the server ended the stream at once"))),
+        }
+    }
+
+    /// What completes an argument of a prompt, of which `typed` is there. `others` are the
+    /// arguments that are filled in already.
+    pub async fn complete_prompt(
+        &self,
+        prompt: &str,
+        argument: &str,
+        typed: &str,
+        others: impl Serialize,
+    ) -> Result<Completed> {
+        self.complete(json!({"type": "ref/prompt", "name": prompt}), argument, typed, others).await
+    }
+
+    /// What completes a variable of a resource template, of which `typed` is there. `others` are the
+    /// variables that are filled in already.
+    pub async fn complete_template(
+        &self,
+        template: &str,
+        variable: &str,
+        typed: &str,
+        others: impl Serialize,
+    ) -> Result<Completed> {
+        self.complete(json!({"type": "ref/resource", "uri": template}), variable, typed, others).await
+    }
+
+    async fn complete(&self, of: Value, name: &str, value: &str, others: impl Serialize) -> Result<Completed> {
+        let argument = json!({"name": name, "value": value});
+        let params = json!({"ref": of, "argument": argument, "context": {"arguments": others}});
+        let mut result = self.request("completion/complete", params).await?;
+        Ok(serde_json::from_value(result["completion"].take())?)
+    }
+
     /// The resources the server lists.
     pub async fn list_resources(&self) -> Result<Vec<ResourceDescriptor>> {
         self.list("resources/list", "resources").await
@@ -121,7 +246,20 @@ impl TestClient {
 
     /// Makes any request, with what the revision asks every request to carry, and returns its
     /// `result`. An `error` is an [`Error`] with a [code](Error::code) and [data](Error::data).
-    pub async fn request(&self, method: &str, mut params: Value) -> Result<Value> {
+    pub async fn request(&self, method: &str, params: Value) -> Result<Value> {
+        let (id, answer) = self.begin();
+        self.go(id, method, params)?;
+        result(answer.await)
+    }
+
+    /// The id of a request to be made, and its answer when it comes.
+    fn begin(&self) -> (u64, oneshot::Receiver<Value>) {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        (id, self.inbox.expect(id))
+    }
+
+    /// Makes the request.
+    fn go(&self, id: u64, method: &str, mut params: Value) -> Result<()> {
         if self.revision.is_modern() {
             let meta = json!({
                 "io.modelcontextprotocol/protocolVersion": self.revision,
@@ -133,15 +271,7 @@ impl TestClient {
                 absent => *absent = meta,
             }
         }
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let answer = self.inbox.expect(id);
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string())?;
-        let answer = answer.await.map_err(|_| gone())?;
-        let Response { result, error } = serde_json::from_value(answer)?;
-        match error {
-            Some(error) => Err(Error::protocol(error)),
-            None => result.ok_or_else(|| Error::tool("the server sent neither a result nor an error")),
-        }
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string())
     }
 
     /// Sends a notification.
@@ -178,12 +308,28 @@ impl TestClient {
     }
 
     async fn list<T: DeserializeOwned>(&self, method: &str, member: &str) -> Result<Vec<T>> {
-        let mut result = self.request(method, json!({})).await?;
-        Ok(serde_json::from_value(result[member].take())?)
+        let (mut items, mut params) = (Vec::new(), json!({}));
+        loop {
+            let mut page = self.request(method, params).await?;
+            items.extend(serde_json::from_value::<Vec<T>>(page[member].take())?);
+            match page["nextCursor"].take() {
+                Value::Null => return Ok(items),
+                cursor => params = json!({"cursor": cursor}),
+            }
+        }
     }
 
     async fn typed<T: DeserializeOwned>(&self, method: &str, params: Value) -> Result<T> {
         Ok(serde_json::from_value(self.request(method, params).await?)?)
+    }
+}
+
+/// What a request's answer says.
+fn result(answer: Result<Value, RecvError>) -> Result<Value> {
+    let Response { result, error } = serde_json::from_value(answer.map_err(|_| gone())?)?;
+    match error {
+        Some(error) => Err(Error::protocol(error)),
+        None => result.ok_or_else(|| Error::tool("the server sent neither a result nor an error")),
     }
 }
 

@@ -3,10 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
+
+use super::told::{Kept, Wanted};
 
 /// The server's input: what the client sent.
 pub(super) struct Input {
@@ -80,8 +82,22 @@ pub(super) struct Inbox {
 #[derive(Default)]
 struct State {
     expected: HashMap<u64, oneshot::Sender<Value>>,
+    /// Who keeps which notifications.
+    keepers: Vec<(Wanted, Weak<Kept>)>,
     lines: VecDeque<String>,
     closed: bool,
+}
+
+impl State {
+    /// Whether somebody keeps such messages, and now has this one.
+    fn handed_out(&self, message: &Value) -> bool {
+        let keepers = self.keepers.iter().filter(|(wanted, _)| wanted.includes(message));
+        let keepers: Vec<Arc<Kept>> = keepers.filter_map(|(_, kept)| kept.upgrade()).collect();
+        for kept in &keepers {
+            kept.push(message.clone());
+        }
+        !keepers.is_empty()
+    }
 }
 
 impl Inbox {
@@ -99,10 +115,24 @@ impl Inbox {
         receiver
     }
 
-    /// Hands a line to the request it answers, or keeps it.
+    /// Keeps notifications apart, until the keeper is dropped.
+    pub(super) fn keep(&self, wanted: Wanted) -> Arc<Kept> {
+        let kept = Arc::new(Kept::default());
+        let mut state = self.state();
+        state.keepers.retain(|(_, kept)| kept.strong_count() > 0);
+        state.keepers.push((wanted, Arc::downgrade(&kept)));
+        kept
+    }
+
+    /// Hands a line to the request it answers or to who keeps such lines, or keeps it.
     fn deliver(&self, line: String) {
         let message: Option<Value> = serde_json::from_str(&line).ok();
         let mut state = self.state();
+        if let Some(message) = &message
+            && state.handed_out(message)
+        {
+            return;
+        }
         let waiting =
             message.as_ref().and_then(|message| message["id"].as_u64()).and_then(|id| state.expected.remove(&id));
         match (waiting, message) {

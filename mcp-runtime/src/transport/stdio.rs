@@ -14,53 +14,111 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use super::lines::{Line, Lines};
-use crate::connection::{Connection, Lifecycle};
+use crate::connection::{Connection, Exited};
+use crate::control::Control;
 use crate::error::{Error, Result};
+use crate::hooks::{Disconnected, Hooks};
 use crate::protocol::Implementation;
 use crate::server::Core;
+use crate::shared::Phase;
 
 /// How many answers may wait for the client to read.
 const OUTBOX: usize = 64;
 /// A batch of answers is written when it is this long, even if there are more messages to take.
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// Serves one client until its input ends and its calls are done.
+/// What the outbox is told last: an answer is never empty.
+const END: Vec<u8> = Vec::new();
+
+/// Serves one client until its input ends or the server is told to end, and its calls are done.
 pub(crate) async fn serve<R, W>(core: Arc<Core>, input: R, output: W) -> Result<()>
 where
     R: Read + Send + 'static,
     W: Write + Send + 'static,
 {
     let runtime = Handle::current();
+    let _serving = core.shared.serving();
     let output = Arc::new(Mutex::new(output));
     let (outbox, answers) = mpsc::channel(OUTBOX);
+    let last = outbox.clone();
     let (limit, grace) = (core.limits.message_bytes, core.limits.drain);
-    let mut connection = Connection::new(core, runtime.clone(), outbox);
+    let mut connection = Connection::new(Arc::clone(&core), runtime.clone(), outbox);
+    let control = AbortOnDrop(Arc::clone(connection.control()));
 
     let writer = spawn("mcp-outbox", {
         let output = Arc::clone(&output);
         move || empty(answers, &output)
     })?;
-    let reader = spawn("mcp-stdio", move || {
+    let mut reader = spawn("mcp-stdio", move || {
         let _in_runtime = runtime.enter();
         let read = read(&mut connection, Lines::new(input, limit), &output);
         (connection, read)
     })?;
 
-    let (connection, read) = reader.await.map_err(|_| Error::internal("the thread that reads messages stopped"))?;
-    let lifecycle = connection.lifecycle();
-    match lifecycle {
+    let (connection, read) = tokio::select! {
+        done = &mut reader => {
+            let (connection, read) = done.map_err(|_| Error::internal("the thread that reads messages stopped"))?;
+            (Some(connection), read)
+        }
+        // The reader may be waiting for a message that never comes; it is let go.
+        () = core.shared.reaches(Phase::Draining) => (None, Ok(())),
+    };
+    let exited = connection.as_ref().and_then(Connection::exited);
+    match exited {
         // Who tells the server to exit does not wait for answers.
-        Lifecycle::Exited { .. } => drop(connection),
-        Lifecycle::Running | Lifecycle::ShuttingDown => connection.drain().await,
+        Some(_) => control.0.abort(),
+        None => tokio::select! {
+            () = control.0.drain(grace) => {}
+            () = core.shared.reaches(Phase::Aborted) => control.0.abort(),
+        },
     }
-    disconnected(read)?;
     // A client that sends nothing and reads nothing, however long, is gone, too.
-    if let Ok(written) = tokio::time::timeout(grace, writer).await {
-        disconnected(written.map_err(|_| Error::internal("the thread that writes answers stopped"))?)?;
-    }
-    match lifecycle {
-        Lifecycle::Exited { announced: false } => Err(Error::internal("the client sent `exit` without `shutdown`")),
+    let written = tokio::time::timeout(grace, async {
+        // Behind everything else there is to write.
+        let _ = last.send(END).await;
+        writer.await
+    });
+    let written = match written.await {
+        Ok(written) => written.map_err(|_| Error::internal("the thread that writes answers stopped"))?,
+        Err(_) => Ok(()),
+    };
+    let told = core.shared.phase() > Phase::Running || exited.is_some();
+    ended(&core.hooks, told, read, written)?;
+    match exited {
+        Some(Exited { announced: false }) => Err(Error::internal("the client sent `exit` without `shutdown`")),
         _ => Ok(()),
+    }
+}
+
+/// Ends a connection nobody serves any more.
+struct AbortOnDrop(Arc<Control>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Tells the server's author how a connection ended. A client that closed its end is gone, which is
+/// how every connection ends.
+fn ended(hooks: &Hooks, told: bool, read: io::Result<()>, written: io::Result<()>) -> Result<()> {
+    let gone = |error: &io::Error| matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset);
+    match read.and(written) {
+        Err(error) if !gone(&error) => {
+            let error = Error::from(error);
+            hooks.transport_error(&error);
+            hooks.disconnected(&Disconnected::Error);
+            Err(error)
+        }
+        end => {
+            let reason = match end {
+                _ if told => Disconnected::Shutdown,
+                Ok(()) => Disconnected::Eof,
+                Err(_) => Disconnected::ClientClosed,
+            };
+            hooks.disconnected(&reason);
+            Ok(())
+        }
     }
 }
 
@@ -83,12 +141,12 @@ fn read(connection: &mut Connection, mut lines: Lines<impl Read>, output: &Mutex
             Line::TooLong(beginning) => connection.refuse_oversized(beginning, &mut batch),
             Line::NoMore => {
                 flush(&mut batch, output)?;
-                if lines.fill()? == 0 {
+                if lines.fill()? == 0 || connection.control().has_ended() {
                     return Ok(());
                 }
             }
         }
-        let exited = matches!(connection.lifecycle(), Lifecycle::Exited { .. });
+        let exited = connection.exited().is_some();
         if exited || batch.len() >= BATCH_BYTES {
             flush(&mut batch, output)?;
         }
@@ -101,12 +159,18 @@ fn read(connection: &mut Connection, mut lines: Lines<impl Read>, output: &Mutex
 /// Writes the answers of calls that had to wait, as many as there are at once.
 fn empty(mut answers: mpsc::Receiver<Vec<u8>>, output: &Mutex<impl Write>) -> io::Result<()> {
     while let Some(mut batch) = answers.blocking_recv() {
-        while batch.len() < BATCH_BYTES
+        let mut last = batch.is_empty();
+        while !last
+            && batch.len() < BATCH_BYTES
             && let Ok(more) = answers.try_recv()
         {
+            last = more.is_empty();
             batch.extend_from_slice(&more);
         }
         flush(&mut batch, output)?;
+        if last {
+            break;
+        }
     }
     Ok(())
 }
@@ -121,16 +185,6 @@ fn flush(batch: &mut Vec<u8>, output: &Mutex<impl Write>) -> io::Result<()> {
     batch.clear();
     batch.shrink_to(BATCH_BYTES);
     Ok(())
-}
-
-/// A client that closed its end is gone, which is how every connection ends.
-fn disconnected(end: io::Result<()>) -> Result<()> {
-    match end {
-        Err(error) if !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
-            Err(error.into())
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Tells a person who started the server by hand what they are looking at.

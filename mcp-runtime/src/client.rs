@@ -1,0 +1,40 @@
+//! What a client said of itself.
+
+use serde_json::value::RawValue;
+
+use crate::object::Object;
+use crate::protocol::Implementation;
+
+/// A client, by its own account.
+#[derive(Debug, Default)]
+pub(crate) struct Client {
+    info: Option<Implementation>,
+    /// What it said when it opened its session; nothing where there is none.
+    greeting: Vec<(Box<str>, Box<RawValue>)>,
+}
+
+impl Client {
+    /// The client a request names.
+    pub(crate) fn new(info: Option<&RawValue>) -> Self {
+        Client { info: info.and_then(|raw| serde_json::from_str(raw.get()).ok()), greeting: Vec::new() }
+    }
+
+    /// The client that sent `initialize` with these parameters.
+    pub(crate) fn greeting(params: &Object<'_>) -> Self {
+        let greeting = params.iter().map(|(name, value)| (name.into(), value.to_owned())).collect();
+        Client { greeting, ..Client::new(params.get("clientInfo")) }
+    }
+
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.info.as_ref().map(|info| &*info.name)
+    }
+
+    pub(crate) fn version(&self) -> Option<&str> {
+        self.info.as_ref().map(|info| &*info.version)
+    }
+
+    /// One member of its greeting.
+    pub(crate) fn said(&self, name: &str) -> Option<&str> {
+        self.greeting.iter().find(|(other, _)| **other == *name).map(|(_, value)| value.get())
+    }
+}

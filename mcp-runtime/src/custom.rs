@@ -1,0 +1,123 @@
+//! Methods and notifications of a server's own, beside those of the protocol.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::args::explain;
+use crate::context::Context;
+use crate::error::{ArgumentError, Error, Result};
+use crate::reply::{Answer, Reply};
+
+type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+type Call<T> = Box<dyn Fn(Context, &RawValue) -> Result<Running<T>, ArgumentError> + Send + Sync>;
+
+/// A method of the server's own.
+pub(crate) struct Custom {
+    pub(crate) name: Box<str>,
+    pub(crate) call: Call<Answer>,
+}
+
+/// A notification the server takes.
+pub(crate) struct CustomNotification {
+    pub(crate) name: Box<str>,
+    pub(crate) call: Call<Result<()>>,
+}
+
+impl Custom {
+    pub(crate) fn new<P, R, F, Fut>(name: &str, function: F) -> Self
+    where
+        P: DeserializeOwned,
+        R: Serialize,
+        F: Fn(Context, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R>> + Send + 'static,
+    {
+        let call: Call<Answer> = Box::new(move |ctx, params| {
+            let future = function(ctx, decode(params)?);
+            Ok(Box::pin(async move { future.await.and_then(result).map_err(Error::into_failure) }))
+        });
+        Custom { name: name.into(), call }
+    }
+}
+
+impl CustomNotification {
+    pub(crate) fn new<P, F, Fut>(name: &str, function: F) -> Self
+    where
+        P: DeserializeOwned,
+        F: Fn(Context, P) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<()>> + Send + 'static,
+    {
+        let call: Call<Result<()>> = Box::new(move |ctx, params| Ok(Box::pin(function(ctx, decode(params)?))));
+        CustomNotification { name: name.into(), call }
+    }
+}
+
+fn decode<P: DeserializeOwned>(params: &RawValue) -> Result<P, ArgumentError> {
+    serde_json::from_str(params.get())
+        .or_else(|error| match params.get() {
+            // Whoever wants no parameters takes a `()`.
+            "{}" => serde_json::from_str("null").map_err(|_| error),
+            _ => Err(error),
+        })
+        .map_err(|error| explain(params.get(), &error))
+}
+
+/// Results are objects; anything else is put into one.
+fn result(value: impl Serialize) -> Result<Reply> {
+    let fields = match serde_json::to_value(value)? {
+        Value::Object(fields) => fields,
+        Value::Null => Map::new(),
+        other => Map::from_iter([("value".to_owned(), other)]),
+    };
+    Ok(Reply::Custom(fields))
+}
+
+/// What the protocol keeps for itself, now or later.
+const RESERVED: [&str; 14] = [
+    "client",
+    "completion",
+    "elicitation",
+    "logging",
+    "mcp",
+    "notifications",
+    "prompts",
+    "resources",
+    "roots",
+    "sampling",
+    "server",
+    "skills",
+    "subscriptions",
+    "tools",
+];
+
+/// A name of one's own has a domain of one's own in front: `vendor.example/name`.
+#[track_caller]
+pub(crate) fn check_name(name: &str) {
+    let form = "a name of your own has a domain of yours in front, like `vendor.example/name`";
+    let Some((prefix, rest)) = name.split_once('/') else { panic!("`{name}`: {form}") };
+    assert!(!prefix.is_empty() && !rest.is_empty(), "`{name}`: {form}");
+    let reserved = prefix == "$" || prefix == "tasks" || name.starts_with("rpc.") || RESERVED.contains(&prefix);
+    assert!(!reserved, "`{name}` is reserved by the protocol; {form}");
+    let second = prefix.split('.').nth(1);
+    assert!(
+        !matches!(second, Some("modelcontextprotocol" | "mcp")),
+        "`{name}`: names under `{prefix}` are the protocol's; {form}"
+    );
+}
+
+impl fmt::Debug for Custom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Custom").field(&self.name).finish()
+    }
+}
+
+impl fmt::Debug for CustomNotification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CustomNotification").field(&self.name).finish()
+    }
+}

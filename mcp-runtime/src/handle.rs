@@ -1,0 +1,195 @@
+//! A server's handle: changes what is offered while it is served, announces updates, ends it.
+
+use std::sync::Arc;
+
+use crate::catalog::Catalog;
+use crate::change::Change;
+use crate::error::{Error, Result};
+use crate::prompt::Prompt;
+use crate::resource::Resource;
+use crate::shared::{Phase, Shared};
+use crate::table::Edit;
+use crate::tool::Tool;
+
+/// A handle on a server that is, was or will be served. Clones are the same handle.
+///
+/// Taken from a [`Server`](crate::Server::handle) before it is served, or inside a handler from
+/// [`Context::server`](crate::Context::server). Whatever is changed is told to every client that
+/// wants to know.
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+///
+/// /// Say what is new.
+/// #[tool]
+/// fn news() -> &'static str {
+///     "nothing"
+/// }
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<()> {
+/// let server = Server::new("paper", "1.0.0");
+/// let handle = server.handle();
+/// let client = TestClient::connect(server).await?;
+/// assert_eq!(client.list_tools().await?.len(), 0);
+///
+/// handle.tools().add(tools![news])?;
+/// assert_eq!(client.call("news", json!({})).await?.text(), "nothing");
+/// handle.tools().disable("news");
+/// assert!(client.call("news", json!({})).await.is_err());
+///
+/// handle.close().await; // calls in flight are finished
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct ServerHandle(Arc<Shared>);
+
+impl ServerHandle {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        ServerHandle(shared)
+    }
+
+    /// The tools, to be changed.
+    pub fn tools(&self) -> Tools<'_> {
+        Tools(self)
+    }
+
+    /// The prompts, to be changed.
+    pub fn prompts(&self) -> Prompts<'_> {
+        Prompts(self)
+    }
+
+    /// The resources and templates, to be changed.
+    pub fn resources(&self) -> Resources<'_> {
+        Resources(self)
+    }
+
+    /// Announces that the resource at `uri` has other contents, to everyone who subscribed to it.
+    pub fn updated(&self, uri: impl Into<String>) {
+        self.0.publish(&Change::Updated(uri.into()));
+    }
+
+    /// Ends the server gracefully and waits until it has ended: nothing new begins, calls in flight
+    /// have [`Limits::drain`](crate::Limits::drain) to finish, streams are ended with their result.
+    ///
+    /// Doing it twice is as good as once. A server that is not served has ended at once.
+    pub async fn close(&self) {
+        self.0.enter(Phase::Draining);
+        self.0.idle().await;
+    }
+
+    /// Ends the server without waiting for anything.
+    pub fn abort(&self) {
+        self.0.enter(Phase::Aborted);
+    }
+
+    /// Whether the server was told to end.
+    pub fn is_closed(&self) -> bool {
+        self.0.phase() > Phase::Running
+    }
+
+    /// Adds things; all or, if one cannot be added, none of them.
+    fn add<T>(
+        &self,
+        change: &Change,
+        items: impl IntoIterator<Item = T>,
+        add: impl Fn(&mut Catalog, T) -> Result<(), String>,
+    ) -> Result<()> {
+        let items: Vec<T> = items.into_iter().collect();
+        let any = !items.is_empty();
+        self.0.change(|catalog| {
+            let mut next = catalog.clone();
+            items.into_iter().try_for_each(|item| add(&mut next, item)).map_err(Error::internal)?;
+            *catalog = next;
+            Ok::<(), Error>(())
+        })?;
+        if any {
+            self.announce(change);
+        }
+        Ok(())
+    }
+
+    /// Changes something; tells everyone if that changed anything, and returns whether it did.
+    fn change(&self, change: &Change, edit: impl FnOnce(&mut Catalog) -> bool) -> bool {
+        let changed = self.0.change(edit);
+        if changed {
+            self.announce(change);
+        }
+        changed
+    }
+
+    fn announce(&self, change: &Change) {
+        if !self.0.catalog().settings.dynamic {
+            tracing::warn!(
+                ?change,
+                "clients are not told that this server's lists change: say so with `Server::dynamic()`"
+            );
+        }
+        self.0.publish(change);
+    }
+}
+
+macro_rules! offered {
+    ($name:ident, $kind:literal, $what:literal) => {
+        #[doc = concat!("The ", $kind, " of a [`ServerHandle`].")]
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name<'a>(&'a ServerHandle);
+
+        impl $name<'_> {
+            #[doc = concat!("Takes out ", $what, "; false if there is none. Calls that are running go on.")]
+            pub fn remove(&self, name: &str) -> bool {
+                self.edit(name, Edit::Remove)
+            }
+
+            #[doc = concat!("Switches ", $what, " on again; false if that changes nothing.")]
+            pub fn enable(&self, name: &str) -> bool {
+                self.edit(name, Edit::Enable(true))
+            }
+
+            #[doc = concat!("Switches ", $what, " off: it is as if it were not there. False if that changes nothing.")]
+            pub fn disable(&self, name: &str) -> bool {
+                self.edit(name, Edit::Enable(false))
+            }
+        }
+    };
+}
+
+offered!(Tools, "tools", "the tool of this name");
+offered!(Prompts, "prompts", "the prompt of this name");
+offered!(Resources, "resources and templates", "the resource at this URI, or the template that reads like it,");
+
+impl Tools<'_> {
+    /// Adds tools: all, or none if one cannot be added.
+    pub fn add(&self, tools: impl IntoIterator<Item = Tool>) -> Result<()> {
+        self.0.add(&Change::Tools, tools, Catalog::add_tool)
+    }
+
+    fn edit(self, name: &str, edit: Edit) -> bool {
+        self.0.change(&Change::Tools, |catalog| catalog.tools.edit(name, edit))
+    }
+}
+
+impl Prompts<'_> {
+    /// Adds prompts: all, or none if one cannot be added.
+    pub fn add(&self, prompts: impl IntoIterator<Item = Prompt>) -> Result<()> {
+        self.0.add(&Change::Prompts, prompts, Catalog::add_prompt)
+    }
+
+    fn edit(self, name: &str, edit: Edit) -> bool {
+        self.0.change(&Change::Prompts, |catalog| catalog.prompts.edit(name, edit))
+    }
+}
+
+impl Resources<'_> {
+    /// Adds resources and templates: all, or none if one cannot be added.
+    pub fn add(&self, resources: impl IntoIterator<Item = impl Into<Resource>>) -> Result<()> {
+        self.0.add(&Change::Resources, resources, |catalog, resource| catalog.add_resource(resource.into()))
+    }
+
+    fn edit(self, uri: &str, edit: Edit) -> bool {
+        self.0.change(&Change::Resources, |catalog| {
+            catalog.resources.edit(uri, edit) || catalog.templates.edit(uri, edit)
+        })
+    }
+}

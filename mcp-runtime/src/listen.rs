@@ -1,0 +1,87 @@
+//! What a connection does about changes: `resources/subscribe` for its session, `subscriptions/listen`
+//! for a stream.
+
+use std::sync::Arc;
+
+use crate::connection::{Connection, Waiting};
+use crate::context::Line;
+use crate::era::encode::{self, Site};
+use crate::era::{Accepted, Method};
+use crate::error::{Failure, RpcError};
+use crate::jsonrpc::Id;
+use crate::object::{Key, type_of};
+use crate::reply::Reply;
+use crate::router::{Router, string};
+use crate::run::Pending;
+use crate::subscriptions::{Filter, Interest, too_many};
+
+impl Connection {
+    /// From `initialize` on, changes are remembered for the session; it is told of them when it says
+    /// that it is ready.
+    pub(super) fn follow_changes(&mut self) {
+        let catalog = self.view.refresh(&self.core.shared);
+        if catalog.offers(Method::Listen) {
+            let filter = Filter::lists().agreed(catalog, |_| false);
+            self.interest = Some(Interest::enter(self.core.shared.bus(), filter));
+        }
+    }
+
+    /// Adds to what the session is told of, or removes from it. Both may be done twice.
+    /// <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions>
+    pub(super) fn subscribe(&mut self, id: Id<'_>, call: &Accepted<'_>) -> Result<(), Failure> {
+        let Key(uri) = string(&call.params, "uri")?;
+        let Some(interest) = &self.interest else { return Err(RpcError::invalid_request("not initialized").into()) };
+        if call.method == Method::Unsubscribe {
+            interest.remove(&uri);
+            return Ok(());
+        }
+        let line = Line::new(&self.outbox, &self.core.shared);
+        let router = Router::new(&self.core, self.view.refresh(&self.core.shared), id, call, &line);
+        if !router.announces(&uri) {
+            return Err(Failure::ResourceNotFound(uri.into_owned()));
+        }
+        Ok(interest.add(&uri, self.core.limits.subscriptions)?)
+    }
+
+    /// Opens a stream. It is entered at the bus before it is acknowledged, and tells nothing before.
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>
+    pub(super) fn listen(&mut self, site: Site<'_>, call: &Accepted<'_>) -> Result<Waiting, Failure> {
+        let raw = call.params.get("notifications");
+        let raw = raw.ok_or_else(|| RpcError::wrong_field("notifications", "object", "missing"))?;
+        let wanted: Filter = match type_of(raw.get()) {
+            "object" => serde_json::from_str(raw.get()).map_err(|error| filter_error(raw.get(), &error))?,
+            other => return Err(RpcError::wrong_field("notifications", "object", other).into()),
+        };
+        while self.streams.try_join_next().is_some() {}
+        if self.streams.len() >= self.core.limits.streams {
+            return Err(too_many(self.core.limits.streams).into());
+        }
+        if wanted.resources() > self.core.limits.subscriptions {
+            return Err(too_many(self.core.limits.subscriptions).into());
+        }
+        let line = Line::new(&self.outbox, &self.core.shared);
+        let catalog = self.view.refresh(&self.core.shared);
+        let router = Router::new(&self.core, catalog, site.id, call, &line);
+        let agreed = wanted.agreed(catalog, |uri| router.announces(uri));
+        let stream: Box<str> = site.id.as_str().into();
+        let first = encode::acknowledged(&stream, &agreed);
+        let interest = Interest::enter(self.core.shared.bus(), agreed);
+        let (outbox, control) = (self.outbox.clone(), Arc::clone(&self.control));
+        let pending = Pending::new(async move {
+            // Nobody is left to tell if the outbox is closed.
+            let _ = outbox.send(first).await;
+            tokio::select! {
+                () = interest.tell(&outbox, Some(&stream)) => {}
+                () = control.closing() => {}
+            }
+            Ok(Reply::Listened)
+        });
+        Ok(Waiting::new(site, pending, None))
+    }
+}
+
+fn filter_error(raw: &str, error: &serde_json::Error) -> RpcError {
+    let error = crate::args::explain(raw, error);
+    let field = format!("notifications.{}", error.field);
+    RpcError::wrong_field(&field, &error.expected_type, &error.actual_type)
+}

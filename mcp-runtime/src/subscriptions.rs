@@ -1,0 +1,152 @@
+//! Who is told of which changes: sessions of the legacy era, and the streams of `subscriptions/listen`.
+//!
+//! Both are an interest and what has not been told of it yet. A change that is waiting to be told
+//! is not told twice, so that a client which reads slowly costs no memory and holds nobody up.
+//! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Notify, mpsc};
+
+use crate::catalog::Catalog;
+use crate::change::{Change, ChangeBus, Listener};
+use crate::era::encode;
+use crate::error::RpcError;
+
+/// Which changes a client wants to be told of; on the wire, a filter.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Filter {
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    tools_list_changed: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    prompts_list_changed: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    resources_list_changed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resource_subscriptions: Option<Vec<String>>,
+}
+
+impl Filter {
+    /// Everything a session is told without asking.
+    pub(crate) fn lists() -> Self {
+        Filter {
+            tools_list_changed: true,
+            prompts_list_changed: true,
+            resources_list_changed: true,
+            resource_subscriptions: None,
+        }
+    }
+
+    /// What of it the server can tell. `known` says whether there is a resource to tell of.
+    pub(crate) fn agreed(mut self, catalog: &Catalog, mut known: impl FnMut(&str) -> bool) -> Self {
+        let dynamic = catalog.settings.dynamic;
+        self.tools_list_changed &= dynamic;
+        self.prompts_list_changed &= dynamic;
+        self.resources_list_changed &= dynamic;
+        if let Some(uris) = &mut self.resource_subscriptions {
+            let mut seen = HashSet::new();
+            uris.retain(|uri| known(uri) && seen.insert(uri.clone()));
+        }
+        self.resource_subscriptions.take_if(|uris| uris.is_empty());
+        self
+    }
+
+    /// How many resources it names.
+    pub(crate) fn resources(&self) -> usize {
+        self.resource_subscriptions.as_ref().map_or(0, Vec::len)
+    }
+}
+
+/// What somebody wants to know, and what of it they have not been told.
+#[derive(Debug)]
+pub(crate) struct Interest {
+    state: Mutex<State>,
+    news: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    filter: Filter,
+    uris: HashSet<String>,
+    untold: Vec<Change>,
+}
+
+impl Interest {
+    /// Enters an interest at the bus; it ends when it is dropped.
+    pub(crate) fn enter(bus: &Arc<dyn ChangeBus>, mut filter: Filter) -> Arc<Self> {
+        let uris = filter.resource_subscriptions.take().unwrap_or_default().into_iter().collect();
+        let state = Mutex::new(State { filter, uris, untold: Vec::new() });
+        let interest = Arc::new(Interest { state, news: Notify::new() });
+        let weak = Arc::downgrade(&interest);
+        bus.subscribe(weak);
+        interest
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a resource, if there are not too many.
+    pub(crate) fn add(&self, uri: &str, limit: usize) -> Result<(), RpcError> {
+        let mut state = self.state();
+        if state.uris.len() >= limit && !state.uris.contains(uri) {
+            return Err(too_many(limit));
+        }
+        state.uris.insert(uri.to_owned());
+        Ok(())
+    }
+
+    /// Removes a resource, and what would have been told of it.
+    pub(crate) fn remove(&self, uri: &str) {
+        let mut state = self.state();
+        state.uris.remove(uri);
+        state.untold.retain(|change| !matches!(change, Change::Updated(other) if other == uri));
+    }
+
+    /// What there is to tell, when there is something.
+    async fn next(&self) -> Vec<Change> {
+        loop {
+            let news = self.news.notified();
+            let untold = std::mem::take(&mut self.state().untold);
+            if !untold.is_empty() {
+                return untold;
+            }
+            news.await;
+        }
+    }
+
+    /// Tells a client everything, for as long as it lasts; on a stream, with the stream's id.
+    pub(crate) async fn tell(&self, outbox: &mpsc::Sender<Vec<u8>>, stream: Option<&str>) {
+        loop {
+            for change in self.next().await {
+                if outbox.send(encode::change(&change, stream)).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl Listener for Interest {
+    fn changed(&self, change: &Change) {
+        let mut state = self.state();
+        let wanted = match change {
+            Change::Tools => state.filter.tools_list_changed,
+            Change::Prompts => state.filter.prompts_list_changed,
+            Change::Resources => state.filter.resources_list_changed,
+            Change::Updated(uri) => state.uris.contains(uri),
+        };
+        if wanted && !state.untold.contains(change) {
+            state.untold.push(change.clone());
+            self.news.notify_one();
+        }
+    }
+}
+
+/// The answer to a subscription there is no room for.
+pub(crate) fn too_many(limit: usize) -> RpcError {
+    RpcError::new(RpcError::INTERNAL, format!("Too many subscriptions: the limit is {limit}; end one, then try again"))
+}

@@ -1,0 +1,162 @@
+//! What a server told without being asked: progress, log messages, changes.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use super::CallResult;
+use crate::change::Change;
+use crate::protocol::LogLevel;
+
+/// A call and what it told while it ran.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    pub(super) result: CallResult,
+    pub(super) progress: Vec<ProgressNote>,
+    pub(super) logs: Vec<LogMessage>,
+}
+
+impl Observed {
+    /// What the tool answered.
+    pub fn result(&self) -> &CallResult {
+        &self.result
+    }
+
+    /// How far it said it had come, each time it said so.
+    pub fn progress(&self) -> &[ProgressNote] {
+        &self.progress
+    }
+
+    /// What it logged.
+    pub fn logs(&self) -> &[LogMessage] {
+        &self.logs
+    }
+}
+
+/// How far a call had come.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct ProgressNote {
+    /// So much.
+    #[serde(rename = "progress")]
+    pub done: f64,
+    /// Of so much, if that is known.
+    pub total: Option<f64>,
+    /// In words.
+    pub message: Option<String>,
+}
+
+/// What a server logged.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct LogMessage {
+    /// How grave it is.
+    pub level: LogLevel,
+    /// Who says it.
+    pub logger: Option<String>,
+    /// What it says.
+    pub data: Value,
+}
+
+/// Which notifications belong to whom.
+#[derive(Debug, Clone)]
+pub(super) enum Wanted {
+    /// Progress with this token, and every log message.
+    Call { token: String },
+    /// Changes on the stream of this request.
+    Stream { id: u64 },
+    /// Changes of lists, and of these resources.
+    Session { uris: Vec<String> },
+}
+
+impl Wanted {
+    /// Whether a message is one of them.
+    pub(super) fn includes(&self, message: &Value) -> bool {
+        let params = &message["params"];
+        match (self, message["method"].as_str().unwrap_or_default()) {
+            (Wanted::Call { .. }, "notifications/message") => true,
+            (Wanted::Call { token }, "notifications/progress") => params["progressToken"] == **token,
+            (Wanted::Stream { id }, _) => params["_meta"]["io.modelcontextprotocol/subscriptionId"] == *id,
+            (Wanted::Session { .. }, method) if method.ends_with("/list_changed") => true,
+            (Wanted::Session { uris }, "notifications/resources/updated") => {
+                uris.iter().any(|uri| params["uri"] == **uri)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Notifications kept for one who wants them.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    messages: Mutex<VecDeque<Value>>,
+    arrived: Notify,
+}
+
+impl Kept {
+    fn messages(&self) -> MutexGuard<'_, VecDeque<Value>> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn push(&self, message: Value) {
+        self.messages().push_back(message);
+        self.arrived.notify_one();
+    }
+
+    pub(super) fn all(&self) -> Vec<Value> {
+        self.messages().drain(..).collect()
+    }
+
+    pub(super) async fn next(&self) -> Value {
+        loop {
+            let arrived = self.arrived.notified();
+            if let Some(message) = self.messages().pop_front() {
+                return message;
+            }
+            arrived.await;
+        }
+    }
+}
+
+/// Changes a server tells of, from [`TestClient::changes`](super::TestClient::changes); dropping it
+/// is no longer looking.
+#[derive(Debug)]
+pub struct Changes {
+    pub(super) kept: Arc<Kept>,
+    pub(super) agreed: Value,
+}
+
+impl Changes {
+    /// The next change, when there is one. Wrap it in a timeout where there may be none.
+    pub async fn next(&self) -> Change {
+        loop {
+            let message = self.kept.next().await;
+            if let Some(change) = change(&message) {
+                return change;
+            }
+        }
+    }
+
+    /// The changes that have arrived and were not looked at.
+    pub fn so_far(&self) -> Vec<Change> {
+        self.kept.all().iter().filter_map(change).collect()
+    }
+
+    /// What the server said it would tell: the filter of 2026-07-28, null before.
+    pub fn agreed(&self) -> &Value {
+        &self.agreed
+    }
+}
+
+fn change(message: &Value) -> Option<Change> {
+    Some(match message["method"].as_str()? {
+        "notifications/tools/list_changed" => Change::Tools,
+        "notifications/prompts/list_changed" => Change::Prompts,
+        "notifications/resources/list_changed" => Change::Resources,
+        "notifications/resources/updated" => Change::Updated(message["params"]["uri"].as_str()?.to_owned()),
+        _ => return None,
+    })
+}
