@@ -66,6 +66,7 @@ mod uri_template;
 pub mod __private;
 
 pub use args::Argument;
+pub use complete::Arguments;
 pub use context::Context;
 pub use error::{Error, Result};
 pub use handlers::{Handlers, IntoHandlers};

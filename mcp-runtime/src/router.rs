@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::args::Args;
-use crate::complete::{self, Reference, Typed};
+use crate::complete::{self, Reference};
 use crate::context::{Caller, Line};
 use crate::era::{Accepted, Method, encode};
 use crate::error::{Failure, RpcError, shorten};
@@ -174,7 +174,7 @@ impl Router {
             Method::ToolsCall => self.call_tool(params, &caller),
             Method::PromptsGet => self.get_prompt(params, &caller),
             Method::ResourcesRead => self.read_resource(params, caller),
-            Method::Complete => self.complete(params),
+            Method::Complete => self.complete(params, &caller),
             Method::ToolsList => list(call, List::Tools),
             Method::PromptsList => list(call, List::Prompts),
             Method::ResourcesList => list(call, List::Resources),
@@ -222,22 +222,22 @@ impl Router {
         unknown("prompt", name, self.prompts.items.iter().map(Prompt::name))
     }
 
-    fn complete(&self, params: &Object<'_>) -> Result<Started, Failure> {
-        let handler = match complete::member(params, "ref")? {
-            Reference::Prompt { name } => {
-                let prompt = self.prompts.get(&name).ok_or_else(|| self.unknown_prompt(&name))?;
-                &prompt.handler
-            }
-            Reference::Resource { uri } => {
-                let found = self.templates.iter().find(|(template, descriptor, _)| {
-                    descriptor.uri_template == uri || template.matches(&uri).is_some()
-                });
-                let (.., handler) = found.ok_or_else(|| unknown("resource template", &uri, std::iter::empty()))?;
-                handler
-            }
+    fn complete(&self, params: &Object<'_>, caller: &Caller<'_>) -> Result<Started, Failure> {
+        let request = complete::Request::read(params, caller.envelope.completion_context(params))?;
+        let handler = match &request.reference {
+            Reference::Prompt(name) => &self.prompts.get(name).ok_or_else(|| self.unknown_prompt(name))?.handler,
+            Reference::Resource(uri) => self.template(uri)?,
         };
-        let Typed { name, value } = complete::member(params, "argument")?;
-        Ok(Started { step: handler.completers.start(&name, value), timeout: handler.timeout })
+        Ok(Started { step: handler.completers.start(request), timeout: handler.timeout })
+    }
+
+    /// The template `uri` is, or else the first it matches: a template matches the text of some others.
+    fn template(&self, uri: &str) -> Result<&Handler, Failure> {
+        let is = |(_, descriptor, _): &&(_, TemplateDescriptor, _)| descriptor.uri_template == uri;
+        let matches = |(template, ..): &&(UriTemplate, _, _)| template.matches(uri).is_some();
+        let found = self.templates.iter().find(is).or_else(|| self.templates.iter().find(matches));
+        let (.., handler) = found.ok_or_else(|| unknown("resource template", uri, std::iter::empty()))?;
+        Ok(handler)
     }
 
     /// The result of a list, rendered the first time a revision asks for it.
