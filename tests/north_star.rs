@@ -198,6 +198,11 @@ async fn everything_else_works_in_every_revision() -> Result<()> {
         let prompt = client.get_prompt("commit_message", json!({"diff": "+1", "style": "plain"})).await?;
         assert_eq!(prompt.text(), "Write a Plain commit message for:\n+1");
         assert!(client.get_prompt("commit_message", json!({"diff": "+1", "style": "loud"})).await.is_err());
+        let style = json!({
+            "ref": {"type": "ref/prompt", "name": "commit_message"}, "argument": {"name": "style", "value": "c"},
+        });
+        let completed = client.request("completion/complete", style).await?;
+        assert_eq!(completed["completion"]["values"], json!(["conventional"]), "an enum argument completes itself");
         assert_eq!(client.get_prompt("review", json!({"title": "One"})).await?.text(), "Review this note:\n\n# One");
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! Every transcript in `transcripts/`, against the fixture; those in `only_tools/` against a server
-//! that has nothing but a tool, those in `talkative/` against one whose handlers talk.
+//! that has nothing but a tool, those in `talkative/` against one whose handlers talk, those in
+//! `completing/` against one whose arguments can be completed.
 
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,7 @@ async fn every_transcript_holds() {
     for file in &files {
         let server = match file.parent().and_then(Path::file_name).and_then(|folder| folder.to_str()) {
             Some("only_tools") => fixture::only_tools(),
+            Some("completing") => fixture::completing(),
             Some("talkative") => fixture::talkative(),
             _ => fixture::server(),
         };

@@ -208,7 +208,7 @@ fn identity(handler: &Handler) -> (String, proc_macro2::Span) {
 fn register(handler: &Handler) -> TokenStream {
     let add = format_ident!("{}", handler.kind.attribute());
     let (ident, cfgs) = (&handler.ident, &handler.cfgs);
-    let described = describe(handler, &quote!(Self::#ident));
+    let described = describe(handler, &quote!(Self::#ident), true);
     let state = handler.receiver.as_ref().map(|_| share_state());
     quote! {
         #(#cfgs)*

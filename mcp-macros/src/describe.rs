@@ -4,7 +4,7 @@
 //! them when they do not fit; names of ours are printed with the macro's span, so that they are not
 //! taken for the user's.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Ident, LitStr, Type};
@@ -14,8 +14,9 @@ use crate::handler::{Handler, Kind};
 use crate::param::{Argument, Default, Param, Source};
 
 /// The expression that describes and builds a handler, where `__mcp` is the runtime's hidden
-/// module. `function` is how to name it; a method takes its state from `__this`.
-pub(crate) fn describe(handler: &Handler, function: &TokenStream) -> TokenStream {
+/// module. `function` is how to name it; a method takes its state from `__this`, which is there
+/// `in_block`.
+pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool) -> TokenStream {
     let Options { title, icons, meta, timeout, .. } = &handler.options;
     let (name, _) = handler.name();
     let description = &handler.description;
@@ -31,7 +32,7 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream) -> TokenStream
     let hints = handler.options.hints.iter().map(|(key, value)| quote!(__spec.#key(#value);));
     let about = resource_keys(&handler.options);
     let declared = handler.params.iter().enumerate().map(|(index, param)| declare(index, param));
-    let completers = handler.arguments().filter_map(|argument| completer(handler, argument));
+    let completers = handler.arguments().filter_map(|argument| completer(argument, in_block));
     let returns = returns(handler);
     let run = run(handler, function);
     quote! {
@@ -106,29 +107,16 @@ fn default_value(default: &Default) -> TokenStream {
     }
 }
 
-/// The statement that says what completes an argument: a function, or under `Self::` a method.
-fn completer(handler: &Handler, argument: &Argument) -> Option<TokenStream> {
+/// The statement that says what completes an argument. Which form the function has is for the
+/// compiler to find out; under `Self::` it may be a method, and is given the state.
+fn completer(argument: &Argument, in_block: bool) -> Option<TokenStream> {
     let path = argument.complete.as_ref()?;
     let name = &argument.name;
-    let method = handler.receiver.is_some() && path.segments.first().is_some_and(|first| first.ident == "Self");
-    let this = method.then(|| quote!(&__this,));
-    let state = method.then(share_state);
-    // At the path, which is what may be of the wrong shape.
-    let typed = Ident::new("__typed", path.span().resolved_at(Span::call_site()));
-    let arguments = quote!(#this #typed);
-    let settled = quote_spanned!(path.span()=> __mcp::settle(#path(#arguments)).await);
-    Some(quote! {
-        __spec.complete(#name, {
-            #state
-            move |__typed| {
-                #state
-                async move {
-                    let __typed = __typed.as_str();
-                    #settled
-                }
-            }
-        });
-    })
+    let of_self = in_block && path.segments.first().is_some_and(|first| first.ident == "Self");
+    let state = if of_self { quote!(::core::clone::Clone::clone(&__this)) } else { quote!(__mcp::Arc::new(())) };
+    // At the path, which is what may not fit.
+    let complete = quote_spanned!(path.span()=> complete);
+    Some(quote!(__spec.#complete(#name, #state, #path);))
 }
 
 /// The statement that takes a share of the state for what runs later.

@@ -47,7 +47,7 @@ pub(crate) fn function(kind: Kind, attr: TokenStream, tokens: &TokenStream) -> T
     let body = match &error {
         None => {
             let ident = &handler.ident;
-            describe(&handler, &quote!(#ident))
+            describe(&handler, &quote!(#ident), false)
         }
         // A stand-in: what is wrong is told, and `tools![name]` still finds something.
         Some(_) => quote!(::core::unreachable!()),

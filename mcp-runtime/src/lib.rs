@@ -82,6 +82,7 @@ pub mod __private;
 pub use args::Argument;
 pub use cache::Cache;
 pub use change::{Change, ChangeBus, Listener, LocalBus};
+pub use complete::Arguments;
 pub use context::Context;
 pub use error::{Error, Result};
 pub use handle::{Prompts, Resources, ServerHandle, Tools};

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::output::IntoPrompt;
 use crate::protocol::{PromptArgument, PromptDescriptor};
 use crate::reply::Reply;
-use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec, Visible};
+use crate::spec::{About, ArgInfo, Declared, Handler, Kind, Returns, Spec, Visible};
 
 /// A prompt, made by `#[prompt]` and listed by [`prompts!`](crate::prompts!).
 #[derive(Debug)]
@@ -53,13 +53,13 @@ impl Kind for PromptKind {
     type Item = Prompt;
     type Site = ();
 
-    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, default: Option<Value>) -> Cow<'static, str> {
+    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, default: Option<Value>) -> Declared {
         self.arguments.push(PromptArgument {
             name: arg.name.to_owned(),
             description: arg.description.map(Cow::into_owned),
             required: !optional && default.is_none(),
         });
-        crate::args::text_type::<T>(arg.name, optional)
+        crate::args::declare_text::<T>(arg.name, optional)
     }
 
     fn site(&self) -> impl Fn(&Caller<'_>) + Send + Sync + 'static {

@@ -1,6 +1,5 @@
 //! Resources and resource templates: a descriptor and what is behind it.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +13,7 @@ use crate::error::Error;
 use crate::output::IntoContents;
 use crate::protocol::{Annotations, ReadResult, ResourceContents, ResourceDescriptor, Role, TemplateDescriptor};
 use crate::reply::Reply;
-use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec, Visible};
+use crate::spec::{About, ArgInfo, Declared, Handler, Kind, Returns, Spec, Visible};
 use crate::uri_template::UriTemplate;
 
 /// A resource or a family of them, made by `#[resource]` or `#[derive(Resource)]`.
@@ -149,8 +148,8 @@ impl Kind for ResourceKind {
     type Item = Resource;
     type Site = ReadSite;
 
-    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, _: Option<Value>) -> Cow<'static, str> {
-        crate::args::text_type::<T>(arg.name, optional)
+    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, _: Option<Value>) -> Declared {
+        crate::args::declare_text::<T>(arg.name, optional)
     }
 
     fn site(&self) -> impl Fn(&Caller<'_>) -> ReadSite + Send + Sync + 'static {

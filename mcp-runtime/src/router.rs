@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::args::Args;
 use crate::cache::Cache;
 use crate::catalog::Catalog;
-use crate::complete::{self, Reference, Typed};
+use crate::complete::{self, Reference};
 use crate::context::{Caller, Line, provide};
 use crate::era::{self, Accepted, Method, encode};
 use crate::error::{Failure, RpcError, shorten};
@@ -140,19 +140,21 @@ impl<'a> Router<'a> {
     }
 
     fn complete(&self, params: &Object<'_>) -> Result<Started, Failure> {
-        let handler = match complete::member(params, "ref")? {
-            Reference::Prompt { name } => self.prompt(&name)?,
-            Reference::Resource { uri } => {
-                let mut families = self.catalog.templates.iter().map(|(_, family)| family);
-                let found = families.find(|family| {
-                    let meant = family.descriptor.uri_template == uri || family.template.matches(&uri).is_some();
-                    meant && self.sees(&family.handler)
-                });
-                &found.ok_or_else(|| unknown("resource template", &uri, std::iter::empty()))?.handler
-            }
+        let request = complete::Request::read(params, self.caller.envelope.completion_context(params))?;
+        let handler = match &request.reference {
+            Reference::Prompt(name) => self.prompt(name)?,
+            Reference::Resource(uri) => self.template(uri)?,
         };
-        let Typed { name, value } = complete::member(params, "argument")?;
-        Ok(Started { step: handler.completers.start(&name, value), timeout: self.timeout(handler) })
+        Ok(Started { step: handler.completers.start(request), timeout: self.timeout(handler) })
+    }
+
+    /// The template `uri` is, or else the first it matches: a template matches the text of some others.
+    fn template(&self, uri: &str) -> Result<&'a Handler, Failure> {
+        let seen = || self.catalog.templates.iter().filter(|(_, family)| self.sees(&family.handler));
+        let found = seen().find(|(template, _)| *template == uri);
+        let found = found.or_else(|| seen().find(|(_, family)| family.template.matches(uri).is_some()));
+        let (_, family) = found.ok_or_else(|| unknown("resource template", uri, std::iter::empty()))?;
+        Ok(&family.handler)
     }
 
     /// A method of the server's own: what is left of the parameters when the protocol has its share.

@@ -7,12 +7,13 @@ use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::args::{Args, Argument, Key};
-use crate::complete::Completers;
+use crate::complete::{Completers, Completes};
 use crate::context::{Caller, Context};
 use crate::error::ArgumentError;
 use crate::protocol::{Icon, Meta};
@@ -102,6 +103,15 @@ impl ArgInfo {
     }
 }
 
+/// What a kind knows of an argument's type.
+#[derive(Debug)]
+pub struct Declared {
+    /// Its name, for error texts.
+    pub(crate) expected: Cow<'static, str>,
+    /// Its values, if it has only so many and a client can ask for them.
+    pub(crate) choices: Option<Vec<String>>,
+}
+
 /// What sets tools, prompts and resources apart.
 pub trait Kind: Sized {
     /// What the description is turned into.
@@ -109,9 +119,9 @@ pub trait Kind: Sized {
     /// What a reply needs to know of its request.
     type Site: Send + 'static;
 
-    /// Declares an argument; returns the name of its type.
+    /// Declares an argument.
     #[doc(hidden)]
-    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, default: Option<Value>) -> Cow<'static, str>;
+    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, default: Option<Value>) -> Declared;
     #[doc(hidden)]
     fn site(&self) -> impl Fn(&Caller<'_>) -> Self::Site + Send + Sync + 'static;
     #[doc(hidden)]
@@ -196,12 +206,13 @@ impl<K: Kind> Spec<K> {
     }
 
     /// Sets the function that completes an argument.
-    pub fn complete<F, Fut>(&mut self, argument: &'static str, complete: F)
+    pub fn complete<T, F, M>(&mut self, argument: &'static str, state: Arc<T>, function: F)
     where
-        F: Fn(String) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Vec<String>> + Send + 'static,
+        T: Send + Sync + 'static,
+        F: for<'a> Completes<'a, T, M> + Clone + Send + Sync + 'static,
+        M: 'static,
     {
-        self.completers.add(argument, complete);
+        self.completers.function(argument, state, function);
     }
 
     /// Declares an argument.
@@ -220,7 +231,10 @@ impl<K: Kind> Spec<K> {
     fn declare<T: Argument>(&mut self, arg: ArgInfo, default: Option<fn() -> T>, shown: Option<Value>) -> Key<T> {
         self.takes_arguments = true;
         let name = arg.name;
-        let expected = self.kind.declare::<T>(arg, crate::args::is_optional::<T>(), shown);
+        let Declared { expected, choices } = self.kind.declare::<T>(arg, crate::args::is_optional::<T>(), shown);
+        if let Some(choices) = choices {
+            self.completers.choices(name, choices);
+        }
         Key::new(name, expected, default)
     }
 

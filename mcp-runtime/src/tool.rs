@@ -1,7 +1,5 @@
 //! Tools: a descriptor and the function behind it.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
 use crate::args::{Argument, Key};
@@ -11,7 +9,7 @@ use crate::output::IntoToolResult;
 use crate::protocol::{ToolAnnotations, ToolDescriptor};
 use crate::reply::Reply;
 use crate::schema::{Extras, InputSchema};
-use crate::spec::{About, ArgInfo, Handler, Kind, Returns, Spec, Visible};
+use crate::spec::{About, ArgInfo, Declared, Handler, Kind, Returns, Spec, Visible};
 
 /// A tool, made by `#[tool]` and listed by [`tools!`](crate::tools!).
 #[derive(Debug)]
@@ -87,9 +85,10 @@ impl Kind for ToolKind {
     type Item = Tool;
     type Site = ();
 
-    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, default: Option<Value>) -> Cow<'static, str> {
+    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, default: Option<Value>) -> Declared {
         let extras = Extras { description: arg.description, default, header: arg.header, optional };
-        self.input.property::<T>(arg.name, extras)
+        // Clients complete arguments of prompts and of resource templates, not of tools.
+        Declared { expected: self.input.property::<T>(arg.name, extras), choices: None }
     }
 
     fn site(&self) -> impl Fn(&Caller<'_>) + Send + Sync + 'static {

@@ -1,6 +1,8 @@
 //! A server with one handler of every kind the protocol can tell apart.
 
-use mcp_runtime::{Json, LogLevel, PromptMessage, ResourceContents, ResourceDescriptor, Role, ToolResult, prelude::*};
+use mcp_runtime::{
+    Arguments, Json, LogLevel, PromptMessage, ResourceContents, ResourceDescriptor, Role, ToolResult, prelude::*,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -193,4 +195,44 @@ async fn at_once(ctx: &Context) -> String {
 /// A server whose handlers talk while they run.
 pub fn talkative() -> Server {
     Server::new("talkative", "1.0.0").tools(tools![steps, at_once])
+}
+
+fn languages(typed: &str) -> Vec<&'static str> {
+    ["python", "rust"].into_iter().filter(|language| language.starts_with(typed)).collect()
+}
+
+/// What there is for a language, as long as it is known which.
+async fn frameworks(typed: &str, others: &Arguments) -> Vec<&'static str> {
+    tokio::task::yield_now().await;
+    let all = [("rust", "axum"), ("python", "fastapi"), ("python", "flask")];
+    let fits = |language| others.get("language").is_none_or(|chosen| chosen == language);
+    let fitting = all.into_iter().filter(|(language, name)| fits(*language) && name.starts_with(typed));
+    fitting.map(|(_, name)| name).collect()
+}
+
+/// Review code.
+#[prompt]
+fn code_review(
+    code: String,
+    #[arg(complete = languages)] language: String,
+    #[arg(complete = frameworks)] framework: Option<String>,
+    tone: Option<Tone>,
+    #[arg(default = false)] brief: bool,
+) -> String {
+    format!("Review this {language} code, {framework:?}, {tone:?}, {brief}:\n{code}")
+}
+
+/// A page of a magazine.
+#[resource("magazine://{tone}/{page}")]
+fn magazine(tone: Tone, #[arg(complete = pages)] page: u8) -> String {
+    format!("{tone:?}, page {page}")
+}
+
+fn pages(typed: &str) -> Vec<String> {
+    (1..=12).map(|page: u8| page.to_string()).filter(|page| page.starts_with(typed)).collect()
+}
+
+/// A server whose arguments can be completed.
+pub fn completing() -> Server {
+    Server::new("completing", "1.0.0").prompts(prompts![code_review]).resources(resources![magazine])
 }

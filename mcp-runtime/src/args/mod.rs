@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use crate::error::{ArgumentError, RpcError, shorten, without_position};
 use crate::object::{Key as JsonStr, Object, members, type_of};
 use crate::schema::{Extras, InputSchema};
+use crate::spec::Declared;
 
 /// A type a handler can take by value: decoded from what the caller sent, described by a schema.
 ///
@@ -34,15 +35,16 @@ pub(crate) fn is_optional<T: DeserializeOwned>() -> bool {
     T::deserialize(absent::Absent).is_ok()
 }
 
-/// The name of the type of an argument that arrives as text, which not every type can be read from.
-pub(crate) fn text_type<T: Argument>(name: &str, optional: bool) -> Cow<'static, str> {
-    let expected = InputSchema::new().property::<T>(name, Extras { optional, ..Extras::default() });
+/// What there is to know of an argument that arrives as text, which not every type can be read from.
+pub(crate) fn declare_text<T: Argument>(name: &str, optional: bool) -> Declared {
+    let mut schema = InputSchema::new();
+    let expected = schema.property::<T>(name, Extras { optional, ..Extras::default() });
     let structured = matches!(&*expected, "object" | "array" | "null");
     assert!(
         !structured,
         "`{name}` arrives as text, which an {expected} cannot be read from: take a `String` and parse it"
     );
-    expected
+    Declared { expected, choices: schema.choices(name) }
 }
 
 /// A declared argument: how to find it, read it and complain about it.

@@ -52,6 +52,12 @@ impl Envelope<'_> {
             Peer::Request(info) => Arc::new(Client::new(*info)),
         }
     }
+
+    /// What a `completion/complete` tells of the other arguments. The member is one of 2025-06-18; to
+    /// older revisions it means nothing, whatever it is.
+    pub(crate) fn completion_context<'a>(&self, params: &Object<'a>) -> Option<&'a RawValue> {
+        params.get("context").filter(|_| self.revision >= Revision::V2025_06_18)
+    }
 }
 
 /// A request that passed the gate.

@@ -1,4 +1,6 @@
 //! Row 31: a completer of the wrong shape.
+use std::rc::Rc;
+
 use mcp_runtime::prelude::*;
 
 fn numbers(typed: &str) -> Vec<u32> {
@@ -11,6 +13,16 @@ fn owned(typed: String) -> Vec<String> {
 
 fn nothing() -> Vec<String> {
     Vec::new()
+}
+
+fn others(typed: &str, language: &str) -> Vec<String> {
+    vec![format!("{typed}{language}")]
+}
+
+async fn not_send(typed: &str) -> Vec<String> {
+    let shared = Rc::new(typed.to_owned());
+    tokio::task::yield_now().await;
+    vec![shared.to_string()]
 }
 
 #[prompt]
@@ -28,6 +40,21 @@ fn no_argument(#[arg(complete = nothing)] name: String) -> String {
     name
 }
 
+#[prompt]
+fn wrong_others(#[arg(complete = others)] name: String) -> String {
+    name
+}
+
+#[prompt]
+fn wrong_future(#[arg(complete = not_send)] name: String) -> String {
+    name
+}
+
+#[prompt]
+fn without_state(#[arg(complete = Library::all)] name: String) -> String {
+    name
+}
+
 struct Library;
 
 #[handlers]
@@ -37,11 +64,16 @@ impl Library {
         title
     }
 
-    fn titles(typed: &str) -> Vec<String> {
+    fn titles(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn all(&self, typed: &str) -> Vec<String> {
         vec![typed.to_owned()]
     }
 }
 
 fn main() {
-    let _ = Server::new("s", "1").prompts(prompts![wrong_result, wrong_argument, no_argument]).mount(Library);
+    let prompts = prompts![wrong_result, wrong_argument, no_argument, wrong_others, wrong_future, without_state];
+    let _ = Server::new("s", "1").prompts(prompts).mount(Library);
 }

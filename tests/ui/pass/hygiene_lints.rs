@@ -83,7 +83,8 @@
 #![expect(clippy::unused_async, reason = "these handlers have nothing to wait for")]
 
 use mcp_runtime::{
-    Context, Error, Json, Resource, Result, Server, handlers, prompt, prompts, resource, resources, tool, tools,
+    Arguments, Context, Error, Json, Resource, Result, Server, handlers, prompt, prompts, resource, resources, tool,
+    tools,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -132,10 +133,24 @@ async fn later(ctx: &Context, unit: Unit) -> Json<Unit> {
     Json(unit)
 }
 
+/// Names that begin like this.
+fn names(typed: &str) -> Vec<String> {
+    vec![typed.to_owned()]
+}
+
+/// Greetings for a name.
+async fn greetings(typed: &str, others: &Arguments) -> Vec<String> {
+    vec![format!("{typed} {:?}", others.get("name"))]
+}
+
 /// Greet somebody.
 #[prompt]
-async fn greet(name: String) -> String {
-    format!("Hello, {name}!")
+async fn greet(
+    #[arg(complete = names)] name: String,
+    #[arg(complete = greetings)] greeting: String,
+    unit: Option<Unit>,
+) -> String {
+    format!("{greeting}, {name}! {unit:?}")
 }
 
 /// A note.
@@ -180,8 +195,13 @@ impl Notebook {
 
     /// Ask.
     #[prompt]
-    fn ask(&self) -> String {
-        self.notes.concat()
+    fn ask(&self, #[arg(complete = Self::beginnings)] beginning: String) -> String {
+        beginning + &self.notes.concat()
+    }
+
+    /// Notes that begin like this.
+    fn beginnings(&self, typed: &str) -> Vec<String> {
+        self.notes.iter().filter(|note| note.starts_with(typed)).cloned().collect()
     }
 
     /// One of them.

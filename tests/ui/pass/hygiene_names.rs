@@ -153,8 +153,12 @@ mod shadowed {
     }
 
     #[prompt]
-    async fn ask(text: Text) -> Text {
+    async fn ask(#[arg(complete = texts)] text: Text) -> Text {
         text
+    }
+
+    fn texts(_: &::std::primitive::str, _: &::mcp_runtime::Arguments) -> ::std::vec::Vec<Text> {
+        ::std::vec::Vec::new()
     }
 
     #[resource("note://{id}", audience = "user")]
@@ -185,6 +189,15 @@ mod shadowed {
 
         #[tool]
         fn associated() {}
+
+        #[prompt]
+        fn question(&self, #[arg(complete = Self::texts)] text: Text) -> Text {
+            text
+        }
+
+        async fn texts(&self, _: &::std::primitive::str) -> ::std::vec::Vec<Text> {
+            ::std::vec::Vec::new()
+        }
     }
 
     #[derive(Resource)]

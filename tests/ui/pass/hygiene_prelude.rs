@@ -30,8 +30,12 @@ async fn later(#[arg(flatten)] all: ::std::collections::BTreeMap<String, i64>) -
 }
 
 #[prompt]
-fn ask(text: String) -> String {
+fn ask(#[arg(complete = texts)] text: String) -> String {
     text
+}
+
+async fn texts(typed: &str) -> Vec<String> {
+    ::std::vec![::std::convert::Into::into(typed)]
 }
 
 #[resource("note://{id}")]
@@ -57,6 +61,15 @@ impl State {
     #[tool(blocking)]
     fn block(&self, a: i64) -> i64 {
         self.0 + a
+    }
+
+    #[prompt]
+    fn ask(&self, #[arg(complete = Self::texts)] text: String) -> String {
+        ::std::format!("{text}{}", self.0)
+    }
+
+    fn texts(&self, typed: &str, others: &::mcp_runtime::Arguments) -> Vec<String> {
+        ::std::vec![::std::format!("{}{typed}{others:?}", self.0)]
     }
 }
 

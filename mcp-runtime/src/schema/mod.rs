@@ -1,5 +1,7 @@
 //! JSON Schemas: of a tool's arguments, put together argument by argument, and of its result.
 
+mod choices;
+
 use std::borrow::Cow;
 
 use schemars::generate::SchemaSettings;
@@ -133,9 +135,7 @@ fn without_null(schema: Value) -> Value {
 
 /// What to call a schema's type in a sentence.
 fn type_name(schema: &Value, definitions: &Map<String, Value>) -> Cow<'static, str> {
-    if let Some(target) = reference(schema).and_then(|name| definitions.get(name)) {
-        return type_name(target, definitions);
-    }
+    let schema = resolved(schema, definitions);
     match schema.get("type") {
         Some(Value::String(name)) => Cow::Owned(name.clone()),
         Some(Value::Array(names)) => {
@@ -150,6 +150,14 @@ fn all_constants(choices: &Value) -> bool {
     choices
         .as_array()
         .is_some_and(|choices| choices.iter().all(|choice| choice.get("const").is_some_and(Value::is_string)))
+}
+
+/// What a reference stands for; any other schema is what it is.
+fn resolved<'a>(mut schema: &'a Value, definitions: &'a Map<String, Value>) -> &'a Value {
+    while let Some(target) = reference(schema).and_then(|name| definitions.get(name)) {
+        schema = target;
+    }
+    schema
 }
 
 fn reference(schema: &Value) -> Option<&str> {
