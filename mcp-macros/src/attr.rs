@@ -100,6 +100,13 @@ pub(crate) struct Options {
     pub(crate) priority: Option<f64>,
     pub(crate) last_modified: Option<LitStr>,
     pub(crate) size: Option<(Span, Size)>,
+    pub(crate) subscribe: bool,
+    /// How long, in milliseconds, contents may be kept.
+    pub(crate) ttl: Option<u64>,
+    /// Whether anybody may be given them.
+    pub(crate) public: Option<(Span, bool)>,
+    /// Decides who may know of the handler.
+    pub(crate) visible_if: Option<Expr>,
     /// Keys given so far, over all attributes of the item.
     seen: Vec<String>,
     /// Whether something could not be read, and so may only seem to be missing.
@@ -113,9 +120,11 @@ pub(crate) enum Size {
     Counted,
 }
 
-const COMMON: [&str; 8] = ["name", "title", "description", "icon", "meta", "blocking", "timeout", "crate"];
+const COMMON: [&str; 9] =
+    ["name", "title", "description", "icon", "meta", "blocking", "timeout", "visible_if", "crate"];
 const HINTS: [&str; 4] = ["read_only", "destructive", "idempotent", "open_world"];
-const RESOURCE: [&str; 6] = ["uri", "mime", "audience", "priority", "last_modified", "size"];
+const RESOURCE: [&str; 9] =
+    ["uri", "mime", "audience", "priority", "last_modified", "size", "subscribe", "ttl", "cache"];
 
 /// The keys a kind of attribute has.
 pub(crate) fn keys(kind: Kind) -> Vec<&'static str> {
@@ -124,7 +133,8 @@ pub(crate) fn keys(kind: Kind) -> Vec<&'static str> {
         Kind::Prompt => &[],
         Kind::Resource | Kind::Derive => &RESOURCE,
     };
-    let common = COMMON.iter().filter(|key| kind != Kind::Derive || !matches!(**key, "blocking" | "timeout"));
+    let common =
+        COMMON.iter().filter(|key| kind != Kind::Derive || !matches!(**key, "blocking" | "timeout" | "visible_if"));
     common.chain(own).copied().collect()
 }
 
@@ -187,6 +197,16 @@ impl Options {
             "audience" => self.audience = audience(entry)?,
             "priority" => self.priority = Some(priority(entry)?),
             "last_modified" => self.last_modified = Some(string(entry)?),
+            "subscribe" => self.subscribe = flag(entry)?,
+            "ttl" => self.ttl = Some(duration(entry)?),
+            "cache" => {
+                let span = entry.key.span();
+                self.public = Some((span, scope(entry)?));
+            }
+            "visible_if" => {
+                let form = "expected a function of the context: `visible_if = is_admin`";
+                self.visible_if = Some(expression(entry, form)?);
+            }
             "size" => self.size = Some((entry.key.span(), size(entry)?)),
             _ => {
                 let hint = entry.key.clone();
@@ -308,16 +328,27 @@ fn size(entry: Entry) -> syn::Result<Size> {
     }
 }
 
-/// Milliseconds from `"500ms"`, `"30s"`, `"2m"`.
+/// Whether a cache may be shared.
+fn scope(entry: Entry) -> syn::Result<bool> {
+    let literal = string(entry)?;
+    match &*literal.value() {
+        "public" => Ok(true),
+        "private" => Ok(false),
+        _ => Err(syn::Error::new(literal.span(), "a cache is `\"public\"` or `\"private\"`")),
+    }
+}
+
+/// Milliseconds from `"500ms"`, `"30s"`, `"2m"`, `"1h"`.
 fn duration(entry: Entry) -> syn::Result<u64> {
-    let form = "expected a duration: `timeout = \"30s\"`, `\"500ms\"` or `\"2m\"`";
-    let literal = literal_string(expression(entry, form)?, form)?;
+    let form = format!("expected a duration: `{} = \"30s\"`, `\"500ms\"`, `\"2m\"` or `\"1h\"`", entry.key);
+    let literal = literal_string(expression(entry, &form)?, &form)?;
     let text = literal.value();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let unit = match &text[digits..] {
         "ms" => Some(1),
         "s" => Some(1_000),
         "m" => Some(60_000),
+        "h" => Some(3_600_000),
         _ => None,
     };
     let millis = unit.and_then(|unit| text[..digits].parse::<u64>().ok()?.checked_mul(unit));

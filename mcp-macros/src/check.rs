@@ -3,7 +3,7 @@
 use syn::spanned::Spanned as _;
 use syn::{GenericParam, Ident, LitStr, ReceiverKind, Safety, Signature};
 
-use crate::attr::Size;
+use crate::attr::{Options, Size};
 use crate::errors::Errors;
 use crate::handler::{Handler, Kind};
 use crate::name;
@@ -21,6 +21,14 @@ pub(crate) fn handler(handler: &Handler, sig: &Signature, in_block: bool, errors
     arguments(handler, errors);
     if handler.kind == Kind::Resource {
         resource_uri(handler, errors);
+        cache(&handler.options, errors);
+    }
+}
+
+/// A scope says who may keep something, not how long.
+pub(crate) fn cache(options: &Options, errors: &mut Errors) {
+    if let (Some((span, _)), None, false) = (options.public, options.ttl, options.broken) {
+        errors.at(span, "say how long, too: `ttl = \"60s\"`");
     }
 }
 

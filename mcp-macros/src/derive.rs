@@ -6,6 +6,7 @@ use syn::ext::IdentExt as _;
 use syn::{Attribute, Data, DeriveInput, Fields, Ident, LitStr, Member, Type};
 
 use crate::attr::{self, Entries, Options, Size};
+use crate::check;
 use crate::describe::resource_keys;
 use crate::doc;
 use crate::errors::Errors;
@@ -89,6 +90,7 @@ impl Model {
                 options.broken = true;
             }
         }
+        check::cache(&options, errors);
         if !input.generics.params.is_empty() {
             errors.on(&input.generics.params, "a resource has one type: derive it on a struct without parameters");
         }

@@ -7,7 +7,7 @@
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Ident, LitStr, Type};
+use syn::{Expr, Ident, LitStr, Path, Type};
 
 use crate::attr::{Options, Size, is_string};
 use crate::handler::{Handler, Kind};
@@ -31,6 +31,7 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
     let timeout = timeout.iter().map(|(_, millis)| millis);
     let hints = handler.options.hints.iter().map(|(key, value)| quote!(__spec.#key(#value);));
     let about = resource_keys(&handler.options);
+    let visible = handler.options.visible_if.as_ref().map(|predicate| visible(predicate, in_block));
     let declared = handler.params.iter().enumerate().map(|(index, param)| declare(index, param));
     let completers = handler.arguments().filter_map(|argument| completer(argument, in_block));
     let returns = returns(handler);
@@ -44,6 +45,7 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
         #(__spec.timeout_ms(#timeout);)*
         #(#hints)*
         #about
+        #visible
         #(#declared)*
         #(#completers)*
         #returns
@@ -53,7 +55,10 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
 
 /// The keys only resources have.
 pub(crate) fn resource_keys(options: &Options) -> TokenStream {
-    let Options { mime, audience, priority, last_modified, size, .. } = options;
+    let Options { mime, audience, priority, last_modified, size, subscribe, ttl, public, .. } = options;
+    let subscribe = subscribe.then(|| quote!(__spec.subscribe();));
+    let public = public.is_some_and(|(_, public)| public);
+    let ttl = ttl.iter();
     let mime = mime.iter();
     let audience = (!audience.is_empty()).then(|| {
         let roles = audience.iter().map(role);
@@ -71,6 +76,27 @@ pub(crate) fn resource_keys(options: &Options) -> TokenStream {
         #(__spec.priority(#priority);)*
         #(__spec.last_modified(#last_modified);)*
         #size
+        #subscribe
+        #(__spec.cache(#ttl, #public);)*
+    }
+}
+
+/// The statement that says who may know of the handler. Under `Self::` it is a method's business.
+fn visible(predicate: &Expr, in_block: bool) -> TokenStream {
+    let of_self = |path: &Path| in_block && path.segments.first().is_some_and(|first| first.ident == "Self");
+    // At the predicate, which is what may not fit.
+    let visible_if = quote_spanned!(predicate.span()=> visible_if);
+    match predicate {
+        Expr::Path(path) if of_self(&path.path) => {
+            let state = share_state();
+            quote! {
+                {
+                    #state
+                    __spec.#visible_if(move |__ctx| #predicate(&__this, __ctx));
+                }
+            }
+        }
+        _ => quote!(__spec.#visible_if(#predicate);),
     }
 }
 
