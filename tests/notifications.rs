@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_runtime::{LogLevel, Revision, prelude::*};
+use mcp_runtime::{Limits, LogLevel, Revision, prelude::*};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -59,12 +59,24 @@ async fn next(client: &TestClient) -> Value {
 
 #[tokio::test]
 async fn a_flood_is_told_in_order_and_then_answered() -> Result<()> {
-    let client = TestClient::with_revision(server(), Revision::V2025_11_25).await?;
+    let mut limits = Limits::default();
+    limits.log_rate = u32::MAX;
+    let client = TestClient::with_revision(server().limits(limits), Revision::V2025_11_25).await?;
     client.send(&call(100, "flood", &json!({"count": 20_000}), &json!({})).to_string())?;
     for number in 0..20_000 {
         assert_eq!(next(&client).await["params"]["data"], number);
     }
     assert_eq!(next(&client).await["result"]["content"][0]["text"], "20000");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_logged_too_fast_is_dropped() -> Result<()> {
+    let client = TestClient::connect(server()).await?;
+    let call = client.observe("flood", json!({"count": 20_000})).await?;
+    let (told, second) = (call.logs().len(), 1000);
+    assert!((second..20_000).contains(&told), "{told} messages of 20000");
+    assert!(call.logs()[..second].iter().zip(0..).all(|(log, number)| log.data == number));
     Ok(())
 }
 

@@ -11,18 +11,16 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::batch::{self, Batch};
-use crate::context::{Caller, Line, provide};
+use crate::context::Line;
 use crate::control::Control;
 use crate::era::encode::{self, Site};
 use crate::era::{self, Accepted, Method, Session};
-use crate::error::{Error, Failure, RpcError};
-use crate::hooks::Peer;
-use crate::jsonrpc::{self, Id, Message, Notification, Rejection, Request};
+use crate::error::{Failure, RpcError};
+use crate::jsonrpc::{self, Id, Message, Rejection, Request};
 use crate::notify::{CloseOnDrop, Notifier};
-use crate::object::{Object, members};
 use crate::protocol::Revision;
 use crate::reply::Reply;
-use crate::router::{Router, own_params};
+use crate::router::Router;
 use crate::run::{self, Pending, Progress};
 use crate::server::Core;
 use crate::shared::View;
@@ -31,19 +29,20 @@ use crate::subscriptions::Interest;
 /// One client, from its first message to its last answer.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(super) core: Arc<Core>,
-    pub(super) view: View,
-    session: Session,
-    runtime: Handle,
-    pub(super) outbox: mpsc::Sender<Vec<u8>>,
-    pub(super) control: Arc<Control>,
-    waiting: JoinSet<()>,
+    pub(crate) core: Arc<Core>,
+    pub(crate) view: View,
+    pub(crate) session: Session,
+    pub(crate) runtime: Handle,
+    pub(crate) outbox: mpsc::Sender<Vec<u8>>,
+    pub(crate) control: Arc<Control>,
+    pub(crate) waiting: JoinSet<()>,
     /// What goes on until it is ended: streams, and telling the session of changes.
-    pub(super) streams: JoinSet<()>,
+    pub(crate) streams: JoinSet<()>,
     /// What the session is told of.
-    pub(super) interest: Option<Arc<Interest>>,
-    exited: Option<Exited>,
-    initialized: bool,
+    pub(crate) interest: Option<Arc<Interest>>,
+    pub(crate) exited: Option<Exited>,
+    /// Whether the client has said that it is ready.
+    pub(crate) ready: bool,
     /// What the call just answered said before its answer.
     notices: Vec<u8>,
 }
@@ -69,7 +68,7 @@ impl Connection {
             streams: JoinSet::new(),
             interest: None,
             exited: None,
-            initialized: false,
+            ready: false,
             notices: Vec::new(),
         }
     }
@@ -165,92 +164,6 @@ impl Connection {
         encode::error(jsonrpc::id_of_beginning(beginning).unwrap_or(Id::NULL), &error, out);
     }
 
-    /// What is told and not asked is never answered, understood or not.
-    fn notification(&mut self, notification: &Notification<'_>, raw: &[u8]) {
-        match &*notification.method {
-            "notifications/cancelled" => self.cancel(notification),
-            // Without its prefix, some clients have it from the Language Server Protocol.
-            "notifications/initialized" | "initialized" => self.initialized(),
-            "exit" if self.view.refresh(&self.core.shared).settings.ends_on_request => {
-                self.exited = Some(Exited { announced: self.control.is_closing() });
-            }
-            _ => {
-                if let Err(error) = self.own_notification(notification) {
-                    self.core.hooks.protocol_error(raw, &error);
-                }
-            }
-        }
-    }
-
-    /// The client has taken note of what was settled: from now on it is told of changes.
-    fn initialized(&mut self) {
-        let Some(client) = self.session.client().filter(|_| !self.initialized) else { return };
-        self.initialized = true;
-        self.core.hooks.initialized(&Peer { client, revision: self.session.revision() });
-        let (Some(interest), outbox) = (self.interest.clone(), self.outbox.clone()) else { return };
-        let control = Arc::clone(&self.control);
-        let telling = async move {
-            tokio::select! {
-                () = interest.tell(&outbox, None) => {}
-                () = control.closing() => {}
-            }
-        };
-        self.streams.spawn_on(telling, &self.runtime);
-    }
-
-    /// A notification of the server's own making.
-    fn own_notification(&mut self, notification: &Notification<'_>) -> Result<(), RpcError> {
-        let catalog = Arc::clone(self.view.refresh(&self.core.shared));
-        let Some(own) = catalog.notifications.iter().find(|own| *own.name == *notification.method) else {
-            tracing::trace!(method = &*notification.method, "notification");
-            return Ok(());
-        };
-        if !has_room(&mut self.waiting, self.core.limits.in_flight) {
-            return Err(RpcError::new(RpcError::INTERNAL, "too many calls in flight; the notification is lost"));
-        }
-        let params = match notification.params {
-            Some(raw) if raw.get().starts_with('[') => Object::default(),
-            raw => members("params", raw)?,
-        };
-        let envelope = era::envelope(&params, &self.session);
-        let line = Line::new(&self.outbox, &self.core.shared);
-        let caller = Caller { id: Id::NULL, envelope: &envelope, line: &line, uri: "" };
-        let own_params = own_params(notification.params, &params);
-        let started = run::caught(|| (own.call)(provide(&caller), &own_params));
-        let internal = |text: String| RpcError::new(RpcError::INTERNAL, text);
-        let future = started
-            .ok_or_else(|| internal("the handler panicked".to_owned()))?
-            .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))?;
-        let (core, running, notifier) =
-            (Arc::clone(&self.core), self.control.in_flight.running(), line.into_notifier());
-        let method = notification.method.clone().into_owned();
-        let task = async move {
-            let (_running, line) = (running, CloseOnDrop(notifier));
-            if let Some(notifier) = &line.0 {
-                notifier.go_live().await;
-            }
-            let done = Pending::new(async { future.await.map(|()| Reply::Empty).map_err(Error::into_failure) });
-            if let Err(failure) = done.finish().await {
-                let text = match failure {
-                    Failure::Handler(text) => text,
-                    other => format!("{other:?}"),
-                };
-                core.hooks.protocol_error(method.as_bytes(), &internal(text));
-            }
-        };
-        self.waiting.spawn_on(task, &self.runtime);
-        Ok(())
-    }
-
-    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>: a call
-    /// that is unknown or done by now is none to cancel.
-    fn cancel(&self, notification: &Notification<'_>) {
-        let params = members("params", notification.params).unwrap_or_default();
-        let id = params.get("requestId").and_then(|raw| Id::parse(raw.get()));
-        let cancelled = id.is_some_and(|id| self.control.in_flight.cancel(id));
-        tracing::debug!(id = id.map(Id::as_str), cancelled, "cancellation");
-    }
-
     /// What this connection lets through: its own state first, then the era's rules.
     fn admit<'a>(&mut self, request: &Request<'a>) -> Result<Accepted<'a>, RpcError> {
         if self.control.is_closing() {
@@ -281,10 +194,12 @@ impl Connection {
         }
         let (core, waiting) = (&self.core, &mut self.waiting);
         let has_room = || has_room(waiting, core.limits.in_flight);
-        let line = Line::new(&self.outbox, &core.shared);
+        let line = Line::new(&self.outbox, core);
         let catalog = self.view.refresh(&core.shared);
         let router = Router::new(core, catalog, request.id, &call, &line);
-        let progress = run::start(&core.threads, has_room, || router.start(&call));
+        // A call whose events nobody wants pays nothing for them.
+        let log = catalog.settings.forwards_logs.then(|| line.call_log(call.envelope.log_level)).flatten();
+        let progress = run::start(&core.threads, log, has_room, || router.start(&call));
         let notifier = line.into_notifier();
         match progress {
             Progress::Done(answer) => {
@@ -330,10 +245,10 @@ impl Connection {
         let Waiting { id, method, revision, pending, notifier } = call;
         let (core, in_flight) = (Arc::clone(&self.core), Arc::clone(&self.control.in_flight));
         let key = id.clone();
-        let running = self.control.in_flight.running();
+        // Out here: a task that is cancelled before it began drops what it was given, and no more.
+        let (running, line) = (self.control.in_flight.running(), CloseOnDrop(notifier));
         let task = async move {
             let _running = running;
-            let line = CloseOnDrop(notifier);
             if let Some(notifier) = &line.0 {
                 notifier.go_live().await;
             }
@@ -358,14 +273,14 @@ impl Connection {
 }
 
 /// Whether another call may wait.
-fn has_room(waiting: &mut JoinSet<()>, limit: usize) -> bool {
+pub(crate) fn has_room(waiting: &mut JoinSet<()>, limit: usize) -> bool {
     while waiting.try_join_next().is_some() {}
     waiting.len() < limit
 }
 
 /// A call that has to wait, and what its answer needs when its frame is long gone.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     id: Box<str>,
     method: Method,
     revision: Revision,
@@ -374,7 +289,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn new(site: Site<'_>, pending: Pending, notifier: Option<Arc<Notifier>>) -> Self {
+    pub(crate) fn new(site: Site<'_>, pending: Pending, notifier: Option<Arc<Notifier>>) -> Self {
         let Site { id, method, revision } = site;
         Waiting { id: id.as_str().into(), method, revision, pending, notifier }
     }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
+use crate::call_log::CallLog;
 use crate::client::Client;
 use crate::era::{CAPABILITIES, Envelope, encode};
 use crate::handle::ServerHandle;
@@ -15,7 +16,7 @@ use crate::notify::Notifier;
 use crate::object::Object;
 use crate::progress::{Amount, Progress};
 use crate::protocol::{LogLevel, Revision};
-use crate::shared::Shared;
+use crate::server::Core;
 use crate::trace;
 
 /// The call a handler serves: who asks, in which revision, with which metadata.
@@ -154,7 +155,8 @@ impl Context {
         self.notifier.send(encode::progress(&progress.token, done, total, message, self.revision)).await;
     }
 
-    /// Sends the client a log message, if it wants messages of this level.
+    /// Sends the client a log message, if it wants messages of this level. More than
+    /// [`Limits::log_rate`](crate::Limits::log_rate) of one call are dropped.
     ///
     /// ```
     /// use mcp_runtime::{LogLevel, prelude::*};
@@ -171,8 +173,8 @@ impl Context {
     /// }
     /// ```
     pub async fn log(&self, level: LogLevel, data: impl Serialize) {
-        if self.log_level.is_some_and(|least| level >= least) {
-            self.notifier.send(encode::log(level, &data)).await;
+        if self.log_level.is_some_and(|least| level >= least) && self.notifier.may_log() {
+            self.notifier.send(encode::log(level, None, &data)).await;
         }
     }
 }
@@ -198,17 +200,23 @@ pub struct Caller<'a> {
 #[derive(Debug)]
 pub(crate) struct Line<'a> {
     outbox: &'a mpsc::Sender<Vec<u8>>,
-    shared: &'a Arc<Shared>,
+    core: &'a Core,
     notifier: OnceCell<Arc<Notifier>>,
 }
 
 impl<'a> Line<'a> {
-    pub(crate) fn new(outbox: &'a mpsc::Sender<Vec<u8>>, shared: &'a Arc<Shared>) -> Self {
-        Line { outbox, shared, notifier: OnceCell::new() }
+    pub(crate) fn new(outbox: &'a mpsc::Sender<Vec<u8>>, core: &'a Core) -> Self {
+        Line { outbox, core, notifier: OnceCell::new() }
+    }
+
+    /// Where what the call says to `tracing` goes, if its client wants it.
+    pub(crate) fn call_log(&self, level: Option<LogLevel>) -> Option<CallLog> {
+        level.map(|level| CallLog::new(self.notifier(), level))
     }
 
     fn notifier(&self) -> Arc<Notifier> {
-        Arc::clone(self.notifier.get_or_init(|| Arc::new(Notifier::new(self.outbox.clone()))))
+        let new = || Arc::new(Notifier::new(self.outbox.clone(), self.core.limits.log_rate));
+        Arc::clone(self.notifier.get_or_init(new))
     }
 
     /// The way, if a handler asked for it.
@@ -243,7 +251,7 @@ impl FromServer for Context {
             log_level: caller.envelope.log_level,
             progress: caller.envelope.meta.and_then(Progress::wanted).map(Arc::new),
             notifier: caller.line.notifier(),
-            server: ServerHandle::new(Arc::clone(caller.line.shared)),
+            server: ServerHandle::new(Arc::clone(&caller.line.core.shared)),
         }
     }
 }

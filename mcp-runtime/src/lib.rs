@@ -33,6 +33,7 @@
 mod args;
 mod batch;
 mod cache;
+mod call_log;
 mod catalog;
 mod change;
 mod client;
@@ -51,7 +52,10 @@ mod jsonrpc;
 mod limits;
 mod listen;
 mod lists;
+#[cfg(feature = "tracing-layer")]
+mod log_layer;
 mod macros;
+mod notifications;
 mod notify;
 mod object;
 mod output;
@@ -89,6 +93,8 @@ pub use handle::{Prompts, Resources, ServerHandle, Tools};
 pub use handlers::{Handlers, IntoHandlers};
 pub use hooks::{Disconnected, Peer, ProtocolError};
 pub use limits::Limits;
+#[cfg(feature = "tracing-layer")]
+pub use log_layer::LogLayer;
 pub use output::{IntoContents, IntoPrompt, IntoToolResult, Json};
 pub use progress::Amount;
 pub use prompt::Prompt;

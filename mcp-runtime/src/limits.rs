@@ -22,6 +22,8 @@ pub struct Limits {
     pub in_flight: usize,
     /// How many messages a batch may have, in revisions with batches. 100.
     pub batch: usize,
+    /// How many log messages of one call reach its client in a second; the rest are dropped. 1000.
+    pub log_rate: u32,
     /// How many streams of changes one client may have open. 16.
     pub streams: usize,
     /// How many resources one session or stream may subscribe to. 256.
@@ -36,6 +38,7 @@ impl Default for Limits {
             message_bytes: 4 * 1024 * 1024,
             in_flight: 256,
             batch: 100,
+            log_rate: 1000,
             streams: 16,
             subscriptions: 256,
             drain: Duration::from_secs(5),

@@ -18,7 +18,7 @@ use crate::subscriptions::{Filter, Interest, too_many};
 impl Connection {
     /// From `initialize` on, changes are remembered for the session; it is told of them when it says
     /// that it is ready.
-    pub(super) fn follow_changes(&mut self) {
+    pub(crate) fn follow_changes(&mut self) {
         let catalog = self.view.refresh(&self.core.shared);
         if catalog.offers(Method::Listen) {
             let filter = Filter::lists().agreed(catalog, |_| false);
@@ -28,14 +28,14 @@ impl Connection {
 
     /// Adds to what the session is told of, or removes from it. Both may be done twice.
     /// <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions>
-    pub(super) fn subscribe(&mut self, id: Id<'_>, call: &Accepted<'_>) -> Result<(), Failure> {
+    pub(crate) fn subscribe(&mut self, id: Id<'_>, call: &Accepted<'_>) -> Result<(), Failure> {
         let Key(uri) = string(&call.params, "uri")?;
         let Some(interest) = &self.interest else { return Err(RpcError::invalid_request("not initialized").into()) };
         if call.method == Method::Unsubscribe {
             interest.remove(&uri);
             return Ok(());
         }
-        let line = Line::new(&self.outbox, &self.core.shared);
+        let line = Line::new(&self.outbox, &self.core);
         let router = Router::new(&self.core, self.view.refresh(&self.core.shared), id, call, &line);
         if !router.announces(&uri) {
             return Err(Failure::ResourceNotFound(uri.into_owned()));
@@ -45,7 +45,7 @@ impl Connection {
 
     /// Opens a stream. It is entered at the bus before it is acknowledged, and tells nothing before.
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>
-    pub(super) fn listen(&mut self, site: Site<'_>, call: &Accepted<'_>) -> Result<Waiting, Failure> {
+    pub(crate) fn listen(&mut self, site: Site<'_>, call: &Accepted<'_>) -> Result<Waiting, Failure> {
         let raw = call.params.get("notifications");
         let raw = raw.ok_or_else(|| RpcError::wrong_field("notifications", "object", "missing"))?;
         let wanted: Filter = match type_of(raw.get()) {
@@ -59,7 +59,7 @@ impl Connection {
         if wanted.resources() > self.core.limits.subscriptions {
             return Err(too_many(self.core.limits.subscriptions).into());
         }
-        let line = Line::new(&self.outbox, &self.core.shared);
+        let line = Line::new(&self.outbox, &self.core);
         let catalog = self.view.refresh(&self.core.shared);
         let router = Router::new(&self.core, catalog, site.id, call, &line);
         let agreed = wanted.agreed(catalog, |uri| router.announces(uri));

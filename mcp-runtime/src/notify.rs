@@ -5,6 +5,7 @@
 //! its answer will.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, mpsc};
 
@@ -15,6 +16,15 @@ pub(crate) struct Notifier {
     /// Told when lines are held no longer.
     room: Notify,
     outbox: mpsc::Sender<Vec<u8>>,
+    logs: Mutex<Second>,
+    log_rate: u32,
+}
+
+/// What was logged in the second that began then.
+#[derive(Debug)]
+struct Second {
+    begun: Instant,
+    messages: u32,
 }
 
 #[derive(Debug)]
@@ -30,12 +40,32 @@ enum State {
 const HELD_BYTES: usize = 64 * 1024;
 
 impl Notifier {
-    pub(crate) fn new(outbox: mpsc::Sender<Vec<u8>>) -> Self {
-        Notifier { state: Mutex::new(State::Held(Vec::new())), room: Notify::new(), outbox }
+    pub(crate) fn new(outbox: mpsc::Sender<Vec<u8>>, log_rate: u32) -> Self {
+        let logs = Mutex::new(Second { begun: Instant::now(), messages: 0 });
+        Notifier { state: Mutex::new(State::Held(Vec::new())), room: Notify::new(), outbox, logs, log_rate }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether one more log message is not too many.
+    pub(crate) fn may_log(&self) -> bool {
+        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        if logs.begun.elapsed() >= Duration::from_secs(1) {
+            *logs = Second { begun: Instant::now(), messages: 0 };
+        }
+        logs.messages = logs.messages.saturating_add(1);
+        logs.messages <= self.log_rate
+    }
+
+    /// Sends one line if there is room for it now; otherwise it is lost.
+    pub(crate) fn try_send(&self, line: Vec<u8>) {
+        match &mut *self.state() {
+            State::Held(lines) if lines.len() < HELD_BYTES => lines.extend_from_slice(&line),
+            State::Live => drop(self.outbox.try_send(line)),
+            State::Held(_) | State::Closed => {}
+        }
     }
 
     /// Sends one line, when the client has room for it.

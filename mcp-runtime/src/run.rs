@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
+use crate::call_log::CallLog;
 use crate::error::{Failure, RpcError};
 use crate::reply::Answer;
 use crate::router::Started;
@@ -28,6 +29,7 @@ pub(crate) enum Progress {
 pub(crate) struct Pending {
     future: Running,
     timeout: Option<Duration>,
+    log: Option<CallLog>,
 }
 
 /// A handler's future. Whatever it does when polled or dropped stays in here.
@@ -64,10 +66,11 @@ impl Drop for Running {
 /// wake-up is lost; what is ready needed none.
 pub(crate) fn start(
     threads: &Threads,
+    log: Option<CallLog>,
     mut has_room: impl FnMut() -> bool,
     call: impl FnOnce() -> Result<Started, Failure>,
 ) -> Progress {
-    let Started { step, timeout } = match caught(call) {
+    let Started { step, timeout } = match caught(|| CallLog::with(log.as_ref(), call)) {
         Some(Ok(started)) => started,
         Some(Err(failure)) => return Progress::Done(Err(failure)),
         None => return Progress::Done(Err(Failure::Panicked)),
@@ -78,16 +81,17 @@ pub(crate) fn start(
         Step::Future(_) | Step::Blocking(_) if !has_room() => Progress::Done(Err(busy())),
         Step::Future(future) => {
             let mut future = Running::new(future);
-            match future.poll(&mut Context::from_waker(Waker::noop())) {
+            let first = CallLog::with(log.as_ref(), || future.poll(&mut Context::from_waker(Waker::noop())));
+            match first {
                 Poll::Ready(answer) => Progress::Done(answer),
-                Poll::Pending => Progress::Pending(Pending { future, timeout }),
+                Poll::Pending => Progress::Pending(Pending { future, timeout, log }),
             }
         }
-        Step::Blocking(work) => match threads.start(move || caught(work)) {
+        Step::Blocking(work) => match threads.start(move || caught(|| CallLog::with(log.as_ref(), work))) {
             Ok(done) => {
                 let future =
                     Running::new(Box::pin(async move { done.await.ok().flatten().unwrap_or(Err(Failure::Panicked)) }));
-                Progress::Pending(Pending { future, timeout })
+                Progress::Pending(Pending { future, timeout, log: None })
             }
             Err(failure) => Progress::Done(Err(failure)),
         },
@@ -133,11 +137,12 @@ fn busy() -> Failure {
 impl Pending {
     /// Something to wait for that is no handler's.
     pub(crate) fn new(future: impl Future<Output = Answer> + Send + 'static) -> Self {
-        Pending { future: Running::new(Box::pin(future)), timeout: None }
+        Pending { future: Running::new(Box::pin(future)), timeout: None, log: None }
     }
 
     pub(crate) async fn finish(mut self) -> Answer {
-        let answer = std::future::poll_fn(|cx| self.future.poll(cx));
+        let (future, log) = (&mut self.future, self.log.as_ref());
+        let answer = std::future::poll_fn(|cx| CallLog::with(log, || future.poll(cx)));
         match self.timeout {
             None => answer.await,
             Some(limit) => tokio::time::timeout(limit, answer).await.unwrap_or(Err(Failure::TimedOut(limit))),

@@ -18,6 +18,8 @@ use crate::handle::ServerHandle;
 use crate::handlers::IntoHandlers;
 use crate::hooks::{Disconnected, Hooks, Peer, ProtocolError};
 use crate::limits::Limits;
+#[cfg(feature = "tracing-layer")]
+use crate::log_layer::LogLayer;
 use crate::prompt::Prompt;
 use crate::protocol::{Icon, Implementation};
 use crate::resource::Resource;
@@ -53,6 +55,7 @@ pub struct Server {
     limits: Limits,
     caches: Caches,
     hooks: Hooks,
+    keep_signals: bool,
     shared: Arc<Shared>,
 }
 
@@ -81,6 +84,7 @@ impl Server {
             limits: Limits::default(),
             caches: Caches::default(),
             hooks: Hooks::default(),
+            keep_signals: false,
             shared,
         }
     }
@@ -126,6 +130,13 @@ impl Server {
     /// server's input. They may, unless this says no.
     pub fn ends_on_request(self, ends: bool) -> Self {
         self.set(|settings| settings.ends_on_request = ends)
+    }
+
+    /// Leaves SIGTERM and Ctrl-C to the program, which ends the server with its
+    /// [handle](ServerHandle::close) if it wants to.
+    pub fn keep_signals(mut self) -> Self {
+        self.keep_signals = true;
+        self
     }
 
     /// Limits how long a call may take, where its handler has no `timeout` of its own.
@@ -266,6 +277,38 @@ impl Server {
         self
     }
 
+    /// A `tracing` layer that sends what this server's handlers say to the clients that called them,
+    /// as far as they want to know. For the feature `tracing-layer`.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    /// use tracing_subscriber::prelude::*;
+    ///
+    /// /// Fetch a page.
+    /// #[tool]
+    /// async fn fetch(url: String) -> String {
+    ///     tracing::info!(url, "fetching"); // reaches the client that called
+    ///     format!("the page at {url}")
+    /// }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<()> {
+    /// let server = Server::new("web", "1.0.0").tools(tools![fetch]);
+    /// // Beside it, a layer that writes to standard error; standard output is the protocol's.
+    /// tracing_subscriber::registry().with(server.log_layer()).init();
+    ///
+    /// let client = TestClient::connect(server).await?;
+    /// let call = client.observe("fetch", json!({"url": "https://example.com"})).await?;
+    /// assert_eq!(call.logs()[0].data, json!({"message": "fetching", "url": "https://example.com"}));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "tracing-layer")]
+    pub fn log_layer(&self) -> LogLayer {
+        self.shared.change(|catalog| catalog.settings.forwards_logs = true);
+        LogLayer
+    }
+
     /// Has `hook` called when a client has opened its session. Clients of 2026-07-28 have none.
     pub fn on_initialized(mut self, hook: impl Fn(&Peer<'_>) + Send + Sync + 'static) -> Self {
         self.hooks.initialized = Some(Box::new(hook));
@@ -352,8 +395,14 @@ impl Server {
     /// From here on the process's own standard output leads to standard error, so that a stray
     /// `println!` cannot break the stream. Runs inside a Tokio runtime with its timers enabled, as
     /// under `#[tokio::main]`; calls in flight are finished before it returns.
+    ///
+    /// SIGTERM and Ctrl-C end it the same way, a second one at once; [`keep_signals`](Self::keep_signals)
+    /// leaves them to the program.
     pub async fn serve_stdio(self) -> Result<()> {
         transport::stdio::hint_at_terminal(&self.info);
+        if !self.keep_signals {
+            transport::signals::end_on_signal(&self.shared)?;
+        }
         let (input, output) = transport::claim::standard_streams()?;
         transport::stdio::serve(self.into_core(), input, output).await
     }

@@ -100,6 +100,10 @@ impl Shared {
         let _ = self.state.subscribe().wait_for(|state| state.phase >= phase).await;
     }
 
+    pub(crate) fn is_served(&self) -> bool {
+        self.state.borrow().serving > 0
+    }
+
     /// Waits until nobody serves.
     pub(crate) async fn idle(&self) {
         let _ = self.state.subscribe().wait_for(|state| state.serving == 0).await;

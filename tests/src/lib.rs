@@ -3,6 +3,11 @@
 pub mod fixture;
 pub mod transcript;
 
+/// The revisions whose clients open a session.
+pub fn with_sessions() -> impl Iterator<Item = mcp_runtime::Revision> {
+    mcp_runtime::Revision::ALL.into_iter().filter(|revision| !revision.is_modern())
+}
+
 /// The README, whose Rust blocks are compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

@@ -343,10 +343,14 @@ pub(crate) fn progress(
 }
 
 /// A line with a log message.
-pub(crate) fn log(level: LogLevel, data: &impl Serialize) -> Vec<u8> {
+pub(crate) fn log(level: LogLevel, logger: Option<&str>, data: &impl Serialize) -> Vec<u8> {
     let mut out = notification("notifications/message");
     out.extend_from_slice(br#"{"level":"#);
     json(&mut out, &level);
+    if let Some(logger) = logger {
+        out.extend_from_slice(br#","logger":"#);
+        json(&mut out, logger);
+    }
     out.extend_from_slice(br#","data":"#);
     let start = out.len();
     json(&mut out, data);

@@ -2,4 +2,5 @@
 
 pub(crate) mod claim;
 mod lines;
+pub(crate) mod signals;
 pub(crate) mod stdio;

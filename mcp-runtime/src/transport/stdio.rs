@@ -7,7 +7,7 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio>
 
 use std::io::{self, IsTerminal as _, Read, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use tokio::runtime::Handle;
@@ -38,7 +38,7 @@ where
 {
     let runtime = Handle::current();
     let _serving = core.shared.serving();
-    let output = Arc::new(Mutex::new(output));
+    let output = Arc::new(Output(Mutex::new(Some(output))));
     let (outbox, answers) = mpsc::channel(OUTBOX);
     let last = outbox.clone();
     let (limit, grace) = (core.limits.message_bytes, core.limits.drain);
@@ -49,10 +49,13 @@ where
         let output = Arc::clone(&output);
         move || empty(answers, &output)
     })?;
-    let mut reader = spawn("mcp-stdio", move || {
-        let _in_runtime = runtime.enter();
-        let read = read(&mut connection, Lines::new(input, limit), &output);
-        (connection, read)
+    let mut reader = spawn("mcp-stdio", {
+        let output = Arc::clone(&output);
+        move || {
+            let _in_runtime = runtime.enter();
+            let read = read(&mut connection, Lines::new(input, limit), &output);
+            (connection, read)
+        }
     })?;
 
     let (connection, read) = tokio::select! {
@@ -82,6 +85,7 @@ where
         Ok(written) => written.map_err(|_| Error::internal("the thread that writes answers stopped"))?,
         Err(_) => Ok(()),
     };
+    output.close();
     let told = core.shared.phase() > Phase::Running || exited.is_some();
     ended(&core.hooks, told, read, written)?;
     match exited {
@@ -133,7 +137,7 @@ fn spawn<T: Send + 'static>(name: &str, body: impl FnOnce() -> T + Send + 'stati
 }
 
 /// Takes messages until the input ends or the client says `exit`; what is answered at once is written in batches.
-fn read(connection: &mut Connection, mut lines: Lines<impl Read>, output: &Mutex<impl Write>) -> io::Result<()> {
+fn read(connection: &mut Connection, mut lines: Lines<impl Read>, output: &Output<impl Write>) -> io::Result<()> {
     let mut batch = Vec::new();
     loop {
         match lines.next() {
@@ -157,7 +161,7 @@ fn read(connection: &mut Connection, mut lines: Lines<impl Read>, output: &Mutex
 }
 
 /// Writes the answers of calls that had to wait, as many as there are at once.
-fn empty(mut answers: mpsc::Receiver<Vec<u8>>, output: &Mutex<impl Write>) -> io::Result<()> {
+fn empty(mut answers: mpsc::Receiver<Vec<u8>>, output: &Output<impl Write>) -> io::Result<()> {
     while let Some(mut batch) = answers.blocking_recv() {
         let mut last = batch.is_empty();
         while !last
@@ -175,16 +179,33 @@ fn empty(mut answers: mpsc::Receiver<Vec<u8>>, output: &Mutex<impl Write>) -> io
     Ok(())
 }
 
-fn flush(batch: &mut Vec<u8>, output: &Mutex<impl Write>) -> io::Result<()> {
+fn flush(batch: &mut Vec<u8>, output: &Output<impl Write>) -> io::Result<()> {
     if batch.is_empty() {
         return Ok(());
     }
-    let mut output: MutexGuard<'_, _> = output.lock().unwrap_or_else(PoisonError::into_inner);
-    output.write_all(batch)?;
-    output.flush()?;
+    output.write(batch)?;
     batch.clear();
     batch.shrink_to(BATCH_BYTES);
     Ok(())
+}
+
+/// Where the two threads write, until nobody may any more.
+struct Output<W>(Mutex<Option<W>>);
+
+impl<W: Write> Output<W> {
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let output = output.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        output.write_all(bytes)?;
+        output.flush()
+    }
+
+    /// Lets go of the stream, unless somebody is still waiting for the client to read.
+    fn close(&self) {
+        if let Ok(mut output) = self.0.try_lock() {
+            *output = None;
+        }
+    }
 }
 
 /// Tells a person who started the server by hand what they are looking at.

@@ -1,0 +1,285 @@
+//! What changes while a server is served, and who is told of it, in every revision.
+
+use std::time::Duration;
+
+use mcp_runtime::{Change, Limits, Revision, prelude::*};
+use serde_json::Value;
+
+/// Say hello.
+#[tool]
+fn hello() -> &'static str {
+    "hello"
+}
+
+/// Say goodbye.
+#[tool]
+fn goodbye() -> &'static str {
+    "goodbye"
+}
+
+/// Ask for a summary.
+#[prompt]
+fn summary() -> &'static str {
+    "Summarise."
+}
+
+/// A note.
+#[resource("note://{id}", subscribe)]
+fn note(id: u64) -> String {
+    format!("note {id}")
+}
+
+/// A page nobody announces.
+#[resource("page://{id}")]
+fn page(id: u64) -> String {
+    format!("page {id}")
+}
+
+/// Change a note.
+#[tool]
+fn write(ctx: &Context, id: u64) {
+    ctx.server().updated(format!("note://{id}"));
+}
+
+fn server() -> Server {
+    Server::new("changing", "1.0.0").tools(tools![hello, write]).resources(resources![note, page])
+}
+
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(10), future).await.expect("this takes too long")
+}
+
+#[tokio::test]
+async fn a_resource_is_announced_to_who_subscribed_to_it() -> Result<()> {
+    for revision in Revision::ALL {
+        let client = TestClient::with_revision(server(), revision).await?;
+        let changes = client.changes(["note://1", "note://2"]).await?;
+        client.call("write", json!({"id": 3})).await?;
+        client.call("write", json!({"id": 2})).await?;
+        assert_eq!(soon(changes.next()).await, Change::Updated("note://2".into()), "{revision}");
+        assert_eq!(changes.so_far(), [], "{revision}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn lists_that_change_are_announced() -> Result<()> {
+    for revision in Revision::ALL {
+        let server = server();
+        let handle = server.handle();
+        let client = TestClient::with_revision(server, revision).await?;
+        let changes = client.changes([]).await?;
+
+        handle.tools().add(tools![goodbye])?;
+        assert_eq!(soon(changes.next()).await, Change::Tools);
+        assert_eq!(client.call("goodbye", json!({})).await?.text(), "goodbye");
+        assert_eq!(client.list_tools().await?.len(), 3);
+
+        handle.prompts().add(prompts![summary])?;
+        assert_eq!(soon(changes.next()).await, Change::Prompts);
+        assert_eq!(client.get_prompt("summary", json!({})).await?.text(), "Summarise.");
+
+        assert!(handle.resources().remove("page://{id}"));
+        assert_eq!(soon(changes.next()).await, Change::Resources);
+        assert!(client.read("page://1").await.is_err());
+        assert_eq!(client.list_templates().await?.len(), 1);
+
+        assert!(handle.tools().disable("hello") && !handle.tools().disable("hello"));
+        assert_eq!(soon(changes.next()).await, Change::Tools);
+        let unknown = client.call("hello", json!({})).await.unwrap_err();
+        assert_eq!(unknown.code(), Some(-32602), "{revision}");
+        assert!(handle.tools().enable("hello"));
+        assert_eq!(client.call("hello", json!({})).await?.text(), "hello");
+        assert!(handle.tools().remove("hello") && !handle.tools().remove("hello"));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn nothing_is_added_by_halves() -> Result<()> {
+    let server = server();
+    let handle = server.handle();
+    let client = TestClient::connect(server).await?;
+    let error = handle.tools().add(tools![goodbye, hello]).unwrap_err();
+    assert_eq!(error.to_string(), "there are two tools `hello`; rename one, or mount it with `mount_as`");
+    assert_eq!(client.list_tools().await?.len(), 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_in_flight_keeps_its_handler() -> Result<()> {
+    /// Sleep a while.
+    #[tool]
+    async fn sleep() -> &'static str {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        "slept"
+    }
+    let server = Server::new("sleeper", "1.0.0").tools(tools![sleep]);
+    let handle = server.handle();
+    let client = TestClient::connect(server).await?;
+    let call = client.call("sleep", json!({}));
+    let remove = async {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(handle.tools().remove("sleep"));
+    };
+    let (call, ()) = tokio::join!(call, remove);
+    assert_eq!(call?.text(), "slept");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_slow_reader_is_told_once_of_many_changes() -> Result<()> {
+    let server = server();
+    let handle = server.handle();
+    let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
+    let changes = client.changes(["note://1"]).await?;
+    for _ in 0..10_000 {
+        handle.updated("note://1");
+    }
+    assert_eq!(soon(changes.next()).await, Change::Updated("note://1".into()));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(changes.so_far().len() < 1000, "changes that wait to be told are told together");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_is_told_only_when_it_is_ready() -> Result<()> {
+    let server = server();
+    let handle = server.handle();
+    let client = TestClient::silent(server);
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}});
+    let answer: Value = serde_json::from_str(&client.exchange(&hello.to_string()).await?)?;
+    let expected = json!({"listChanged": true, "subscribe": true});
+    assert_eq!(answer["result"]["capabilities"]["resources"], expected);
+    handle.tools().disable("hello");
+    let pong = client.exchange(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#).await?;
+    assert!(pong.contains("\"id\":2"), "{pong}");
+    client.notify("notifications/initialized", &json!({}))?;
+    assert_eq!(soon(client.receive()).await?, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_result() -> Result<()> {
+    let server = server();
+    let handle = server.handle();
+    let client = TestClient::connect(server).await?;
+    let listen = json!({
+        "jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen",
+        "params": {
+            "notifications": {"toolsListChanged": true, "resourceSubscriptions": ["note://1", "page://1", "x://"]},
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {},
+            },
+        },
+    });
+    client.send(&listen.to_string())?;
+    let first: Value = serde_json::from_str(&soon(client.receive()).await?)?;
+    assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
+    let agreed = json!({"toolsListChanged": true, "resourceSubscriptions": ["note://1", "page://1"]});
+    assert_eq!(first["params"]["notifications"], agreed);
+    soon(handle.close()).await;
+    let rest = client.close().await?;
+    assert_eq!(rest.len(), 2, "{rest:?}");
+    let end: Value = serde_json::from_str(&rest[0])?;
+    assert_eq!((&end["id"], &end["result"]["resultType"]), (&json!("s"), &json!("complete")));
+    assert_eq!(end["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "s");
+    assert!(rest[1].contains("notifications/cancelled"), "{rest:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn subscriptions_are_bounded() -> Result<()> {
+    let limits = || {
+        let mut limits = Limits::default();
+        (limits.streams, limits.subscriptions) = (2, 2);
+        limits
+    };
+    let client = TestClient::with_revision(server().limits(limits()), Revision::V2025_06_18).await?;
+    for (uri, works) in [("note://1", true), ("note://2", true), ("note://1", true), ("note://3", false)] {
+        assert_eq!(client.request("resources/subscribe", json!({"uri": uri})).await.is_ok(), works, "{uri}");
+    }
+    client.request("resources/unsubscribe", json!({"uri": "note://2"})).await?;
+    client.request("resources/unsubscribe", json!({"uri": "note://2"})).await?;
+    client.request("resources/subscribe", json!({"uri": "note://3"})).await?;
+    let unknown = client.request("resources/subscribe", json!({"uri": "page://1"})).await.unwrap_err();
+    assert_eq!(unknown.code(), Some(-32002));
+
+    let client = TestClient::connect(server().limits(limits())).await?;
+    assert!(client.changes(["note://1", "note://2", "note://3"]).await.is_err());
+    let _first = client.changes(["note://1"]).await?;
+    let _second = client.changes(["note://1"]).await?;
+    let error = client.changes(["note://1"]).await.unwrap_err();
+    assert_eq!(error.to_string(), "Too many subscriptions: the limit is 2; end one, then try again");
+    Ok(())
+}
+
+#[tokio::test]
+async fn streams_do_not_count_as_calls_and_are_cancelled_like_them() -> Result<()> {
+    /// Wait a moment.
+    #[tool]
+    async fn wait() -> &'static str {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        "waited"
+    }
+    let mut limits = Limits::default();
+    limits.in_flight = 1;
+    let server = server().limits(limits).tools(tools![wait]);
+    let client = TestClient::connect(server).await?;
+    let changes = client.changes(["note://1"]).await?;
+    assert_eq!(client.call("wait", json!({})).await?.text(), "waited");
+    client.notify("notifications/cancelled", &json!({"requestId": 1}))?;
+    client.call("write", json!({"id": 1})).await?;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(changes.so_far(), []);
+    assert_eq!(client.close().await?, [""; 0]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn closing_waits_for_calls_and_aborting_does_not() -> Result<()> {
+    /// Sleep so many milliseconds.
+    #[tool]
+    async fn sleep(ms: u64) -> String {
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+        format!("slept {ms}")
+    }
+    for (ms, aborts) in [(100, false), (60_000, true)] {
+        let server = Server::new("sleeper", "1.0.0").tools(tools![sleep]);
+        let handle = server.handle();
+        let client = TestClient::connect(server).await?;
+        let call = client.call("sleep", json!({"ms": ms}));
+        let end = async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            if aborts {
+                handle.abort();
+                handle.abort();
+            }
+            soon(handle.close()).await;
+            soon(handle.close()).await;
+            assert!(handle.is_closed());
+        };
+        let (call, ()) = tokio::join!(soon(call), end);
+        match call {
+            Ok(answer) => assert!(!aborts && answer.text() == "slept 100", "{}", answer.text()),
+            Err(error) => assert!(aborts, "{error}"),
+        }
+        assert!(soon(client.call("sleep", json!({"ms": 0}))).await.is_err(), "nothing new begins");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_never_changes_does_not_say_it_might() -> Result<()> {
+    let plain = || Server::new("plain", "1.0.0").tools(tools![hello]).resources(resources![page]);
+    let client = TestClient::connect(plain()).await?;
+    let error = client.changes([]).await.unwrap_err();
+    assert_eq!(error.code(), Some(-32601));
+    let discovered = client.request("server/discover", json!({})).await?;
+    assert_eq!(discovered["capabilities"], json!({"tools": {}, "resources": {}}));
+    let client = TestClient::with_revision(plain(), Revision::V2025_11_25).await?;
+    let error = client.request("resources/subscribe", json!({"uri": "page://1"})).await.unwrap_err();
+    assert_eq!(error.code(), Some(-32601));
+    Ok(())
+}
