@@ -35,6 +35,7 @@ mod batch;
 mod complete;
 mod connection;
 mod context;
+mod depth;
 mod era;
 mod error;
 mod handlers;

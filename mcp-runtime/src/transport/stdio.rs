@@ -15,7 +15,11 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::lines::{Line, Lines};
 use crate::connection::{Connection, Lifecycle};
+use crate::depth;
+use crate::era::encode;
 use crate::error::{Error, Result};
+use crate::jsonrpc::{self, Rejection};
+use crate::limits::Limits;
 use crate::protocol::Implementation;
 use crate::server::Core;
 
@@ -33,7 +37,7 @@ where
     let runtime = Handle::current();
     let output = Arc::new(Mutex::new(output));
     let (outbox, answers) = mpsc::channel(OUTBOX);
-    let (limit, grace) = (core.limits.message_bytes, core.limits.drain);
+    let Limits { message_bytes, depth, drain: grace, .. } = core.limits;
     let mut connection = Connection::new(core, runtime.clone(), outbox);
 
     let writer = spawn("mcp-outbox", {
@@ -42,7 +46,7 @@ where
     })?;
     let reader = spawn("mcp-stdio", move || {
         let _in_runtime = runtime.enter();
-        let read = read(&mut connection, Lines::new(input, limit), &output);
+        let read = read(&mut connection, Lines::new(input, message_bytes), depth, &output);
         (connection, read)
     })?;
 
@@ -75,10 +79,20 @@ fn spawn<T: Send + 'static>(name: &str, body: impl FnOnce() -> T + Send + 'stati
 }
 
 /// Takes messages until the input ends or the client says `exit`; what is answered at once is written in batches.
-fn read(connection: &mut Connection, mut lines: Lines<impl Read>, output: &Mutex<impl Write>) -> io::Result<()> {
+fn read(
+    connection: &mut Connection,
+    mut lines: Lines<impl Read>,
+    depth: usize,
+    output: &Mutex<impl Write>,
+) -> io::Result<()> {
     let mut batch = Vec::new();
     loop {
         match lines.next() {
+            Line::Message(frame) if depth::exceeds(frame, depth) => {
+                if let Some(Rejection { id, error }) = jsonrpc::refuse_deep(frame, depth) {
+                    encode::error(id, &error, &mut batch);
+                }
+            }
             Line::Message(frame) => connection.receive(frame, &mut batch),
             Line::TooLong(beginning) => connection.refuse_oversized(beginning, &mut batch),
             Line::NoMore => {
