@@ -18,7 +18,7 @@ pub struct Limits {
     /// keep their arguments, so `in_flight` times this is what one client can occupy.
     pub message_bytes: usize,
     /// How many objects and lists of a message may be inside each other; one that is nested deeper
-    /// is refused. 128; more than that serde_json does not decode into types anyway.
+    /// is refused. 128; more than that `serde_json` does not decode into types anyway.
     pub depth: usize,
     /// How many calls of one client may be waiting for something at a time, and how many blocking
     /// handlers may run; more are refused until one has finished. 256.

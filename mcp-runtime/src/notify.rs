@@ -2,9 +2,10 @@
 //!
 //! They go out before the answer and never after it. While a call is in its first step they are
 //! held, because its answer may be written with them; once it waits they go through the outbox, as
-//! its answer will.
+//! its answer will. A call that goes on talking in its first step is made to wait.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, mpsc};
 
@@ -14,6 +15,7 @@ pub(crate) struct Notifier {
     state: Mutex<State>,
     /// Told when lines are held no longer.
     room: Notify,
+    begun: Instant,
     outbox: mpsc::Sender<Vec<u8>>,
 }
 
@@ -28,10 +30,12 @@ enum State {
 
 /// Whoever has more than this held has to wait.
 const HELD_BYTES: usize = 64 * 1024;
+/// So does whoever says something later than this: the client should hear of progress while it is made.
+const HELD_TIME: Duration = Duration::from_millis(10);
 
 impl Notifier {
     pub(crate) fn new(outbox: mpsc::Sender<Vec<u8>>) -> Self {
-        Notifier { state: Mutex::new(State::Held(Vec::new())), room: Notify::new(), outbox }
+        Notifier { state: Mutex::new(State::Held(Vec::new())), room: Notify::new(), begun: Instant::now(), outbox }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -48,22 +52,22 @@ impl Notifier {
             // If this is the call's own first poll, it ends here, and with it the time of holding.
             room.await;
         }
-        let unheld = match &mut *self.state() {
-            State::Held(lines) => {
-                lines.extend_from_slice(&line);
-                false
-            }
+        let heard = match &mut *self.state() {
+            State::Held(lines) => return lines.extend_from_slice(&line),
             State::Live => true,
             State::Closed => false,
         };
-        if unheld {
+        if heard {
             // The outbox is closed when the client is gone; nobody is left to tell.
             let _ = self.outbox.send(line).await;
         }
+        // There may always be room, or nobody left: whoever only ever talks could not be stopped.
+        tokio::task::yield_now().await;
     }
 
     fn is_full(&self) -> bool {
-        matches!(&*self.state(), State::Held(lines) if lines.len() >= HELD_BYTES)
+        let late = self.begun.elapsed() >= HELD_TIME;
+        matches!(&*self.state(), State::Held(lines) if late || lines.len() >= HELD_BYTES)
     }
 
     /// The call was answered in its first step: what it said, to be written before the answer.
@@ -88,6 +92,7 @@ impl Notifier {
         let State::Held(lines) = &mut *state else { return None };
         if lines.is_empty() {
             *state = State::Live;
+            self.room.notify_waiters();
             return None;
         }
         let lines = std::mem::take(lines);
