@@ -30,6 +30,7 @@
 //! - One [`Server`] serves clients of every protocol [`Revision`].
 #![forbid(unsafe_code)]
 
+mod app_code;
 mod args;
 mod batch;
 mod complete;
@@ -66,6 +67,7 @@ mod uri_template;
 #[path = "private.rs"]
 pub mod __private;
 
+pub use app_code::AppCode;
 pub use args::Argument;
 pub use context::Context;
 pub use error::{Error, Result};
