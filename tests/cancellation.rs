@@ -130,3 +130,15 @@ async fn a_server_that_does_not_end_on_request() -> Result<()> {
     assert_eq!(client.request("ping", json!({})).await?, json!({}));
     Ok(())
 }
+
+#[tokio::test]
+async fn shutdown_comes_alone() -> Result<()> {
+    let client =
+        TestClient::with_revision(Server::new("sleeper", "1.0.0").mount(Sleeper::default()), Revision::V2025_03_26)
+            .await?;
+    let answer = client.exchange(r#"[{"jsonrpc":"2.0","id":"a","method":"shutdown"}]"#).await?;
+    assert!(answer.contains("`shutdown` cannot be part of a batch"), "{answer}");
+    let pong = client.exchange(r#"{"jsonrpc":"2.0","id":"b","method":"ping"}"#).await?;
+    assert_eq!(pong, r#"{"jsonrpc":"2.0","id":"b","result":{}}"#);
+    Ok(())
+}

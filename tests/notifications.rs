@@ -36,6 +36,15 @@ async fn forever(ctx: &Context) {
     }
 }
 
+/// Work for some seconds and report, and never wait for anything else.
+#[tool]
+async fn work(ctx: &Context) {
+    for step in 0..2000 {
+        ctx.progress(step, 2000).await;
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
 /// Pass on JSON that has line breaks in it.
 #[tool]
 async fn raw(ctx: &Context) {
@@ -44,7 +53,7 @@ async fn raw(ctx: &Context) {
 }
 
 fn server() -> Server {
-    Server::new("talker", "1.0.0").tools(tools![flood, afterwards, forever, raw])
+    Server::new("talker", "1.0.0").tools(tools![flood, afterwards, forever, work, raw])
 }
 
 fn call(id: u64, tool: &str, arguments: &Value, meta: &Value) -> Value {
@@ -101,6 +110,19 @@ async fn nothing_is_told_after_a_cancellation() -> Result<()> {
     while tokio::time::timeout(Duration::from_millis(1), client.receive()).await.is_ok() {}
     tokio::time::sleep(Duration::from_millis(60)).await;
     assert_eq!(client.close().await?, [""; 0]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_only_ever_reports_holds_up_nobody() -> Result<()> {
+    let client = TestClient::with_revision(server(), Revision::V2025_11_25).await?;
+    client.send(&call(100, "work", &json!({}), &json!({"progressToken": "t"})).to_string())?;
+    // The first report comes while it works, and at another one it can be stopped.
+    assert_eq!(next(&client).await["params"]["progressToken"], "t");
+    client.request("ping", json!({})).await?;
+    client.notify("notifications/cancelled", &json!({"requestId": 100}))?;
+    let rest = client.close().await?;
+    assert!(rest.iter().all(|line| line.contains("notifications/progress")), "{:?}", rest.last());
     Ok(())
 }
 

@@ -1,79 +1,23 @@
 //! Whole processes: what a client on the other end of a pipe sees when handlers misbehave.
 
-use std::io::{BufRead, BufReader, Lines, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use mcp_tests::process::Process;
 use serde_json::{Value, json};
 
-/// A running server and the two ends of its pipes.
-struct Process {
-    child: Child,
-    input: Option<ChildStdin>,
-    /// Gone once the client stopped reading.
-    output: Option<Lines<BufReader<ChildStdout>>>,
-}
+/// A server whose handlers misbehave.
+const ROWDY: &str = env!("CARGO_BIN_EXE_rowdy");
 
-impl Process {
-    fn start() -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_rowdy"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let input = child.stdin.take();
-        let output = child.stdout.take().map(|output| BufReader::new(output).lines());
-        let mut process = Process { child, input, output };
-        process.send(
-            &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}),
-        );
-        assert_eq!(process.next()["result"]["serverInfo"]["name"], "rowdy");
-        process
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.input.as_mut().unwrap().write_all(bytes).unwrap();
-    }
-
-    fn send(&mut self, message: &Value) {
-        self.write(format!("{message}\n").as_bytes());
-    }
-
-    fn call(&mut self, id: u64, tool: &str, arguments: &Value) {
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}));
-    }
-
-    fn next(&mut self) -> Value {
-        let line = self.output.as_mut().unwrap().next().expect("an answer").unwrap();
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"))
-    }
-
-    fn answer(&mut self, id: u64) -> Value {
-        let answer = self.next();
-        assert_eq!(answer["id"], id, "{answer}");
-        answer
-    }
-
-    fn text(&mut self, id: u64) -> String {
-        self.answer(id)["result"]["content"][0]["text"].as_str().unwrap().to_owned()
-    }
-
-    /// Closes the input and waits; the lines that were still to come, and the log.
-    fn finish(mut self) -> (Vec<String>, String) {
-        drop(self.input.take());
-        let rest: Vec<String> = self.output.take().unwrap().map(Result::unwrap).collect();
-        let mut log = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
-        assert!(self.child.wait().unwrap().success(), "{log}");
-        (rest, log)
-    }
+fn start() -> Process {
+    Process::start(ROWDY)
 }
 
 #[cfg(unix)] // elsewhere a stray line is a line of its own
 #[test]
 fn nothing_but_messages_reaches_stdout() {
-    let mut server = Process::start();
+    let mut server = start();
     server.call(1, "noisy", &json!({}));
     assert_eq!(server.text(1), "said nothing");
     server.call(2, "child", &json!({}));
@@ -88,23 +32,21 @@ fn nothing_but_messages_reaches_stdout() {
 
 #[test]
 fn a_slow_call_delays_nobody() {
-    let mut server = Process::start();
-    server.call(1, "sleep", &json!({"ms": 400}));
-    server.call(2, "block", &json!({"ms": 200}));
+    let mut server = start();
+    server.call(1, "sleep", &json!({"ms": 1000}));
+    server.call(2, "block", &json!({"ms": 500}));
     server.send(&json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}));
     server.call(4, "quick", &json!({}));
-    let begun = Instant::now();
     assert_eq!(server.answer(3)["result"], json!({}));
     assert_eq!(server.text(4), "quick");
-    assert!(begun.elapsed() < Duration::from_millis(150), "{:?}", begun.elapsed());
-    assert_eq!(server.text(2), "blocked 200");
-    assert_eq!(server.text(1), "slept 400");
+    assert_eq!(server.text(2), "blocked 500");
+    assert_eq!(server.text(1), "slept 1000");
     server.finish();
 }
 
 #[test]
 fn panics_and_timeouts_are_answers() {
-    let mut server = Process::start();
+    let mut server = start();
     let tools = ["panic", "panic_later", "panic_blocking", "block_too_long"];
     let tools = tools.into_iter().chain(["panic_twice", "panic_twice_later", "panic_when_dropped"]);
     for (id, tool) in (10..).zip(tools) {
@@ -121,7 +63,7 @@ fn panics_and_timeouts_are_answers() {
 
 #[test]
 fn the_end_of_input_lets_calls_finish() {
-    let mut server = Process::start();
+    let mut server = start();
     server.call(1, "sleep", &json!({"ms": 150}));
     server.call(2, "block", &json!({"ms": 150}));
     let (rest, _) = server.finish();
@@ -130,18 +72,18 @@ fn the_end_of_input_lets_calls_finish() {
 
 #[test]
 fn the_end_of_input_does_not_wait_for_ever() {
-    let mut server = Process::start();
+    let mut server = start();
     server.call(1, "sleep", &json!({"ms": 60_000}));
     server.call(2, "block", &json!({"ms": 60_000}));
     let begun = Instant::now();
     let (rest, _) = server.finish();
     assert_eq!(rest, [""; 0]);
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }
 
 #[test]
 fn a_last_line_without_newline_is_served() {
-    let mut server = Process::start();
+    let mut server = start();
     server.write(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     let (rest, _) = server.finish();
     assert_eq!(rest, [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
@@ -149,20 +91,16 @@ fn a_last_line_without_newline_is_served() {
 
 #[test]
 fn a_client_that_stops_reading_ends_the_server() {
-    let mut server = Process::start();
-    drop(server.output.take());
+    let mut server = start();
+    server.close_output();
     server.call(1, "chatter", &json!({"bytes": 100_000}));
-    let begun = Instant::now();
-    while server.child.try_wait().unwrap().is_none() {
-        assert!(begun.elapsed() < Duration::from_secs(5), "the server is still there");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert!(server.child.wait().unwrap().success());
+    // The input is still open.
+    assert!(server.ended().success());
 }
 
 #[test]
 fn too_many_waiting_calls_are_refused_before_they_begin() {
-    let mut server = Process::start();
+    let mut server = start();
     for id in 1..=36 {
         server.call(id, "tally", &json!({"ms": 300}));
     }
@@ -180,7 +118,7 @@ fn too_many_waiting_calls_are_refused_before_they_begin() {
 
 #[test]
 fn oversized_lines_are_refused_and_skipped() {
-    let mut server = Process::start();
+    let mut server = start();
     let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{}\"}}\n", "x".repeat(2 * 1024 * 1024));
     server.write(long.as_bytes());
     let answer = server.answer(1);
@@ -196,19 +134,16 @@ fn oversized_lines_are_refused_and_skipped() {
 
 #[test]
 fn ten_thousand_pipelined_calls_are_answered_in_order() {
-    let mut server = Process::start();
-    let mut input = server.input.take().unwrap();
-    let writer = std::thread::spawn(move || {
-        for id in 1..=10_000 {
+    let mut server = start();
+    let writer = server.write_beside(|input| {
+        (1..=10_000).try_for_each(|id| {
             writeln!(input, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"quick"}}}}"#)
-                .unwrap();
-        }
-        input
+        })
     });
     for id in 1..=10_000 {
         assert_eq!(server.text(id), "quick");
     }
-    server.input = Some(writer.join().unwrap());
+    server.rejoin(writer);
     server.finish();
 }
 
@@ -226,12 +161,7 @@ fn at_a_terminal_it_says_what_it_is() {
     let path = ptsname(&person, Vec::new()).unwrap();
     let path = OsStr::from_bytes(path.to_bytes());
     let terminal = std::fs::File::options().read(true).write(true).open(path).unwrap();
-    let server = Command::new(env!("CARGO_BIN_EXE_rowdy"))
-        .stdin(terminal)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let server = Command::new(ROWDY).stdin(terminal).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let ctrl_d = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\x04";
     std::fs::File::from(person.try_clone().unwrap()).write_all(ctrl_d).unwrap();
     let output = server.wait_with_output().unwrap();
@@ -244,30 +174,30 @@ fn at_a_terminal_it_says_what_it_is() {
 
 #[test]
 fn a_program_gets_no_hint() {
-    let (_, log) = Process::start().finish();
+    let (_, log) = start().finish();
     assert_eq!(log, "");
 }
 
 #[test]
 fn shutdown_waits_and_exit_ends_the_process() {
-    let mut server = Process::start();
+    let mut server = start();
     server.call(1, "sleep", &json!({"ms": 100}));
     server.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "shutdown"}));
     assert_eq!(server.text(1), "slept 100");
     assert_eq!(server.answer(2)["result"], json!({}));
     server.send(&json!({"jsonrpc": "2.0", "method": "exit"}));
     // The input is still open.
-    assert!(server.child.wait().unwrap().success());
+    assert!(server.ended().success());
 }
 
 #[test]
 fn exit_without_shutdown_is_a_failure_and_waits_for_nothing() {
-    let mut server = Process::start();
+    let mut server = start();
     server.call(1, "sleep", &json!({"ms": 60_000}));
     server.send(&json!({"jsonrpc": "2.0", "method": "exit"}));
     let begun = Instant::now();
-    assert_eq!(server.child.wait().unwrap().code(), Some(1));
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert_eq!(server.ended().code(), Some(1));
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }
 
 #[cfg(unix)]
@@ -279,8 +209,7 @@ fn non_blocking_pipes_are_waited_for() {
     let (mut answers, output) = std::io::pipe().unwrap();
     fcntl_setfl(&input, OFlags::NONBLOCK).unwrap();
     fcntl_setfl(&output, OFlags::WRONLY | OFlags::NONBLOCK).unwrap();
-    let mut server =
-        Command::new(env!("CARGO_BIN_EXE_rowdy")).stdin(input).stdout(output).stderr(Stdio::piped()).spawn().unwrap();
+    let mut server = Command::new(ROWDY).stdin(input).stdout(output).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(50));
     let meta =
         r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
@@ -299,28 +228,24 @@ fn non_blocking_pipes_are_waited_for() {
 #[cfg(target_os = "linux")] // where the kernel tells a process's memory in a file
 #[test]
 fn a_client_that_does_not_read_costs_no_memory_and_loses_nothing() {
-    let mut server = Process::start();
-    let mut input = server.input.take().unwrap();
-    let writer = std::thread::spawn(move || {
-        for id in 1..=20_000 {
+    let mut server = start();
+    let writer = server.write_beside(|input| {
+        (1..=20_000).try_for_each(|id| {
             let tool = if id % 10 == 0 {
                 r#"{"name":"sleep","arguments":{"ms":0}}"#
             } else {
                 r#"{"name":"chatter","arguments":{"bytes":2000}}"#
             };
-            writeln!(input, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{tool}}}"#).unwrap();
-        }
-        input
+            writeln!(input, r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{tool}}}"#)
+        })
     });
     std::thread::sleep(Duration::from_millis(500));
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    let peak = server.peak();
     assert!(peak < 24 * 1024, "40 MB of answers nobody reads, and {peak} kB in memory");
 
     let mut ids: Vec<u64> = (1..=20_000).map(|_| server.next()["id"].as_u64().unwrap()).collect();
     ids.sort_unstable();
     assert!(ids.into_iter().eq(1..=20_000), "every call has one answer");
-    server.input = Some(writer.join().unwrap());
+    server.rejoin(writer);
     server.finish();
 }

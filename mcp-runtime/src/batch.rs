@@ -21,14 +21,14 @@ pub(crate) fn elements(frame: &[u8], limit: usize) -> Result<Vec<&RawValue>, Rej
     Ok(elements)
 }
 
-/// One message of a batch. The handshake cannot be one of several.
+/// One message of a batch. What opens or ends a connection cannot be one of several.
 pub(crate) fn element(raw: &RawValue) -> Result<Message<'_>, Rejection<'_>> {
     if raw.get().starts_with('[') {
         return Err(Rejection { id: Id::NULL, error: RpcError::invalid_request("a message is a JSON object") });
     }
     match jsonrpc::parse(raw.get().as_bytes())? {
-        Message::Request(request) if request.method == "initialize" => {
-            let error = RpcError::invalid_request("`initialize` cannot be part of a batch");
+        Message::Request(request) if matches!(&*request.method, "initialize" | "shutdown") => {
+            let error = RpcError::invalid_request(&format!("`{}` cannot be part of a batch", request.method));
             Err(Rejection { id: request.id, error })
         }
         message => Ok(message),

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use crate::batch::{self, Batch};
 use crate::context::Line;
 use crate::control::Control;
+use crate::depth;
 use crate::era::encode::{self, Site};
 use crate::era::{self, Accepted, Method, Session};
 use crate::error::{Failure, RpcError};
@@ -88,6 +89,9 @@ impl Connection {
         // Some shells put a byte order mark in front of what they pipe.
         let frame = frame.strip_prefix("\u{feff}".as_bytes()).unwrap_or(frame);
         self.view.refresh(&self.core.shared);
+        if depth::exceeds(frame, self.core.limits.depth) {
+            return self.refuse_deep(frame, out);
+        }
         if frame.trim_ascii_start().first() == Some(&b'[') && self.session.has_batches() {
             return self.batch(frame, out);
         }
@@ -153,6 +157,14 @@ impl Connection {
             self.waiting.spawn_on(task, &self.runtime);
         } else {
             out.extend_from_slice(&at_once.finish());
+        }
+    }
+
+    /// Refuses a frame that is nested too deep to be handed to anybody's decoder.
+    fn refuse_deep(&self, frame: &[u8], out: &mut Vec<u8>) {
+        if let Some(Rejection { id, error }) = jsonrpc::refuse_deep(frame, self.core.limits.depth) {
+            self.core.hooks.protocol_error(frame, &error);
+            encode::error(id, &error, out);
         }
     }
 

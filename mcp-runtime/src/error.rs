@@ -7,6 +7,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::app_code::AppCode;
+
 /// The result of a handler, of serving and of the [`TestClient`](crate::TestClient).
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -18,7 +20,8 @@ type Source = Box<dyn StdError + Send + Sync>;
 /// `anyhow::Error`, `Box<dyn Error + Send + Sync>`, `String`, `&str`. From a tool it reaches the
 /// model as a result with `isError: true`, with the error's own text and that of its sources; from a
 /// prompt or a resource it reaches the client as error `-32603` with that text. The other
-/// constructors make protocol errors, which the client sees instead of the model.
+/// constructors make protocol errors, which the client sees instead of the model, whatever handler
+/// they come from; [`application`](Self::application) makes one with a code of your own.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -54,6 +57,40 @@ impl Error {
     /// The server failed for a reason that is not the caller's (`-32603`).
     pub fn internal(text: impl Into<String>) -> Self {
         Self::protocol(RpcError::new(RpcError::INTERNAL, text.into()))
+    }
+
+    /// A failure the client should act on by its code, which is your own.
+    ///
+    /// ```
+    /// use mcp_runtime::{AppCode, prelude::*};
+    ///
+    /// const QUOTA_EXCEEDED: AppCode = AppCode::new(1001);
+    ///
+    /// /// Ask the oracle.
+    /// #[tool]
+    /// fn ask(question: String) -> Result<String> {
+    ///     Err(Error::application(QUOTA_EXCEEDED, "no questions left today").with_data(json!({"left": 0})))
+    /// }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<()> {
+    /// let client = TestClient::connect(Server::new("oracle", "1.0.0").tools(tools![ask])).await?;
+    /// let error = client.call("ask", json!({"question": "why?"})).await.unwrap_err();
+    /// assert_eq!((error.code(), error.data()), (Some(1001), Some(&json!({"left": 0}))));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn application(code: AppCode, text: impl Into<String>) -> Self {
+        Self::protocol(RpcError::new(code.get(), text.into()))
+    }
+
+    /// Sets the `data` of a protocol error: what a client needs to know beyond code and text. An error
+    /// for the model has no place for it, nor has one about a missing resource; they stay as they are.
+    pub fn with_data(mut self, data: impl Into<Value>) -> Self {
+        if let Repr::Protocol(error) = &mut *self.0 {
+            error.data = Some(data.into());
+        }
+        self
     }
 
     /// There is no resource at `uri` (`-32002` up to 2025-11-25, `-32602` from 2026-07-28).

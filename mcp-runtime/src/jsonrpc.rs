@@ -78,6 +78,18 @@ pub(crate) fn parse(frame: &[u8]) -> Result<Message<'_>, Rejection<'_>> {
     wire.classify()
 }
 
+/// What is said of a frame nested deeper than `limit`: nothing if nothing was asked.
+pub(crate) fn refuse_deep(frame: &[u8], limit: usize) -> Option<Rejection<'_>> {
+    let error = RpcError::invalid_request(&format!("the message is nested deeper than {limit} levels"));
+    // Members stay raw, so that this takes no stack however deep they are.
+    match parse(frame) {
+        Ok(Message::Request(request)) => Some(reject(request.id, error)),
+        Ok(Message::Notification(_) | Message::Response) => None,
+        Err(rejection) if rejection.error.code == RpcError::PARSE => Some(rejection),
+        Err(rejection) => Some(reject(rejection.id, error)),
+    }
+}
+
 /// The members of a frame, before they are judged.
 #[derive(Default)]
 struct Wire<'a> {
@@ -212,10 +224,11 @@ pub(crate) fn id_of_beginning(beginning: &[u8]) -> Option<Id<'_>> {
         match rest.as_bytes()[at] {
             b'{' | b'[' => depth += 1,
             b'"' => {
-                let end = string_end(rest, at)?;
+                let end = string_end(rest.as_bytes(), at)?;
                 let value = rest[end..].trim_start().strip_prefix(':').map(str::trim_start);
                 if let (1, r#""id""#, Some(value)) = (depth, &rest[at..end], value) {
-                    let length = if value.starts_with('"') { string_end(value, 0)? } else { value.find([',', '}'])? };
+                    let text = value.starts_with('"');
+                    let length = if text { string_end(value.as_bytes(), 0)? } else { value.find([',', '}'])? };
                     return Id::parse(value[..length].trim_end());
                 }
                 rest = &rest[end..];
@@ -289,12 +302,16 @@ mod tests {
     }
 
     #[test]
-    fn depth_alone_does_not_exhaust_the_stack() {
-        let deep = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{}{}}}"#,
-            "[".repeat(100_000),
-            "]".repeat(100_000)
-        );
-        assert!(parse(deep.as_bytes()).is_ok());
+    fn depth_is_refused_by_id_and_does_not_exhaust_the_stack() {
+        let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
+        let refused =
+            |frame: &str| refuse_deep(frame.as_bytes(), 128).map(|it| (it.id.as_str().to_owned(), it.error.code));
+        let params = format!(r#""method":"x","params":{open}{close}"#);
+        assert_eq!(refused(&format!(r#"{{"jsonrpc":"2.0",{params},"id":7}}"#)), Some(("7".into(), -32600)));
+        assert_eq!(refused(&format!(r#"{{"jsonrpc":"1.0",{params},"id":7}}"#)), Some(("7".into(), -32600)));
+        assert_eq!(refused(&format!(r#"{{"jsonrpc":"2.0",{params}}}"#)), None, "a notification");
+        assert_eq!(refused(&format!(r#"{{"jsonrpc":"2.0","id":7,"result":{open}{close}}}"#)), None, "an answer");
+        assert_eq!(refused(&format!("{open}{close}")), Some(("null".into(), -32600)));
+        assert_eq!(refused(&open), Some(("null".into(), -32700)), "not JSON at all");
     }
 }

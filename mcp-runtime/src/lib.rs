@@ -30,6 +30,7 @@
 //! - One [`Server`] serves clients of every protocol [`Revision`].
 #![forbid(unsafe_code)]
 
+mod app_code;
 mod args;
 mod batch;
 mod cache;
@@ -42,6 +43,7 @@ mod connection;
 mod context;
 mod control;
 mod custom;
+mod depth;
 mod era;
 mod error;
 mod handle;
@@ -83,6 +85,7 @@ mod uri_template;
 #[path = "private.rs"]
 pub mod __private;
 
+pub use app_code::AppCode;
 pub use args::Argument;
 pub use cache::Cache;
 pub use change::{Change, ChangeBus, Listener, LocalBus};

@@ -17,6 +17,9 @@ pub struct Limits {
     /// The longest message, in bytes; a longer one is refused and skipped. 4 MiB. Calls that wait
     /// keep their arguments, so `in_flight` times this is what one client can occupy.
     pub message_bytes: usize,
+    /// How many objects and lists of a message may be inside each other; one that is nested deeper
+    /// is refused. 128; more than that `serde_json` does not decode into types anyway.
+    pub depth: usize,
     /// How many calls of one client may be waiting for something at a time, and how many blocking
     /// handlers may run; more are refused until one has finished. 256.
     pub in_flight: usize,
@@ -36,6 +39,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             message_bytes: 4 * 1024 * 1024,
+            depth: 128,
             in_flight: 256,
             batch: 100,
             log_rate: 1000,

@@ -2,7 +2,7 @@
 //!
 //! They go out before the answer and never after it. While a call is in its first step they are
 //! held, because its answer may be written with them; once it waits they go through the outbox, as
-//! its answer will.
+//! its answer will. A call that goes on talking in its first step is made to wait.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ pub(crate) struct Notifier {
     state: Mutex<State>,
     /// Told when lines are held no longer.
     room: Notify,
+    begun: Instant,
     outbox: mpsc::Sender<Vec<u8>>,
     logs: Mutex<Second>,
     log_rate: u32,
@@ -38,11 +39,14 @@ enum State {
 
 /// Whoever has more than this held has to wait.
 const HELD_BYTES: usize = 64 * 1024;
+/// So does whoever says something later than this: the client should hear of progress while it is made.
+const HELD_TIME: Duration = Duration::from_millis(10);
 
 impl Notifier {
     pub(crate) fn new(outbox: mpsc::Sender<Vec<u8>>, log_rate: u32) -> Self {
-        let logs = Mutex::new(Second { begun: Instant::now(), messages: 0 });
-        Notifier { state: Mutex::new(State::Held(Vec::new())), room: Notify::new(), outbox, logs, log_rate }
+        let begun = Instant::now();
+        let logs = Mutex::new(Second { begun, messages: 0 });
+        Notifier { state: Mutex::new(State::Held(Vec::new())), room: Notify::new(), begun, outbox, logs, log_rate }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -78,18 +82,17 @@ impl Notifier {
             // If this is the call's own first poll, it ends here, and with it the time of holding.
             room.await;
         }
-        let unheld = match &mut *self.state() {
-            State::Held(lines) => {
-                lines.extend_from_slice(&line);
-                false
-            }
+        let heard = match &mut *self.state() {
+            State::Held(lines) => return lines.extend_from_slice(&line),
             State::Live => true,
             State::Closed => false,
         };
-        if unheld {
+        if heard {
             // The outbox is closed when the client is gone; nobody is left to tell.
             let _ = self.outbox.send(line).await;
         }
+        // There may always be room, or nobody left: whoever only ever talks could not be stopped.
+        tokio::task::yield_now().await;
     }
 
     /// Whether the call is over.
@@ -98,7 +101,8 @@ impl Notifier {
     }
 
     fn is_full(&self) -> bool {
-        matches!(&*self.state(), State::Held(lines) if lines.len() >= HELD_BYTES)
+        let late = self.begun.elapsed() >= HELD_TIME;
+        matches!(&*self.state(), State::Held(lines) if late || lines.len() >= HELD_BYTES)
     }
 
     /// The call was answered in its first step: what it said, to be written before the answer.
@@ -123,6 +127,7 @@ impl Notifier {
         let State::Held(lines) = &mut *state else { return None };
         if lines.is_empty() {
             *state = State::Live;
+            self.room.notify_waiters();
             return None;
         }
         let lines = std::mem::take(lines);

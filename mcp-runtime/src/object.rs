@@ -111,20 +111,38 @@ pub(crate) fn type_of(raw: &str) -> &'static str {
 }
 
 /// Where the JSON string that begins at `start` of `text` is over, if it is.
-pub(crate) fn string_end(text: &str, start: usize) -> Option<usize> {
-    let mut escaped = false;
-    let inside = text[start + 1..].bytes();
-    let end = inside.enumerate().find_map(|(at, byte)| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends.then_some(at)
-    })?;
-    Some(start + 1 + end + 1)
+pub(crate) fn string_end(text: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2; // a backslash and what it escapes
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_string_ends_at_its_quote() {
+        for (text, end) in [
+            (r#""","#, Some(2)),
+            (r#""a" ""#, Some(3)),
+            (r#""\\""#, Some(4)),
+            (r#""\"x","#, Some(5)),
+            (r#""\\\"""#, Some(6)),
+            (r#""a"#, None),
+            (r#""\"#, None),
+            (r#""\""#, None),
+            (r#"""#, None),
+        ] {
+            assert_eq!(string_end(text.as_bytes(), 0), end, "{text}");
+        }
+        assert_eq!(string_end(br#"["a"]"#, 1), Some(4));
+    }
 
     #[test]
     fn a_key_is_there_once() {

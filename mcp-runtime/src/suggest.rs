@@ -22,12 +22,30 @@ fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<
         return None;
     }
     let plain = |text: &str| text.replace(['_', '-', '.'], "").to_lowercase();
-    let wanted = plain(word);
+    let wanted = [plain(word), sorted(word)];
     let (distance, candidate) = candidates
         .filter(|candidate| candidate.len() <= LONGEST)
-        .map(|candidate| (distance(&wanted, &plain(candidate)), candidate))
+        .map(|candidate| {
+            let [as_it_is, in_order] = &wanted;
+            let distance = distance(as_it_is, &plain(candidate)).min(distance(in_order, &sorted(candidate)));
+            (distance, candidate)
+        })
         .min_by_key(|(distance, _)| *distance)?;
     (distance <= 1 + candidate.len() / 5 && distance < word.len()).then_some(candidate)
+}
+
+/// The words of a name in alphabetical order: `listResources` is `resources/list` the other way round.
+fn sorted(name: &str) -> String {
+    let mut spaced = String::new();
+    for letter in name.chars() {
+        if !letter.is_lowercase() {
+            spaced.push(' ');
+        }
+        spaced.extend(letter.to_lowercase().filter(|letter| letter.is_alphanumeric()));
+    }
+    let mut words: Vec<&str> = spaced.split(' ').collect();
+    words.sort_unstable();
+    words.concat()
 }
 
 /// How many letters to insert, remove or change to get from one to the other.
@@ -54,6 +72,9 @@ mod tests {
         let names = ["tools/list", "tools/call", "get_weather"];
         assert_eq!(closest("tool/list", names.into_iter()), Some("tools/list"));
         assert_eq!(closest("getWeather", names.into_iter()), Some("get_weather"));
+        assert_eq!(closest("listTools", names.into_iter()), Some("tools/list"));
+        assert_eq!(closest("call_tool", names.into_iter()), Some("tools/call"));
+        assert_eq!(closest("weather.get", names.into_iter()), Some("get_weather"));
         assert_eq!(closest("textDocument/hover", names.into_iter()), None);
         assert_eq!(closest("", names.into_iter()), None);
         assert_eq!(closest(&"x".repeat(1_000_000), names.into_iter()), None);

@@ -43,7 +43,7 @@ pub(super) fn locate<'a>(raw: &'a str, error: &serde_json::Error) -> Place<'a> {
                 }
             }
             b'"' => {
-                at = string_end(raw, start).unwrap_or(raw.len());
+                at = string_end(bytes, start).unwrap_or(raw.len());
                 match open.last_mut() {
                     Some((Level::Object { key, in_value: false }, _)) => {
                         *key = serde_json::from_str(&raw[start..at]).unwrap_or_default();

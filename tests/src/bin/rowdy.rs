@@ -1,10 +1,13 @@
-//! A server whose handlers misbehave in every way that must not matter.
+//! A server whose handlers misbehave in every way that must not matter, with limits small enough to
+//! be reached.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_runtime::{Limits, prelude::*};
+use mcp_runtime::{Limits, LogLevel, prelude::*};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// Answers at once.
 #[tool]
@@ -125,11 +128,59 @@ fn chatter(bytes: usize) -> String {
     "x".repeat(bytes)
 }
 
+/// Never returns.
+#[tool]
+async fn forever() {
+    std::future::pending::<()>().await;
+}
+
+/// Never returns, and is given up.
+#[tool(timeout = "30ms")]
+async fn forever_too_long() {
+    std::future::pending::<()>().await;
+}
+
+/// Reports every single step.
+#[tool]
+async fn report(ctx: &Context, steps: u64) -> u64 {
+    for step in 1..=steps {
+        ctx.progress(step, steps).await;
+    }
+    steps
+}
+
+/// Logs so many messages of so many bytes.
+#[tool]
+async fn log(ctx: &Context, messages: u64, bytes: usize) -> u64 {
+    for number in 0..messages {
+        ctx.log(LogLevel::Warning, json!({"number": number, "text": "x".repeat(bytes)})).await;
+    }
+    messages
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Tree {
+    branches: Vec<Tree>,
+}
+
+impl Tree {
+    fn height(&self) -> usize {
+        1 + self.branches.iter().map(Tree::height).max().unwrap_or(0)
+    }
+}
+
+/// Measures a tree.
+#[tool]
+fn height(tree: Tree) -> usize {
+    tree.height()
+}
+
 #[tokio::main]
 async fn main() -> Result<()> {
     let mut limits = Limits::default();
     limits.message_bytes = 1024 * 1024;
     limits.in_flight = 32;
+    limits.log_rate = u32::MAX;
     limits.drain = Duration::from_millis(700);
     Server::new("rowdy", "1.0.0")
         .limits(limits)
@@ -149,7 +200,12 @@ async fn main() -> Result<()> {
             panic_twice,
             panic_twice_later,
             panic_when_dropped,
-            chatter
+            chatter,
+            forever,
+            forever_too_long,
+            report,
+            log,
+            height
         ])
         .serve_stdio()
         .await
