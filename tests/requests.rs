@@ -6,6 +6,8 @@ mod errors;
 mod lifecycle;
 #[path = "requests/messages.rs"]
 mod messages;
+#[path = "requests/server.rs"]
+mod server;
 
 use mcp_runtime::{Revision, TestClient};
 use mcp_tests::fixture;

@@ -44,6 +44,8 @@ pub(crate) struct Connection {
     pub(crate) exited: Option<Exited>,
     /// Whether the client has said that it is ready.
     pub(crate) ready: bool,
+    /// How many of the last messages were none.
+    errors_in_a_row: usize,
     /// What the call just answered said before its answer.
     notices: Vec<u8>,
 }
@@ -70,6 +72,7 @@ impl Connection {
             interest: None,
             exited: None,
             ready: false,
+            errors_in_a_row: 0,
             notices: Vec::new(),
         }
     }
@@ -82,6 +85,15 @@ impl Connection {
     /// Whether the client told the server to exit.
     pub(crate) fn exited(&self) -> Option<Exited> {
         self.exited
+    }
+
+    /// Whether there were too many messages in a row that are none.
+    pub(crate) fn talks_nonsense(&self) -> bool {
+        self.errors_in_a_row >= self.core.limits.errors_in_a_row
+    }
+
+    pub(crate) fn errors_in_a_row(&self) -> usize {
+        self.errors_in_a_row
     }
 
     /// Takes one frame. What can be answered at once is appended to `out`, a line each.
@@ -111,6 +123,7 @@ impl Connection {
         raw: &[u8],
         out: &mut Vec<u8>,
     ) -> Option<Waiting> {
+        self.errors_in_a_row = if message.is_ok() { 0 } else { self.errors_in_a_row + 1 };
         match message {
             Ok(Message::Request(request)) => return self.request(&request, out),
             Ok(Message::Notification(notification)) => self.notification(&notification, raw),
@@ -177,14 +190,14 @@ impl Connection {
     }
 
     /// What this connection lets through: its own state first, then the era's rules.
-    fn admit<'a>(&mut self, request: &Request<'a>) -> Result<Accepted<'a>, RpcError> {
+    fn admit<'a>(&self, request: &Request<'a>) -> Result<Accepted<'a>, RpcError> {
         if self.control.is_closing() {
             return Err(RpcError::invalid_request("the server is shutting down; only `exit` is accepted"));
         }
         if self.control.in_flight.contains(request.id) {
             return Err(RpcError::invalid_request("a request with this id is still being answered"));
         }
-        era::accept(request, &self.session, self.view.refresh(&self.core.shared))
+        era::accept(request, &self.session, self.view.catalog())
     }
 
     fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) -> Option<Waiting> {
@@ -207,7 +220,7 @@ impl Connection {
         let (core, waiting) = (&self.core, &mut self.waiting);
         let has_room = || has_room(waiting, core.limits.in_flight);
         let line = Line::new(&self.outbox, core);
-        let catalog = self.view.refresh(&core.shared);
+        let catalog = self.view.catalog();
         let router = Router::new(core, catalog, request.id, &call, &line);
         // A call whose events nobody wants pays nothing for them.
         let log = catalog.settings.forwards_logs.then(|| line.call_log(call.envelope.log_level)).flatten();
@@ -227,14 +240,12 @@ impl Connection {
 
     /// What a request asks of the connection rather than of a handler.
     fn own_business(&mut self, site: Site<'_>, call: &Accepted<'_>) -> Result<Option<Waiting>, Failure> {
-        if !self.view.refresh(&self.core.shared).offers(call.method) {
-            return Ok(None);
-        }
+        let offered = |this: &mut Self| this.view.catalog().offers(call.method);
         match call.method {
             Method::Initialize => self.follow_changes(),
-            Method::Shutdown => return Ok(Some(self.shut_down(site))),
-            Method::Listen => return self.listen(site, call).map(Some),
-            Method::Subscribe | Method::Unsubscribe => self.subscribe(site.id, call)?,
+            Method::Shutdown if offered(self) => return Ok(Some(self.shut_down(site))),
+            Method::Listen if offered(self) => return self.listen(site, call).map(Some),
+            Method::Subscribe | Method::Unsubscribe if offered(self) => self.subscribe(site.id, call)?,
             _ => {}
         }
         Ok(None)

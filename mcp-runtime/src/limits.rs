@@ -25,6 +25,9 @@ pub struct Limits {
     pub in_flight: usize,
     /// How many messages a batch may have, in revisions with batches. 100.
     pub batch: usize,
+    /// How many messages in a row may be no JSON-RPC before the connection is ended. As many as there
+    /// are: each is answered.
+    pub errors_in_a_row: usize,
     /// How many log messages of one call reach its client in a second; the rest are dropped. 1000.
     pub log_rate: u32,
     /// How many streams of changes one client may have open. 16.
@@ -42,6 +45,7 @@ impl Default for Limits {
             depth: 128,
             in_flight: 256,
             batch: 100,
+            errors_in_a_row: usize::MAX,
             log_rate: 1000,
             streams: 16,
             subscriptions: 256,

@@ -19,7 +19,7 @@ impl Connection {
     /// From `initialize` on, changes are remembered for the session; it is told of them when it says
     /// that it is ready.
     pub(crate) fn follow_changes(&mut self) {
-        let catalog = self.view.refresh(&self.core.shared);
+        let catalog = self.view.catalog();
         if catalog.offers(Method::Listen) {
             let filter = Filter::lists().agreed(catalog, |_| false);
             self.interest = Some(Interest::enter(self.core.shared.bus(), filter));
@@ -36,7 +36,7 @@ impl Connection {
             return Ok(());
         }
         let line = Line::new(&self.outbox, &self.core);
-        let router = Router::new(&self.core, self.view.refresh(&self.core.shared), id, call, &line);
+        let router = Router::new(&self.core, self.view.catalog(), id, call, &line);
         if !router.announces(&uri) {
             return Err(Failure::ResourceNotFound(uri.into_owned()));
         }
@@ -60,7 +60,7 @@ impl Connection {
             return Err(too_many(self.core.limits.subscriptions).into());
         }
         let line = Line::new(&self.outbox, &self.core);
-        let catalog = self.view.refresh(&self.core.shared);
+        let catalog = self.view.catalog();
         let router = Router::new(&self.core, catalog, site.id, call, &line);
         let agreed = wanted.agreed(catalog, |uri| router.announces(uri));
         let stream: Box<str> = site.id.as_str().into();

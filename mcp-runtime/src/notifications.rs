@@ -19,7 +19,7 @@ impl Connection {
     /// What is told and not asked is never answered, understood or not. What goes wrong is told to
     /// the server's author.
     pub(crate) fn notification(&mut self, notification: &Notification<'_>, raw: &[u8]) {
-        let catalog = Arc::clone(self.view.refresh(&self.core.shared));
+        let catalog = Arc::clone(self.view.catalog());
         let own = catalog.notifications.iter().find(|own| *own.name == *notification.method);
         match &*notification.method {
             "notifications/cancelled" => self.cancel(notification),

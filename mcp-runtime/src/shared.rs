@@ -145,11 +145,14 @@ impl View {
         View { catalog: Arc::clone(&catalog), version: shared.version.load(Ordering::Acquire) }
     }
 
-    /// The newest catalog. Costs one load, unless it has changed.
-    pub(crate) fn refresh(&mut self, shared: &Shared) -> &Arc<Catalog> {
+    /// Looks again. Costs one load, unless something has changed.
+    pub(crate) fn refresh(&mut self, shared: &Shared) {
         if self.version != shared.version.load(Ordering::Acquire) {
             *self = View::new(shared);
         }
+    }
+
+    pub(crate) fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
     }
 }

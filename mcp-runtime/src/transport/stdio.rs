@@ -157,6 +157,10 @@ fn read(connection: &mut Connection, mut lines: Lines<impl Read>, output: &Outpu
         if exited {
             return Ok(());
         }
+        if connection.talks_nonsense() {
+            flush(&mut batch, output)?;
+            return Err(io::Error::other(format!("{} messages in a row were none", connection.errors_in_a_row())));
+        }
     }
 }
 
