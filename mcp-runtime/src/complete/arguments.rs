@@ -30,13 +30,8 @@
 /// assert_eq!(frameworks("", &Arguments::from_iter([("language", "rust")])), ["axum", "rocket"]);
 ///
 /// let client = TestClient::connect(Server::new("reviews", "1.0.0").prompts(prompts![review])).await?;
-/// let params = json!({
-///     "ref": {"type": "ref/prompt", "name": "review"},
-///     "argument": {"name": "framework", "value": "fl"},
-///     "context": {"arguments": {"language": "python"}},
-/// });
-/// let answer = client.request("completion/complete", params).await?;
-/// assert_eq!(answer["completion"]["values"], json!(["flask"]));
+/// let completed = client.complete_prompt("review", "framework", "fl", json!({"language": "python"})).await?;
+/// assert_eq!(completed.values, ["flask"]);
 /// # Ok(())
 /// # }
 /// ```

@@ -58,7 +58,8 @@ impl Content {
         Self::new(Kind::Link(Box::new(resource)))
     }
 
-    /// A resource with its contents.
+    /// A resource with its contents. Nobody asked for it by its URI, so the contents have to
+    /// [say it](ResourceContents::with_uri).
     pub fn resource(contents: ResourceContents) -> Self {
         Self::new(Kind::Resource(Box::new(contents)))
     }

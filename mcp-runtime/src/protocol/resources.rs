@@ -124,7 +124,8 @@ impl ResourceContents {
         bytes as u64
     }
 
-    /// Sets the URI of these contents, where it is not the one that was asked for.
+    /// Sets the URI of these contents, where it is not the one that was asked for, or where none was:
+    /// inside a [`Content`](crate::Content).
     pub fn with_uri(mut self, uri: impl Into<String>) -> Self {
         self.uri = Some(uri.into());
         self
