@@ -121,7 +121,7 @@ impl Catalog {
     }
 
     /// Whether clients can be told when a resource has changed.
-    fn announces_updates(&self) -> bool {
+    pub(crate) fn announces_updates(&self) -> bool {
         let resources = self.resources.all().any(|resource| resource.announced);
         self.settings.dynamic || resources || self.templates.all().any(|family| family.announced)
     }

@@ -108,6 +108,9 @@ impl Context {
 
     /// The server, to change what it offers, announce updates or end it.
     ///
+    /// A call that is cancelled while it waits does not come to what stands after: announce a change
+    /// where it is made.
+    ///
     /// ```
     /// use mcp_runtime::prelude::*;
     ///
@@ -150,9 +153,24 @@ impl Context {
         self.report(done.amount(), None, None).await;
     }
 
+    /// Like [`progress`](Self::progress), for a function that cannot wait: a `blocking` handler, or
+    /// a thread of your own. If the client has no room for it now, it is lost.
+    pub fn progress_now(&self, done: impl Amount, total: impl Amount) {
+        if let Some(line) = self.report_line(done.amount(), Some(total.amount()), None) {
+            self.notifier.try_send(line);
+        }
+    }
+
     async fn report(&self, done: f64, total: Option<f64>, message: Option<&str>) {
-        let Some(progress) = self.progress.as_ref().filter(|progress| progress.advances(done, total)) else { return };
-        self.notifier.send(encode::progress(&progress.token, done, total, message, self.revision)).await;
+        if let Some(line) = self.report_line(done, total, message) {
+            self.notifier.send(line).await;
+        }
+    }
+
+    /// A report, if it is worth one.
+    fn report_line(&self, done: f64, total: Option<f64>, message: Option<&str>) -> Option<Vec<u8>> {
+        let progress = self.progress.as_ref().filter(|progress| progress.advances(done, total))?;
+        Some(encode::progress(&progress.token, done, total, message, self.revision))
     }
 
     /// Sends the client a log message, if it wants messages of this level. More than
@@ -173,9 +191,21 @@ impl Context {
     /// }
     /// ```
     pub async fn log(&self, level: LogLevel, data: impl Serialize) {
-        if self.log_level.is_some_and(|least| level >= least) && self.notifier.may_log() {
+        if self.wants(level) {
             self.notifier.send(encode::log(level, None, &data)).await;
         }
+    }
+
+    /// Like [`log`](Self::log), for a function that cannot wait. If the client has no room for it
+    /// now, it is lost.
+    pub fn log_now(&self, level: LogLevel, data: impl Serialize) {
+        if self.wants(level) {
+            self.notifier.try_send(encode::log(level, None, &data));
+        }
+    }
+
+    fn wants(&self, level: LogLevel) -> bool {
+        self.log_level.is_some_and(|least| level >= least) && self.notifier.may_log()
     }
 }
 

@@ -67,6 +67,11 @@ impl ServerHandle {
 
     /// Announces that the resource at `uri` has other contents, to everyone who subscribed to it.
     pub fn updated(&self, uri: impl Into<String>) {
+        if !self.0.catalog().announces_updates() {
+            tracing::warn!(
+                "no client can subscribe to a resource: say which are announced, `#[resource(…, subscribe)]`"
+            );
+        }
         self.0.publish(&Change::Updated(uri.into()));
     }
 

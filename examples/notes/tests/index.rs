@@ -50,17 +50,9 @@ async fn a_cancelled_reindex_stops() -> Result<()> {
     for revision in Revision::ALL {
         let (client, another) = written_by_another("cancelled", revision).await?;
         another.execute_batch("BEGIN IMMEDIATE")?; // nobody else can write now
-        let mut meta = json!({"progressToken": "p"});
-        if revision.is_modern() {
-            meta["io.modelcontextprotocol/protocolVersion"] = json!(revision.as_str());
-            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
-        }
-        let params = json!({"name": "reindex", "arguments": {}, "_meta": meta});
-        let call = json!({"jsonrpc": "2.0", "id": "r", "method": "tools/call", "params": params});
-        let begun = client.exchange(&call.to_string()).await?;
-        assert!(begun.contains(r#""progress":0"#), "{begun}");
-
-        client.notify("notifications/cancelled", &json!({"requestId": "r"}))?;
+        let call = client.start("reindex", json!({}))?;
+        assert_eq!(call.progress().await.done, 0.0);
+        call.cancel()?;
         client.list_tools().await?; // messages are read in order: it is cancelled
         another.execute_batch("ROLLBACK")?;
         assert_eq!(client.close().await?, [""; 0], "neither progress nor an answer");

@@ -414,7 +414,7 @@ fn bad_arguments(error: &ArgumentError) -> ToolResult {
 
 fn resource_not_found(uri: &str, revision: Revision) -> RpcError {
     let code = if revision.is_modern() { RpcError::INVALID_PARAMS } else { RpcError::RESOURCE_NOT_FOUND };
-    RpcError::new(code, "Resource not found").with_data(json!({"uri": shorten(uri)}))
+    RpcError::new(code, format!("Resource not found: {}", shorten(uri))).with_data(json!({"uri": shorten(uri)}))
 }
 
 /// JSON text from a handler's own serializer. A newline in it (a `RawValue` the handler passed on)

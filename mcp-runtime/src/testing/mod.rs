@@ -1,6 +1,7 @@
 //! A client in memory, for testing a server the way a real client would use it.
 
 mod answers;
+mod call;
 mod pipe;
 mod told;
 
@@ -14,6 +15,7 @@ use tokio::sync::oneshot::{self, error::RecvError};
 use tokio::task::JoinHandle;
 
 pub use answers::{CallResult, Completed, Message, PromptAnswer, ReadAnswer, ReadContents};
+pub use call::Call;
 use pipe::{Inbox, Input, Output};
 use told::Wanted;
 pub use told::{Changes, LogMessage, Observed, ProgressNote};
@@ -62,7 +64,7 @@ impl TestClient {
 
     /// Connects to `server` in `revision`, with its handshake if it has one.
     pub async fn with_revision(server: Server, revision: Revision) -> Result<Self> {
-        let client = Self::start(server, revision);
+        let client = Self::serve(server, revision);
         if !revision.is_modern() {
             let hello = json!({
                 "protocolVersion": revision,
@@ -77,10 +79,10 @@ impl TestClient {
 
     /// Connects without a word: for tests of the first words themselves.
     pub fn silent(server: Server) -> Self {
-        Self::start(server, Revision::V2026_07_28)
+        Self::serve(server, Revision::V2026_07_28)
     }
 
-    fn start(server: Server, revision: Revision) -> Self {
+    fn serve(server: Server, revision: Revision) -> Self {
         let (input, bytes) = mpsc::channel();
         let inbox = Arc::new(Inbox::default());
         let output = Output::new(Arc::clone(&inbox));
@@ -121,28 +123,48 @@ impl TestClient {
     /// # }
     /// ```
     pub async fn observe(&self, name: &str, arguments: impl Serialize) -> Result<Observed> {
-        let token = format!("progress-{}", self.next_id.fetch_add(1, Ordering::Relaxed));
-        let kept = self.inbox.keep(Wanted::Call { token: token.clone() });
-        let mut meta = json!({"progressToken": token});
-        if self.revision.is_modern() {
-            meta["io.modelcontextprotocol/logLevel"] = json!("debug");
-        } else if let Err(error) = self.request("logging/setLevel", json!({"level": "debug"})).await
+        if !self.revision.is_modern()
+            && let Err(error) = self.request("logging/setLevel", json!({"level": "debug"})).await
             && error.code() != Some(RpcError::METHOD_NOT_FOUND)
         {
             return Err(error);
         }
-        let params = json!({"name": name, "arguments": arguments, "_meta": meta});
-        let result = self.typed("tools/call", params).await?;
-        let (mut progress, mut logs) = (Vec::new(), Vec::new());
-        for mut message in kept.all() {
-            let params = message["params"].take();
-            if message["method"] == "notifications/progress" {
-                progress.push(serde_json::from_value(params)?);
-            } else {
-                logs.push(serde_json::from_value(params)?);
-            }
+        self.start(name, arguments)?.observed().await
+    }
+
+    /// Starts to call a tool: to look at its progress while it runs, or to cancel it.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    ///
+    /// /// Count, for ever.
+    /// #[tool]
+    /// async fn count(ctx: &Context) {
+    ///     for number in 1.. {
+    ///         ctx.progress_so_far(number).await;
+    ///         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<()> {
+    /// let client = TestClient::connect(Server::new("counter", "1.0.0").tools(tools![count])).await?;
+    /// let call = client.start("count", json!({}))?;
+    /// assert_eq!(call.progress().await.done, 1.0);
+    /// call.cancel()?; // nothing is answered
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn start(&self, name: &str, arguments: impl Serialize) -> Result<Call<'_>> {
+        let (id, answer) = self.begin();
+        let token = format!("progress-{id}");
+        let kept = self.inbox.keep(Wanted::Call { token: token.clone() });
+        let mut meta = json!({"progressToken": token});
+        if self.revision.is_modern() {
+            meta["io.modelcontextprotocol/logLevel"] = json!("debug");
         }
-        Ok(Observed { result, progress, logs })
+        self.go(id, "tools/call", json!({"name": name, "arguments": arguments, "_meta": meta}))?;
+        Ok(Call { client: self, id, answer, kept })
     }
 
     /// Follows the changes of the server's lists and of the resources at these URIs: by
@@ -178,12 +200,12 @@ impl TestClient {
             return Ok(Changes { kept, agreed: Value::Null });
         }
         let mut filter = json!({"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true});
-        filter["resourceSubscriptions"] = json!(uris);
+        filter["resourceSubscriptions"] = json!(&uris);
         let (id, answer) = self.begin();
         let kept = self.inbox.keep(Wanted::Stream { id });
         self.go(id, "subscriptions/listen", json!({"notifications": filter}))?;
         tokio::select! {
-            mut first = kept.next() => Ok(Changes { agreed: first["params"]["notifications"].take(), kept }),
+            mut first = kept.next() => Changes { agreed: first["params"]["notifications"].take(), kept }.of(&uris),
             answer = answer => result(answer).and_then(|_| Err(Error::tool("the server ended the stream at once"))),
         }
     }

@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 
 use super::CallResult;
 use crate::change::Change;
+use crate::error::{Error, Result};
 use crate::protocol::LogLevel;
 
 /// A call and what it told while it ran.
@@ -130,6 +131,16 @@ pub struct Changes {
 }
 
 impl Changes {
+    /// All of it, or an error: who waits for changes nobody tells waits for ever.
+    pub(super) fn of(self, uris: &[String]) -> Result<Self> {
+        let agreed = self.agreed["resourceSubscriptions"].as_array();
+        let missing = |uri: &&String| !agreed.is_some_and(|agreed| agreed.iter().any(|other| *other == ***uri));
+        match uris.iter().find(missing) {
+            Some(uri) => Err(Error::resource_not_found(uri)),
+            None => Ok(self),
+        }
+    }
+
     /// The next change, when there is one. Wrap it in a timeout where there may be none.
     pub async fn next(&self) -> Change {
         loop {

@@ -1,0 +1,63 @@
+//! A call under way: what it tells, how it is cancelled, what comes of it.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::told::{Kept, Observed, ProgressNote};
+use super::{CallResult, TestClient, result};
+use crate::error::Result;
+
+/// A call that was [started](TestClient::start).
+#[derive(Debug)]
+pub struct Call<'a> {
+    pub(super) client: &'a TestClient,
+    pub(super) id: u64,
+    pub(super) answer: oneshot::Receiver<Value>,
+    pub(super) kept: Arc<Kept>,
+}
+
+impl Call<'_> {
+    /// The id of its request.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The next report of its progress; for ever, if there is none to come.
+    pub async fn progress(&self) -> ProgressNote {
+        loop {
+            if let Some(note) = report(self.kept.next().await) {
+                return note;
+            }
+        }
+    }
+
+    /// Cancels it. The server answers nothing, unless it had done so already.
+    pub fn cancel(&self) -> Result<()> {
+        self.client.notify("notifications/cancelled", &json!({"requestId": self.id}))
+    }
+
+    /// What the tool answers.
+    pub async fn result(self) -> Result<CallResult> {
+        Ok(serde_json::from_value(result(self.answer.await)?)?)
+    }
+
+    /// What the tool answers, and what it told before.
+    pub(super) async fn observed(self) -> Result<Observed> {
+        let kept = Arc::clone(&self.kept);
+        let result = self.result().await?;
+        let (mut progress, mut logs) = (Vec::new(), Vec::new());
+        for message in kept.all() {
+            if message["method"] == "notifications/message" {
+                logs.push(serde_json::from_value(message["params"].clone())?);
+            }
+            progress.extend(report(message));
+        }
+        Ok(Observed { result, progress, logs })
+    }
+}
+
+fn report(mut message: Value) -> Option<ProgressNote> {
+    (message["method"] == "notifications/progress").then(|| serde_json::from_value(message["params"].take()).ok())?
+}
