@@ -1,6 +1,5 @@
-//! Every transcript in `transcripts/`, against the fixture; those in `only_tools/` against a server
-//! that has nothing but a tool, those in `talkative/` against one whose handlers talk, those in
-//! `completing/` against one whose arguments can be completed.
+//! Every transcript in `transcripts/`, against the fixture; those in a folder that is named like another
+//! server of the fixture's, against that.
 
 use std::path::{Path, PathBuf};
 
@@ -27,6 +26,12 @@ async fn every_transcript_holds() {
             Some("only_tools") => fixture::only_tools(),
             Some("completing") => fixture::completing(),
             Some("talkative") => fixture::talkative(),
+            Some("changing") => fixture::changing(),
+            Some("growing") => fixture::growing(),
+            Some("watching") => fixture::watching(),
+            Some("paged") => fixture::paged(),
+            Some("guarded") => fixture::guarded(),
+            Some("own") => fixture::own(),
             _ => fixture::server(),
         };
         failures.extend(transcript::run(file, server).await.err());

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use crate::connection::{Connection, Waiting};
 use crate::context::Line;
 use crate::era::encode::{self, Site};
-use crate::era::{Accepted, Method};
+use crate::era::{self, Accepted, Method};
 use crate::error::{Failure, RpcError};
 use crate::jsonrpc::Id;
-use crate::object::{Key, type_of};
+use crate::object::{Key, members, type_of};
 use crate::reply::Reply;
 use crate::router::{Router, string};
 use crate::run::Pending;
@@ -30,7 +30,8 @@ impl Connection {
     /// <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions>
     pub(crate) fn subscribe(&mut self, id: Id<'_>, call: &Accepted<'_>) -> Result<(), Failure> {
         let Key(uri) = string(&call.params, "uri")?;
-        let Some(interest) = &self.interest else { return Err(RpcError::invalid_request("not initialized").into()) };
+        // The session was opened when there was nothing to subscribe to: it was told so, and that holds.
+        let Some(interest) = &self.interest else { return Err(era::unknown_method(call.method.name()).into()) };
         if call.method == Method::Unsubscribe {
             interest.remove(&uri);
             return Ok(());
@@ -49,7 +50,10 @@ impl Connection {
         let raw = call.params.get("notifications");
         let raw = raw.ok_or_else(|| RpcError::wrong_field("notifications", "object", "missing"))?;
         let wanted: Filter = match type_of(raw.get()) {
-            "object" => serde_json::from_str(raw.get()).map_err(|error| filter_error(raw.get(), &error))?,
+            "object" => {
+                members("notifications", Some(raw))?;
+                serde_json::from_str(raw.get()).map_err(|error| filter_error(raw.get(), &error))?
+            }
             other => return Err(RpcError::wrong_field("notifications", "object", other).into()),
         };
         while self.streams.try_join_next().is_some() {}
@@ -71,6 +75,8 @@ impl Connection {
             // Nobody is left to tell if the outbox is closed.
             let _ = outbox.send(first).await;
             tokio::select! {
+                // What changed before the end is told before the end.
+                biased;
                 () = interest.tell(&outbox, Some(&stream)) => {}
                 () = control.closing() => {}
             }

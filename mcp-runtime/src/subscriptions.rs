@@ -25,8 +25,8 @@ pub(crate) struct Filter {
     prompts_list_changed: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     resources_list_changed: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    resource_subscriptions: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    resource_subscriptions: Vec<String>,
 }
 
 impl Filter {
@@ -36,7 +36,7 @@ impl Filter {
             tools_list_changed: true,
             prompts_list_changed: true,
             resources_list_changed: true,
-            resource_subscriptions: None,
+            resource_subscriptions: Vec::new(),
         }
     }
 
@@ -46,17 +46,14 @@ impl Filter {
         self.tools_list_changed &= dynamic;
         self.prompts_list_changed &= dynamic;
         self.resources_list_changed &= dynamic;
-        if let Some(uris) = &mut self.resource_subscriptions {
-            let mut seen = HashSet::new();
-            uris.retain(|uri| known(uri) && seen.insert(uri.clone()));
-        }
-        self.resource_subscriptions.take_if(|uris| uris.is_empty());
+        let mut seen = HashSet::new();
+        self.resource_subscriptions.retain(|uri| known(uri) && seen.insert(uri.clone()));
         self
     }
 
     /// How many resources it names.
     pub(crate) fn resources(&self) -> usize {
-        self.resource_subscriptions.as_ref().map_or(0, Vec::len)
+        self.resource_subscriptions.len()
     }
 }
 
@@ -77,7 +74,7 @@ struct State {
 impl Interest {
     /// Enters an interest at the bus; it ends when it is dropped.
     pub(crate) fn enter(bus: &Arc<dyn ChangeBus>, mut filter: Filter) -> Arc<Self> {
-        let uris = filter.resource_subscriptions.take().unwrap_or_default().into_iter().collect();
+        let uris = std::mem::take(&mut filter.resource_subscriptions).into_iter().collect();
         let state = Mutex::new(State { filter, uris, untold: Vec::new() });
         let interest = Arc::new(Interest { state, news: Notify::new() });
         let weak = Arc::downgrade(&interest);

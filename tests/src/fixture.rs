@@ -1,4 +1,14 @@
-//! A server with one handler of every kind the protocol can tell apart.
+//! A server with one handler of every kind the protocol can tell apart, and servers for what it cannot show.
+
+mod changing;
+mod guarded;
+mod own;
+mod paged;
+
+pub use changing::{changing, growing, watching};
+pub use guarded::guarded;
+pub use own::own;
+pub use paged::paged;
 
 use mcp_runtime::{
     Arguments, Json, LogLevel, PromptMessage, ResourceContents, ResourceDescriptor, Role, ToolResult, prelude::*,

@@ -1,9 +1,13 @@
 //! Bytes in, bytes out: a conversation in a file, run against a server.
 //!
 //! A transcript is a text file. `> line` is sent as it is; `< line` must be the next line from
-//! the server, byte for byte; `# text` is a remark. `> ` alone sends an empty line. After the last
-//! line the input is closed, and the server must have nothing more to say.
+//! the server, byte for byte; `# text` is a remark. `> ` alone sends an empty line. Lines that
+//! begin with `~ ` and follow each other are expected in any order: what different tasks of the
+//! server say at the same time. `!` closes the input; `< ` and `~ ` after it are what the server
+//! says then. After the last line the input is closed at the latest, and the server must have
+//! nothing more to say.
 
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
@@ -14,36 +18,100 @@ use mcp_runtime::{Server, TestClient};
 /// the server's lines are written into the file instead, to be read before they are kept.
 pub async fn run(path: &Path, server: Server) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let client = TestClient::silent(server);
+    let mut peer = Peer::Open(TestClient::silent(server));
     let mut problems = String::new();
     let mut updated = String::new();
-    for (number, line) in text.split_terminator('\n').enumerate() {
-        let mut kept = line.to_owned();
+    let mut lines = text.split_terminator('\n').enumerate().peekable();
+    while let Some((number, line)) = lines.next() {
         let place = format!("{}:{}", path.display(), number + 1);
+        let mut kept = line.to_owned();
         if let Some(message) = line.strip_prefix("> ") {
-            client.send(message).map_err(|error| format!("{place}: {error}"))?;
+            peer.send(message).map_err(|error| format!("{place}: {error}"))?;
         } else if let Some(expected) = line.strip_prefix("< ") {
-            let wait = tokio::time::timeout(Duration::from_secs(10), client.receive());
-            let actual = match wait.await {
-                Ok(Ok(line)) => line,
-                Ok(Err(error)) => format!("({error})"),
-                Err(_) => "(nothing)".to_owned(),
-            };
+            let actual = peer.receive().await;
             if actual != expected {
                 let _ = writeln!(problems, "{place}\n  expected {expected}\n  got      {actual}");
                 kept = format!("< {actual}");
             }
+        } else if let Some(expected) = line.strip_prefix("~ ") {
+            let mut group = vec![expected];
+            while let Some((_, line)) = lines.next_if(|(_, line)| line.starts_with("~ ")) {
+                group.push(&line[2..]);
+            }
+            let (missing, unexpected) = in_any_order(&mut group, &mut peer).await;
+            for (missing, unexpected) in missing.iter().zip(&unexpected) {
+                let _ = writeln!(problems, "{place}\n  expected {missing}\n  got      {unexpected}");
+            }
+            group.retain(|line| !missing.contains(line));
+            group.extend(unexpected.iter().map(String::as_str));
+            kept = group.iter().map(|line| format!("~ {line}")).collect::<Vec<_>>().join("\n");
+        } else if line == "!" {
+            peer = peer.close().await.map_err(|error| format!("{place}: {error}"))?;
         } else if !line.is_empty() && !line.starts_with('#') {
-            return Err(format!("{place}: a line begins with `> `, `< ` or `#`"));
+            return Err(format!("{place}: a line begins with `> `, `< `, `~ `, `!` or `#`"));
         }
         let _ = writeln!(updated, "{kept}");
     }
-    let unread = client.close().await.map_err(|error| format!("{}: {error}", path.display()))?;
-    for line in unread {
-        let _ = writeln!(problems, "{}: at the end, unexpected\n  {line}", path.display());
+    if let Peer::Closed(unread) = peer.close().await.map_err(|error| format!("{}: {error}", path.display()))? {
+        for line in unread {
+            let _ = writeln!(problems, "{}: at the end, unexpected\n  {line}", path.display());
+        }
     }
     if !problems.is_empty() && std::env::var_os("UPDATE").is_some() {
         return std::fs::write(path, updated).map_err(|error| format!("{}: {error}", path.display()));
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+/// Receives as many lines as are expected: those that did not come, and as many that came instead.
+async fn in_any_order<'a>(expected: &mut [&'a str], peer: &mut Peer) -> (Vec<&'a str>, Vec<String>) {
+    let mut missing = expected.to_vec();
+    let mut unexpected = Vec::new();
+    for _ in 0..expected.len() {
+        let actual = peer.receive().await;
+        match missing.iter().position(|line| *line == actual) {
+            Some(at) => drop(missing.remove(at)),
+            None => unexpected.push(actual),
+        }
+    }
+    (missing, unexpected)
+}
+
+/// The server's end of the conversation.
+enum Peer {
+    Open(TestClient),
+    /// The input is closed; what was said until the server ended, and is not read yet.
+    Closed(VecDeque<String>),
+}
+
+impl Peer {
+    fn send(&self, line: &str) -> Result<(), String> {
+        match self {
+            Peer::Open(client) => client.send(line).map_err(|error| error.to_string()),
+            Peer::Closed(_) => Err("the input is closed".to_owned()),
+        }
+    }
+
+    /// The next line, or why there is none.
+    async fn receive(&mut self) -> String {
+        match self {
+            Peer::Open(client) => match tokio::time::timeout(Duration::from_secs(10), client.receive()).await {
+                Ok(Ok(line)) => line,
+                Ok(Err(error)) => format!("({error})"),
+                Err(_) => "(nothing)".to_owned(),
+            },
+            Peer::Closed(unread) => unread.pop_front().unwrap_or_else(|| "(nothing)".to_owned()),
+        }
+    }
+
+    /// Closes the input and waits for the server to end.
+    async fn close(self) -> Result<Self, String> {
+        match self {
+            Peer::Open(client) => {
+                let unread = client.close().await.map_err(|error| error.to_string())?;
+                Ok(Peer::Closed(unread.into()))
+            }
+            closed @ Peer::Closed(_) => Ok(closed),
+        }
+    }
 }

@@ -63,7 +63,7 @@ fn result(core: &Core, site: Site<'_>, reply: &Reply, out: &mut Vec<u8>) {
         Reply::Empty => out.extend_from_slice(b"{}"),
         Reply::Initialized(capabilities) => initialized(core, capabilities, revision, out),
         Reply::Discovered(capabilities) => discovered(core, capabilities, revision, out),
-        Reply::Listened => listened(core, site, out),
+        Reply::Listened => listened(core, site.id, out),
         Reply::Custom(fields) => custom(core, fields, revision, out),
         Reply::Tool(result) => wrap(core, revision, &result.meta, out, |out| tool(result, revision, out)),
         Reply::Prompt(result) => wrap(core, revision, &result.meta, out, |out| prompt(result, revision, out)),
@@ -82,6 +82,7 @@ fn wrap(core: &Core, revision: Revision, meta: &Meta, out: &mut Vec<u8>, fields:
     fields(out);
     // Where there are no fields.
     out.pop_if(|last| *last == b',');
+    let members = out.last() != Some(&b'{');
     if revision.is_modern() && !meta.contains_key(SERVER_INFO) {
         out.extend_from_slice(br#","_meta":{"#);
         for (key, value) in meta {
@@ -95,7 +96,7 @@ fn wrap(core: &Core, revision: Revision, meta: &Meta, out: &mut Vec<u8>, fields:
         out.extend_from_slice(core.info.as_bytes());
         out.push(b'}');
     } else if !meta.is_empty() {
-        out.extend_from_slice(br#","_meta":"#);
+        out.extend_from_slice(if members { br#","_meta":"# } else { br#""_meta":"# });
         json(out, meta);
     }
     out.push(b'}');
@@ -123,10 +124,11 @@ fn discovered(core: &Core, capabilities: &Value, revision: Revision, out: &mut V
     });
 }
 
-/// The last word of a stream.
-fn listened(core: &Core, site: Site<'_>, out: &mut Vec<u8>) {
-    let id = serde_json::from_str(site.id.as_str()).unwrap_or_default();
-    wrap(core, site.revision, &Meta::from_iter([(SUBSCRIPTION.to_owned(), id)]), out, |_| ());
+/// The last word of a stream. Its id is written as it came: a number may be longer than numbers are here.
+fn listened(core: &Core, id: Id<'_>, out: &mut Vec<u8>) {
+    let (id, info) = (id.as_str(), &core.info);
+    let result = format!(r#"{{"resultType":"complete","_meta":{{"{SUBSCRIPTION}":{id},"{SERVER_INFO}":{info}}}}}"#);
+    out.extend_from_slice(result.as_bytes());
 }
 
 fn custom(core: &Core, fields: &Meta, revision: Revision, out: &mut Vec<u8>) {
