@@ -53,6 +53,7 @@ async fn a_cancelled_reindex_stops() -> Result<()> {
         let call = client.start("reindex", json!({}))?;
         assert_eq!(call.progress().await.done, 0.0);
         call.cancel()?;
+        drop(call);
         client.list_tools().await?; // messages are read in order: it is cancelled
         another.execute_batch("ROLLBACK")?;
         assert_eq!(client.close().await?, [""; 0], "neither progress nor an answer");
