@@ -203,7 +203,9 @@ async fn subscriptions_are_bounded() -> Result<()> {
     client.request("resources/unsubscribe", json!({"uri": "note://2"})).await?;
     client.request("resources/unsubscribe", json!({"uri": "note://2"})).await?;
     client.request("resources/subscribe", json!({"uri": "note://3"})).await?;
-    let unknown = client.request("resources/subscribe", json!({"uri": "page://1"})).await.unwrap_err();
+    let silent = client.request("resources/subscribe", json!({"uri": "page://1"})).await.unwrap_err();
+    assert_eq!(silent.to_string(), "Changes of this resource are not announced: page://1");
+    let unknown = client.request("resources/subscribe", json!({"uri": "other://1"})).await.unwrap_err();
     assert_eq!(unknown.code(), Some(-32002));
 
     let client = TestClient::connect(server().limits(limits())).await?;
@@ -281,5 +283,21 @@ async fn a_server_that_never_changes_does_not_say_it_might() -> Result<()> {
     let client = TestClient::with_revision(plain(), Revision::V2025_11_25).await?;
     let error = client.request("resources/subscribe", json!({"uri": "page://1"})).await.unwrap_err();
     assert_eq!(error.code(), Some(-32601));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_predicate_that_panics_is_a_request_that_fails() -> Result<()> {
+    let server = || {
+        let panics = resources![note].map(|note| note.visible_if(|_| panic!("on purpose")));
+        Server::new("panicky", "1.0.0").tools(tools![hello]).resources(panics)
+    };
+    for revision in Revision::ALL {
+        let client = TestClient::with_revision(server(), revision).await?;
+        assert!(client.changes(["note://1"]).await.is_err());
+        assert!(client.read("note://1").await.is_err());
+        assert!(client.list_templates().await.is_err());
+        assert_eq!(client.call("hello", json!({})).await?.text(), "hello");
+    }
     Ok(())
 }

@@ -4,6 +4,7 @@
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
+use crate::era;
 use crate::error::RpcError;
 use crate::jsonrpc::{self, Id, Message, Rejection};
 
@@ -29,6 +30,11 @@ pub(crate) fn element(raw: &RawValue) -> Result<Message<'_>, Rejection<'_>> {
     match jsonrpc::parse(raw.get().as_bytes())? {
         Message::Request(request) if matches!(&*request.method, "initialize" | "shutdown") => {
             let error = RpcError::invalid_request(&format!("`{}` cannot be part of a batch", request.method));
+            Err(Rejection { id: request.id, error })
+        }
+        // A stream in a list of answers would hold up all of them, for ever.
+        Message::Request(request) if era::is_modern(&request) => {
+            let error = RpcError::invalid_request("a request of 2026-07-28 cannot be part of a batch");
             Err(Rejection { id: request.id, error })
         }
         message => Ok(message),

@@ -107,8 +107,7 @@ impl Catalog {
         match method {
             Method::Initialize | Method::Ping | Method::Discover | Method::Custom(_) => true,
             Method::Shutdown => ends_on_request,
-            // Only a handler with a context can log, unless its events are forwarded.
-            Method::SetLevel => forwards_logs || self.handlers().any(|handler| handler.takes_context),
+            Method::SetLevel => forwards_logs || dynamic || self.can_log(),
             Method::ToolsList | Method::ToolsCall => dynamic || !self.tools.is_empty(),
             Method::PromptsList | Method::PromptsGet => dynamic || !self.prompts.is_empty(),
             Method::ResourcesList | Method::TemplatesList | Method::ResourcesRead => {
@@ -124,6 +123,12 @@ impl Catalog {
     pub(crate) fn announces_updates(&self) -> bool {
         let resources = self.resources.all().any(|resource| resource.announced);
         self.settings.dynamic || resources || self.templates.all().any(|family| family.announced)
+    }
+
+    /// Whether some handler has a context to log with.
+    fn can_log(&self) -> bool {
+        let own = !self.methods.is_empty() || !self.notifications.is_empty();
+        own || self.handlers().any(|handler| handler.takes_context)
     }
 
     fn handlers(&self) -> impl Iterator<Item = &Handler> {

@@ -37,8 +37,10 @@ pub(crate) struct Connection {
     pub(crate) outbox: mpsc::Sender<Vec<u8>>,
     pub(crate) control: Arc<Control>,
     pub(crate) waiting: JoinSet<()>,
-    /// What goes on until it is ended: streams, and telling the session of changes.
+    /// Streams, which go on until they are ended.
     pub(crate) streams: JoinSet<()>,
+    /// Tells the session of changes, if there is one to be told.
+    pub(crate) telling: JoinSet<()>,
     /// What the session is told of.
     pub(crate) interest: Option<Arc<Interest>>,
     pub(crate) exited: Option<Exited>,
@@ -69,6 +71,7 @@ impl Connection {
             control: Arc::default(),
             waiting: JoinSet::new(),
             streams: JoinSet::new(),
+            telling: JoinSet::new(),
             interest: None,
             exited: None,
             ready: false,
@@ -209,7 +212,8 @@ impl Connection {
             }
         };
         let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
-        match self.own_business(site, &call) {
+        // Here, too, the user's code is called: predicates, and a bus of their own.
+        match run::caught(|| self.own_business(site, &call)).unwrap_or(Err(Failure::Panicked)) {
             Ok(None) => {}
             Ok(waiting) => return waiting,
             Err(failure) => {

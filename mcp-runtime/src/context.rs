@@ -224,6 +224,8 @@ pub struct Caller<'a> {
     pub(crate) line: &'a Line<'a>,
     /// What `resources/read` asks for.
     pub(crate) uri: &'a str,
+    /// Whether others may not know of it.
+    pub(crate) guarded: bool,
 }
 
 /// A call's way back to its client, made when a handler asks for it.

@@ -110,6 +110,21 @@ pub(crate) fn check_name(name: &str) {
     );
 }
 
+/// Whether `id` has the form of a key of `_meta` with a prefix, as extensions do.
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic#meta>
+pub(crate) fn is_identifier(id: &str) -> bool {
+    let Some((prefix, name)) = id.split_once('/') else { return false };
+    let ends = |word: &str, first: fn(&char) -> bool| {
+        word.chars().next().is_some_and(|c| first(&c)) && word.ends_with(|c: char| c.is_ascii_alphanumeric())
+    };
+    let label = |label: &str| {
+        ends(label, char::is_ascii_alphabetic) && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    let name_fits =
+        ends(name, char::is_ascii_alphanumeric) && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    prefix.split('.').all(label) && name_fits
+}
+
 impl fmt::Debug for Custom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Custom").field(&self.name).finish()
@@ -119,5 +134,20 @@ impl fmt::Debug for Custom {
 impl fmt::Debug for CustomNotification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("CustomNotification").field(&self.name).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_identifier;
+
+    #[test]
+    fn an_identifier_has_a_domain_and_a_name() {
+        for good in ["com.example/tiles", "io.modelcontextprotocol/ui", "a-b.c1/x_y.z-1", "example/x"] {
+            assert!(is_identifier(good), "{good}");
+        }
+        for bad in ["", "tiles", "/x", "x/", "com..example/x", "1com/x", "com-/x", "com/x/", "com/-x", "com/x y"] {
+            assert!(!is_identifier(bad), "{bad}");
+        }
     }
 }

@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use crate::connection::{Connection, Waiting};
 use crate::context::Line;
 use crate::era::encode::{self, Site};
 use crate::era::{self, Accepted, Method};
-use crate::error::{Failure, RpcError};
+use crate::error::{Failure, RpcError, shorten};
 use crate::jsonrpc::Id;
 use crate::object::{Key, members, type_of};
 use crate::reply::Reply;
@@ -38,10 +40,11 @@ impl Connection {
         }
         let line = Line::new(&self.outbox, &self.core);
         let router = Router::new(&self.core, self.view.catalog(), id, call, &line);
-        if !router.announces(&uri) {
-            return Err(Failure::ResourceNotFound(uri.into_owned()));
+        match router.announces(&uri) {
+            Some(true) => Ok(interest.add(&uri, self.core.limits.subscriptions)?),
+            Some(false) => Err(never_announced(&uri).into()),
+            None => Err(Failure::ResourceNotFound(uri.into_owned())),
         }
-        Ok(interest.add(&uri, self.core.limits.subscriptions)?)
     }
 
     /// Opens a stream. It is entered at the bus before it is acknowledged, and tells nothing before.
@@ -66,7 +69,7 @@ impl Connection {
         let line = Line::new(&self.outbox, &self.core);
         let catalog = self.view.catalog();
         let router = Router::new(&self.core, catalog, site.id, call, &line);
-        let agreed = wanted.agreed(catalog, |uri| router.announces(uri));
+        let agreed = wanted.agreed(catalog, |uri| router.announces(uri) == Some(true));
         let stream: Box<str> = site.id.as_str().into();
         let first = encode::acknowledged(&stream, &agreed);
         let interest = Interest::enter(self.core.shared.bus(), agreed);
@@ -84,6 +87,11 @@ impl Connection {
         });
         Ok(Waiting::new(site, pending, None))
     }
+}
+
+fn never_announced(uri: &str) -> RpcError {
+    RpcError::invalid_params(format!("Changes of this resource are not announced: {}", shorten(uri)))
+        .with_data(json!({"uri": shorten(uri)}))
 }
 
 fn filter_error(raw: &str, error: &serde_json::Error) -> RpcError {

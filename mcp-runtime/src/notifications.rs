@@ -45,11 +45,13 @@ impl Connection {
         let (outbox, control) = (self.outbox.clone(), Arc::clone(&self.control));
         let telling = async move {
             tokio::select! {
+                // What changed before the end is told before the end.
+                biased;
                 () = interest.tell(&outbox, None) => {}
                 () = control.closing() => {}
             }
         };
-        self.streams.spawn_on(telling, &self.runtime);
+        self.telling.spawn_on(telling, &self.runtime);
     }
 
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>: a call
@@ -72,7 +74,7 @@ impl Connection {
         };
         let envelope = era::envelope(&params, &self.session);
         let line = Line::new(&self.outbox, &self.core);
-        let caller = Caller { id: Id::NULL, envelope: &envelope, line: &line, uri: "" };
+        let caller = Caller { id: Id::NULL, envelope: &envelope, line: &line, uri: "", guarded: false };
         let own_params = own_params(notification.params, &params);
         let started = run::caught(|| (own.call)(provide(&caller), &own_params));
         let future = started

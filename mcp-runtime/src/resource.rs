@@ -142,6 +142,7 @@ pub struct ReadSite {
     uri: String,
     mime: Option<Arc<str>>,
     cache: Option<Cache>,
+    guarded: bool,
 }
 
 impl Kind for ResourceKind {
@@ -154,7 +155,7 @@ impl Kind for ResourceKind {
 
     fn site(&self) -> impl Fn(&Caller<'_>) -> ReadSite + Send + Sync + 'static {
         let (mime, cache) = (self.mime.clone(), self.cache);
-        move |caller| ReadSite { uri: caller.uri.to_owned(), mime: mime.clone(), cache }
+        move |caller| ReadSite { uri: caller.uri.to_owned(), mime: mime.clone(), cache, guarded: caller.guarded }
     }
 
     #[track_caller]
@@ -200,6 +201,7 @@ impl ReadSite {
             }
         }
         result.cache = result.cache.or(self.cache);
+        result.guarded = self.guarded;
         Reply::Read(result)
     }
 }

@@ -49,7 +49,7 @@ impl<'a> Router<'a> {
         call: &'a Accepted<'a>,
         line: &'a Line<'a>,
     ) -> Self {
-        Router { core, catalog, caller: Caller { id, envelope: &call.envelope, line, uri: "" } }
+        Router { core, catalog, caller: Caller { id, envelope: &call.envelope, line, uri: "", guarded: false } }
     }
 
     /// Finds the handler of a call and takes its first step.
@@ -109,9 +109,12 @@ impl<'a> Router<'a> {
 
     fn read_resource(&self, params: &Object<'_>) -> Result<Started, Failure> {
         let Key(uri) = string(params, "uri")?;
-        let here = Router { caller: Caller { uri: &uri, ..self.caller }, ..*self };
+        let read = |handler: &Handler, variables| {
+            let caller = Caller { uri: &uri, guarded: handler.visible.is_some(), ..self.caller };
+            Router { caller, ..*self }.started(handler, &Args::uri(variables))
+        };
         if let Some(resource) = self.catalog.resources.get(&uri).filter(|resource| self.sees(&resource.handler)) {
-            return here.started(&resource.handler, &Args::uri(Vec::new()));
+            return read(&resource.handler, Vec::new());
         }
         let mut misfit = None;
         for (_, family) in self.catalog.templates.iter() {
@@ -119,7 +122,7 @@ impl<'a> Router<'a> {
             if !self.sees(&family.handler) {
                 continue;
             }
-            match here.started(&family.handler, &Args::uri(variables)) {
+            match read(&family.handler, variables) {
                 // The variables are of other types: the next template may be meant.
                 Err(Failure::Arguments(error)) => misfit = misfit.or(Some(Failure::Arguments(error))),
                 outcome => return outcome,
@@ -128,15 +131,13 @@ impl<'a> Router<'a> {
         Err(misfit.unwrap_or_else(|| Failure::ResourceNotFound(uri.into_owned())))
     }
 
-    /// Whether there is, or may be, a resource at `uri` whose changes can be told.
-    pub(crate) fn announces(&self, uri: &str) -> bool {
-        let dynamic = self.catalog.settings.dynamic;
-        let fixed = self.catalog.resources.get(uri);
-        let fixed = fixed.is_some_and(|resource| (dynamic || resource.announced) && self.sees(&resource.handler));
-        fixed
-            || self.catalog.templates.iter().any(|(_, family)| {
-                (dynamic || family.announced) && family.template.matches(uri).is_some() && self.sees(&family.handler)
-            })
+    /// Whether changes of the resource at `uri` can be told; none if there is no resource.
+    pub(crate) fn announces(&self, uri: &str) -> Option<bool> {
+        let fixed = self.catalog.resources.get(uri).map(|resource| (&resource.handler, resource.announced));
+        let families = self.catalog.templates.iter().filter(|(_, family)| family.template.matches(uri).is_some());
+        let families = families.map(|(_, family)| (&family.handler, family.announced));
+        let seen = fixed.into_iter().chain(families).filter(|(handler, _)| self.sees(handler));
+        seen.map(|(_, announced)| announced || self.catalog.settings.dynamic).reduce(|one, other| one || other)
     }
 
     fn complete(&self, params: &Object<'_>) -> Result<Started, Failure> {

@@ -186,8 +186,10 @@ impl Server {
     /// ```
     #[track_caller]
     pub fn extension(self, id: &str, settings: Value) -> Self {
-        let parts = id.split_once('/').filter(|(prefix, name)| !prefix.is_empty() && !name.is_empty());
-        assert!(parts.is_some(), "extension `{id}`: an identifier has a domain in front, like `vendor.example/name`");
+        assert!(
+            custom::is_identifier(id),
+            "extension `{id}`: an identifier is a name with a domain in front, like `vendor.example/name`"
+        );
         assert!(settings.is_object(), "the settings of extension `{id}` must be an object; `{{}}` is none");
         self.set(|all| {
             all.extensions.insert(id.to_owned(), settings);

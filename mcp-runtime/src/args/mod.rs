@@ -160,10 +160,15 @@ impl<'a> Args<'a> {
 pub(crate) fn explain(raw: &str, error: &serde_json::Error) -> ArgumentError {
     let why = place::plain(&without_position(error));
     let place::Place { path, value } = place::locate(raw, error);
-    let field = if path.is_empty() { "params".to_owned() } else { shorten(&path).into_owned() };
+    // Where something is missing, the error is at what it is missing from.
+    let missing = why.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+    let names = [&*path, missing.unwrap_or_default()];
+    let field = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(".");
+    let field = if field.is_empty() { "params".to_owned() } else { shorten(&field).into_owned() };
     let expected_type = place::expected(&why).unwrap_or(Cow::Borrowed("value"));
-    let text = format!("`{field}`: {why}");
-    ArgumentError { field: Cow::Owned(field), expected_type, actual_type: Cow::Borrowed(type_of(value)), text }
+    let actual_type = Cow::Borrowed(if missing.is_some() { "missing" } else { type_of(value) });
+    let text = if missing.is_some() { format!("`{field}` is missing") } else { format!("`{field}`: {why}") };
+    ArgumentError { field: Cow::Owned(field), expected_type, actual_type, text }
 }
 
 impl<T> Key<T> {

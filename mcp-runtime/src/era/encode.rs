@@ -260,6 +260,7 @@ fn read(core: &Core, result: &ReadResult, revision: Revision, out: &mut Vec<u8>)
     json(out, &result.contents);
     if revision.is_modern() {
         let cache = result.cache.unwrap_or(core.caches.reads());
+        let cache = if result.guarded { cache.unshared() } else { cache };
         out.extend_from_slice(cache.members().as_bytes());
     }
 }

@@ -99,6 +99,13 @@ pub(crate) fn accept<'a>(
     Ok(Accepted { method, params, raw_params: request.params, envelope })
 }
 
+/// Whether a request says that it is of the modern era.
+pub(crate) fn is_modern(request: &Request<'_>) -> bool {
+    let params = members("params", request.params).unwrap_or_default();
+    let meta = params.get("_meta").filter(|raw| type_of(raw.get()) == "object");
+    members("_meta", meta).is_ok_and(|entries| entries.get(modern::VERSION).is_some())
+}
+
 /// What surrounds a notification: what its `_meta` says, or else the session.
 pub(crate) fn envelope<'a>(params: &Object<'a>, session: &Session) -> Envelope<'a> {
     let meta = params.get("_meta").filter(|raw| type_of(raw.get()) == "object");

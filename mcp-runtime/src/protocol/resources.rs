@@ -168,12 +168,14 @@ pub struct ReadResult {
     pub(crate) contents: Vec<ResourceContents>,
     pub(crate) meta: Meta,
     pub(crate) cache: Option<Cache>,
+    /// Not for everybody, whatever the hint says.
+    pub(crate) guarded: bool,
 }
 
 impl ReadResult {
     /// A result of these contents.
     pub fn new(contents: impl IntoIterator<Item = ResourceContents>) -> Self {
-        ReadResult { contents: contents.into_iter().collect(), meta: Meta::new(), cache: None }
+        ReadResult { contents: contents.into_iter().collect(), meta: Meta::new(), cache: None, guarded: false }
     }
 
     /// Says how long the client may keep it; without, it is the resource's own hint, or the server's.
