@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use crate::error::RpcError;
-use crate::jsonrpc::{self, Id, Message, Rejection};
+use crate::jsonrpc::{self, Id, Message, Rejection, Request};
 
 /// The messages of a batch, not yet read.
 pub(crate) fn elements(frame: &[u8], limit: usize) -> Result<Vec<&RawValue>, Rejection<'static>> {
@@ -21,15 +21,15 @@ pub(crate) fn elements(frame: &[u8], limit: usize) -> Result<Vec<&RawValue>, Rej
     Ok(elements)
 }
 
-/// One message of a batch. The handshake cannot be one of several.
+/// One message of a batch. The handshake cannot be one of several, nor can what waits for all of them.
 pub(crate) fn element(raw: &RawValue) -> Result<Message<'_>, Rejection<'_>> {
     if raw.get().starts_with('[') {
         return Err(Rejection { id: Id::NULL, error: RpcError::invalid_request("a message is a JSON object") });
     }
     match jsonrpc::parse(raw.get().as_bytes())? {
-        Message::Request(request) if request.method == "initialize" => {
-            let error = RpcError::invalid_request("`initialize` cannot be part of a batch");
-            Err(Rejection { id: request.id, error })
+        Message::Request(Request { id, method, .. }) if method == "initialize" || method == "shutdown" => {
+            let error = RpcError::invalid_request(&format!("`{method}` cannot be part of a batch"));
+            Err(Rejection { id, error })
         }
         message => Ok(message),
     }
