@@ -65,6 +65,10 @@ mod uri_template;
 #[path = "private.rs"]
 pub mod __private;
 
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
+
 pub use args::Argument;
 pub use context::Context;
 pub use error::{Error, Result};
