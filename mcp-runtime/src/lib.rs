@@ -40,6 +40,8 @@ mod error;
 mod handlers;
 mod in_flight;
 mod jsonrpc;
+#[cfg(test)]
+mod jsonrpc_properties;
 mod limits;
 mod macros;
 mod notify;
