@@ -1,16 +1,18 @@
 //! `notifications/cancelled`: the handler's future is dropped, and nothing is answered.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::{Revision, prelude::*};
+use serde_json::Value;
 
 /// Counts how many of its calls were begun, and how many given up.
 #[derive(Default)]
 struct Sleeper {
     begun: AtomicUsize,
     dropped: AtomicUsize,
+    enough: AtomicBool,
 }
 
 struct Guard<'a>(&'a AtomicUsize);
@@ -31,6 +33,17 @@ impl Sleeper {
         tokio::time::sleep(Duration::from_millis(ms)).await;
         format!("slept {ms}")
     }
+
+    /// Waits once, and then works without a pause: there is no `.await` at which it could be dropped.
+    #[tool]
+    async fn crunch(&self) -> &'static str {
+        tokio::task::yield_now().await;
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        while !self.enough.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        "crunched"
+    }
 }
 
 async fn connect(revision: Revision) -> Result<(TestClient, Arc<Sleeper>)> {
@@ -41,7 +54,10 @@ async fn connect(revision: Revision) -> Result<(TestClient, Arc<Sleeper>)> {
 
 /// A call of `sleep` with an id of our own, as `revision` writes it.
 fn call(revision: Revision, id: &str, ms: u64) -> String {
-    let mut params = json!({"name": "sleep", "arguments": {"ms": ms}});
+    request(revision, id, json!({"name": "sleep", "arguments": {"ms": ms}}))
+}
+
+fn request(revision: Revision, id: &str, mut params: Value) -> String {
     if revision.is_modern() {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": revision.as_str(),
@@ -77,6 +93,23 @@ async fn a_cancelled_call_is_dropped_and_not_answered() -> Result<()> {
         assert!(answer.contains("slept 1"), "{answer}");
         assert_eq!(client.close().await?, [""; 0], "nothing else was ever said");
     }
+    Ok(())
+}
+
+// A client should not use an id again, but then it is its own answers that it mixes up, not ours.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_call_does_not_answer_for_the_next_of_its_id() -> Result<()> {
+    let revision = Revision::V2025_11_25;
+    let (client, sleeper) = connect(revision).await?;
+    client.send(&request(revision, "\"a\"", json!({"name": "crunch"})))?;
+    until(|| sleeper.begun.load(Ordering::SeqCst) == 1).await;
+    client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}"#)?;
+    client.send(&call(revision, "\"a\"", 100))?;
+    until(|| sleeper.begun.load(Ordering::SeqCst) == 2).await;
+    sleeper.enough.store(true, Ordering::SeqCst);
+    let answer = client.receive().await?;
+    assert!(answer.contains("slept 100"), "{answer}");
+    assert_eq!(client.close().await?, [""; 0]);
     Ok(())
 }
 

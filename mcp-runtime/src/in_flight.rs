@@ -14,7 +14,7 @@ use crate::jsonrpc::Id;
 /// answers, or a cancellation, after which nothing is sent.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
-    calls: Mutex<HashMap<Box<str>, Task>>,
+    calls: Mutex<HashMap<Box<str>, AbortHandle>>,
     /// How many tasks have not said their last word.
     running: AtomicUsize,
     fewer: Notify,
@@ -31,15 +31,8 @@ impl Drop for Running {
     }
 }
 
-/// What can be done about a call.
-#[derive(Debug)]
-enum Task {
-    Starting,
-    Started(AbortHandle),
-}
-
 impl InFlight {
-    fn calls(&self) -> MutexGuard<'_, HashMap<Box<str>, Task>> {
+    fn calls(&self) -> MutexGuard<'_, HashMap<Box<str>, AbortHandle>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -52,17 +45,16 @@ impl InFlight {
     /// Enters a call whose task is about to be started by `spawn`. The entry is there before the
     /// task can look for it.
     pub(crate) fn enter(&self, id: Id<'_>, spawn: impl FnOnce() -> AbortHandle) {
-        let key = key(id);
-        self.calls().insert(key.clone().into(), Task::Starting);
-        let handle = spawn();
-        if let Some(entry) = self.calls().get_mut(&*key) {
-            *entry = Task::Started(handle);
-        }
+        let mut calls = self.calls();
+        calls.insert(key(id).into(), spawn());
     }
 
-    /// Takes out a call that is done; false if it was cancelled before.
+    /// Takes out a call that is done; false if it was cancelled before. Said by the call's own task:
+    /// if it was cancelled, there may be another call of that id by now, whose entry this is not.
     pub(crate) fn finish(&self, id: Id<'_>) -> bool {
-        self.calls().remove(&*key(id)).is_some()
+        let (key, mut calls) = (key(id), self.calls());
+        let own = calls.get(&*key).is_some_and(|task| Some(task.id()) == tokio::task::try_id());
+        own && calls.remove(&*key).is_some()
     }
 
     /// Counts a task, until what is returned is dropped.
@@ -85,7 +77,7 @@ impl InFlight {
     /// Takes out a call and stops it, if it is there. Its future is dropped at its next `.await`.
     pub(crate) fn cancel(&self, id: Id<'_>) -> bool {
         let found = self.calls().remove(&*key(id));
-        if let Some(Task::Started(task)) = &found {
+        if let Some(task) = &found {
             task.abort();
         }
         found.is_some()
@@ -94,9 +86,7 @@ impl InFlight {
     /// Takes out every call and stops it.
     pub(crate) fn cancel_all(&self) {
         for (_, task) in std::mem::take(&mut *self.calls()) {
-            if let Task::Started(task) = task {
-                task.abort();
-            }
+            task.abort();
         }
     }
 }

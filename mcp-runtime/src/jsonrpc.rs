@@ -229,7 +229,9 @@ pub(crate) fn id_of_beginning(beginning: &[u8]) -> Option<Id<'_>> {
                 if let (1, r#""id""#, Some(value)) = (depth, &rest[at..end], value) {
                     let text = value.starts_with('"');
                     let length = if text { string_end(value.as_bytes(), 0)? } else { value.find([',', '}'])? };
-                    return Id::parse(value[..length].trim_end());
+                    // Nobody has read this as JSON yet, and it is to be echoed.
+                    let raw: &RawValue = serde_json::from_str(&value[..length]).ok()?;
+                    return Id::parse(raw.get());
                 }
                 rest = &rest[end..];
                 continue;
@@ -297,6 +299,9 @@ mod tests {
         assert_eq!(id(r#"{"id":{"x":1},"method":"#), None);
         assert_eq!(id(r#"{"x":"id","y":"id"#), None);
         assert_eq!(id("}}}"), None);
+        for no_json in ["-", "7x", "01", "7\u{a0}", "\"\t\"", "\"\\q\""] {
+            assert_eq!(id(&format!(r#"{{"id":{no_json},"params":"#)), None, "{no_json}");
+        }
         assert_eq!(id(""), None);
         assert_eq!(id_of_beginning(b"{\"id\":1,\"m\":\"\xff"), Some(Id("1")));
     }

@@ -51,6 +51,8 @@ mod handlers;
 mod hooks;
 mod in_flight;
 mod jsonrpc;
+#[cfg(test)]
+mod jsonrpc_properties;
 mod limits;
 mod listen;
 mod lists;
@@ -84,6 +86,10 @@ mod uri_template;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 
 pub use app_code::AppCode;
 pub use args::Argument;

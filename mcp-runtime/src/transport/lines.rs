@@ -25,7 +25,8 @@ pub(crate) struct Lines<R> {
 pub(crate) enum Line<'a> {
     /// A line without its newline, never blank.
     Message(&'a [u8]),
-    /// The beginning of a line over the limit; the rest is skipped.
+    /// The beginning of a line over the limit, blank or not, and as long as the limit however the
+    /// line arrived; the rest is skipped.
     TooLong(&'a [u8]),
     /// No complete line; fill the buffer.
     NoMore,
@@ -46,11 +47,14 @@ impl<R: Read> Lines<R> {
             let (start, end) = (self.taken, self.searched + found);
             self.taken = end + 1;
             self.searched = self.taken;
-            if std::mem::take(&mut self.skipping) || self.buffer[start..end].trim_ascii().is_empty() {
+            if std::mem::take(&mut self.skipping) {
                 continue;
             }
             if end - start > self.limit {
-                return Line::TooLong(&self.buffer[start..end]);
+                return Line::TooLong(&self.buffer[start..start + self.limit]);
+            }
+            if self.buffer[start..end].trim_ascii().is_empty() {
+                continue;
             }
             return Line::Message(&self.buffer[start..end]);
         }
@@ -64,7 +68,7 @@ impl<R: Read> Lines<R> {
         } else if end - start > self.limit {
             self.taken = end;
             self.skipping = true;
-            return Line::TooLong(&self.buffer[start..end]);
+            return Line::TooLong(&self.buffer[start..start + self.limit]);
         } else if self.ended {
             self.taken = end;
             if !self.buffer[start..end].trim_ascii().is_empty() {
@@ -133,7 +137,7 @@ mod tests {
         loop {
             match lines.next() {
                 Line::Message(line) => found.push(String::from_utf8_lossy(line).into_owned()),
-                Line::TooLong(_) => found.push("<too long>".to_owned()),
+                Line::TooLong(beginning) => found.push(format!("<{}…>", String::from_utf8_lossy(beginning))),
                 Line::NoMore => {
                     if lines.fill().unwrap() == 0 {
                         return found;
@@ -157,10 +161,11 @@ mod tests {
         for piece in 1..12 {
             assert_eq!(
                 all(b"12345678901\nshort\n1234567890\n", piece, 10),
-                ["<too long>", "short", "1234567890"],
+                ["<1234567890…>", "short", "1234567890"],
                 "{piece}"
             );
-            assert_eq!(all(b"12345678901", piece, 10), ["<too long>"], "{piece}");
+            assert_eq!(all(b"1234567890123", piece, 10), ["<1234567890…>"], "{piece}");
+            assert_eq!(all(b"           \n          \nend", piece, 10), ["<          …>", "end"], "{piece}");
         }
     }
 

@@ -1,0 +1,69 @@
+//! The parser alone: no panic, what is read can be printed and read again, and what is refused is
+//! refused with a valid answer.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mcp_fuzz::wire;
+use mcp_runtime::fuzzing::{Parsed, id_of_beginning, parse, parse_batch};
+
+fuzz_target!(|frame: &[u8]| {
+    let message = parse(frame);
+    check(&message);
+    check_beginnings(frame, &message);
+    match parse_batch(frame, 50) {
+        Ok(messages) => messages.iter().for_each(check),
+        Err(rejected) => check(&rejected),
+    }
+});
+
+fn check(message: &Parsed<'_>) {
+    if let Parsed::Rejected { id, line } = message {
+        let line = str::from_utf8(line).expect("an answer is text");
+        let said = wire::read(line.strip_suffix('\n').expect("an answer is a line"));
+        assert!(
+            matches!(&said[..], [wire::Said::Answer { id: told, result: None }] if *told == wire::key(id)),
+            "{line}"
+        );
+        assert_eq!(parse(line.as_bytes()), Parsed::Response, "{line}");
+        return;
+    }
+    let printed = print(message);
+    assert_eq!(parse(printed.as_bytes()), *message, "{printed}");
+    let batch = format!("[{printed}]");
+    match (parse_batch(batch.as_bytes(), 1), message) {
+        (Ok(again), Parsed::Request { id, method, .. }) if method == "initialize" || method == "shutdown" => {
+            assert!(matches!(&again[..], [Parsed::Rejected { id: told, .. }] if told == id), "{batch}");
+        }
+        (Ok(again), _) => assert_eq!(again, std::slice::from_ref(message), "{batch}"),
+        (Err(rejected), _) => panic!("{rejected:?}: {batch}"),
+    }
+}
+
+/// A message as its sender could have written it.
+fn print(message: &Parsed<'_>) -> String {
+    let (id, method, params) = match message {
+        Parsed::Request { id, method, params } => {
+            assert!(wire::is_id(id), "{id}");
+            (format!(r#","id":{id}"#), method, params)
+        }
+        Parsed::Notification { method, params } => (String::new(), method, params),
+        Parsed::Response | Parsed::Rejected { .. } => return r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.to_owned(),
+    };
+    let method = serde_json::to_string(method).expect("a string is JSON");
+    let params = params.map(|params| format!(r#","params":{params}"#)).unwrap_or_default();
+    format!(r#"{{"jsonrpc":"2.0"{id},"method":{method}{params}}}"#)
+}
+
+/// Wherever a frame is cut off, the id in its beginning is an id, and no other than the whole has.
+fn check_beginnings(frame: &[u8], whole: &Parsed<'_>) {
+    // All of them would be quadratic.
+    let step = frame.len() / 64 + 1;
+    for end in (0..=frame.len()).rev().step_by(step) {
+        let Some(id) = id_of_beginning(&frame[..end]) else { continue };
+        assert!(wire::is_id(id), "{id}");
+        if let Parsed::Request { id: own, .. } = whole {
+            assert_eq!(id, *own);
+        }
+        assert!(!matches!(whole, Parsed::Notification { .. }), "{id}");
+    }
+}

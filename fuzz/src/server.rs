@@ -1,0 +1,149 @@
+//! The server the conversations are with: a handler of every sort, all of them quick.
+
+use std::collections::BTreeMap;
+use std::sync::Once;
+use std::time::Duration;
+
+use mcp_runtime::{Json, Limits, LogLevel, prelude::*};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How long calls may go on at the end: far longer than any of them takes.
+pub const DRAIN: Duration = Duration::from_secs(4);
+/// The longest line: short enough for a fuzzer to get there.
+pub const MESSAGE_BYTES: usize = 2048;
+/// The longest batch.
+pub const BATCH: usize = 6;
+
+/// What handlers panic with when they are asked to.
+const ON_PURPOSE: &str = "on purpose";
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Shape {
+    Point,
+    Circle { radius: f64 },
+    Polygon(Vec<(i32, i32)>),
+}
+
+/// Add two integers.
+#[tool(read_only)]
+fn add(a: i64, b: i64) -> i64 {
+    a.wrapping_add(b)
+}
+
+/// Arguments of many types, given back.
+#[tool]
+fn types(shape: Option<Shape>, names: Option<BTreeMap<String, u8>>, any: Option<Value>) -> Json<Value> {
+    Json(json!({"shape": shape, "names": names, "any": any}))
+}
+
+/// Say it again, later.
+#[tool]
+async fn later(text: String) -> String {
+    tokio::task::yield_now().await;
+    text
+}
+
+/// Take three steps, and tell of each.
+#[tool]
+async fn steps(ctx: &Context, wait: Option<bool>) -> Option<String> {
+    for step in 1..=3 {
+        ctx.progress_message(step, 3, "on the way").await;
+        ctx.log(LogLevel::Warning, json!({"step": step})).await;
+        if wait == Some(true) {
+            tokio::task::yield_now().await;
+        }
+    }
+    ctx.client_name().map(str::to_owned)
+}
+
+/// Never ends by itself.
+#[tool(timeout = "1ms")]
+async fn forever() {
+    std::future::pending::<()>().await;
+}
+
+/// On a thread of its own.
+#[tool(blocking)]
+fn block() -> &'static str {
+    std::thread::yield_now();
+    "blocked"
+}
+
+/// Panics.
+#[tool]
+fn panic() {
+    panic!("{ON_PURPOSE}");
+}
+
+/// Panics, later.
+#[tool]
+async fn panic_later() {
+    tokio::task::yield_now().await;
+    panic!("{ON_PURPOSE}");
+}
+
+/// Panics on a thread of its own.
+#[tool(blocking)]
+fn panic_blocking() {
+    panic!("{ON_PURPOSE}");
+}
+
+async fn colours(typed: &str) -> Vec<&'static str> {
+    tokio::task::yield_now().await;
+    ["red", "green", "grey"].into_iter().filter(|colour| colour.starts_with(typed)).collect()
+}
+
+fn echoes(typed: &str) -> Vec<String> {
+    vec![typed.to_owned(); 120]
+}
+
+/// Paint something.
+#[prompt]
+fn paint(#[arg(complete = colours)] colour: String, times: Option<u8>) -> String {
+    format!("Paint it {colour}, {} times.", times.unwrap_or(1))
+}
+
+/// The manual.
+#[resource("docs://manual", mime = "text/markdown")]
+fn manual() -> &'static str {
+    "# Manual"
+}
+
+/// A note.
+#[resource("note://{id}/{+path}")]
+async fn note(id: u64, #[arg(complete = echoes)] path: String) -> Option<String> {
+    tokio::task::yield_now().await;
+    (id != 0).then_some(path)
+}
+
+/// The server; `ends_on_request` says whether it obeys `shutdown` and `exit`.
+pub fn server(ends_on_request: bool) -> Server {
+    let mut limits = Limits::default();
+    limits.message_bytes = MESSAGE_BYTES;
+    limits.batch = BATCH;
+    limits.in_flight = 5;
+    limits.drain = DRAIN;
+    Server::new("fuzzed", "1.0.0")
+        .limits(limits)
+        .ends_on_request(ends_on_request)
+        .tools(tools![add, types, later, steps, forever, block, panic, panic_later, panic_blocking])
+        .prompts(prompts![paint])
+        .resources(resources![manual, note])
+}
+
+/// The server catches what handlers throw, and would catch its own mistakes as well: every panic
+/// that is not a handler's goes to the hook before, which ends the process.
+pub fn let_handlers_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let fatal = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if info.payload_as_str() != Some(ON_PURPOSE) {
+                fatal(info);
+            }
+        }));
+    });
+}

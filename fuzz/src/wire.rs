@@ -1,0 +1,81 @@
+//! Lines from the server, read strictly: whatever is not a JSON-RPC 2.0 message is a panic.
+//!
+//! Not by the parser under test, and never into a `String` where the client's own text comes back:
+//! a JSON string may hold half a surrogate pair, which is echoed as it came.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
+/// The members of an object, each once.
+pub fn members(json: &str) -> Option<BTreeMap<String, &RawValue>> {
+    serde_json::from_str(json).ok()
+}
+
+/// One message from the server.
+#[derive(Debug)]
+pub enum Said<'a> {
+    /// The id it answers, as [`key`] writes it, and the result if it is no error.
+    Answer {
+        id: String,
+        result: Option<&'a str>,
+    },
+    Notification,
+}
+
+/// Reads a line: one message, or a list of answers.
+pub fn read(line: &str) -> Vec<Said<'_>> {
+    assert!(!line.contains(['\n', '\r']), "more than a line: {line}");
+    if !line.starts_with('[') {
+        return vec![message(line)];
+    }
+    let list: Vec<&RawValue> = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    assert!(!list.is_empty(), "an empty list is no answer");
+    let said: Vec<_> = list.into_iter().map(|raw| message(raw.get())).collect();
+    assert!(said.iter().all(|said| matches!(said, Said::Answer { .. })), "a list has answers only: {line}");
+    said
+}
+
+fn message(json: &str) -> Said<'_> {
+    let members = members(json).unwrap_or_else(|| panic!("no object: {json}"));
+    let get = |name: &str| members.get(name).map(|raw| raw.get());
+    assert_eq!(get("jsonrpc"), Some("\"2.0\""), "{json}");
+    let Some(id) = get("id") else {
+        assert!(get("method").is_some_and(|method| method.starts_with("\"notifications/")), "{json}");
+        assert_eq!(members.len(), 3, "a notification has a method and params: {json}");
+        return Said::Notification;
+    };
+    assert!(is_id(id) || id == "null", "{json}");
+    assert_eq!(members.len(), 3, "an answer has an id, and a result or an error: {json}");
+    match (get("result"), get("error")) {
+        (Some(result), None) => {
+            assert!(id != "null" && result.starts_with('{'), "{json}");
+            Said::Answer { id: key(id), result: Some(result) }
+        }
+        (None, Some(error)) => {
+            check_error(error);
+            Said::Answer { id: key(id), result: None }
+        }
+        _ => panic!("a result or an error: {json}"),
+    }
+}
+
+fn check_error(json: &str) {
+    let error = members(json).unwrap_or_else(|| panic!("no object: {json}"));
+    let number = |name: &str| error.get(name).and_then(|raw| raw.get().parse::<i32>().ok());
+    assert!(number("code").is_some_and(|code| (-32768..=-32000).contains(&code)), "{json}");
+    let message = error.get("message").and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
+    assert!(message.is_some_and(|message| !message.is_empty()), "{json}");
+    assert!(error.keys().all(|name| ["code", "message", "data"].contains(&&**name)), "{json}");
+}
+
+/// Whether `raw` is the JSON of a string or of an integer.
+pub fn is_id(raw: &str) -> bool {
+    let json = serde_json::from_str::<&RawValue>(raw).is_ok_and(|value| value.get() == raw);
+    json && (raw.starts_with('"') || !raw.contains(['.', 'e', 'E']) && raw.ends_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The same for every spelling of one id.
+pub fn key(raw: &str) -> String {
+    serde_json::from_str::<String>(raw).map_or_else(|_| raw.to_owned(), |text| format!("{text:?}"))
+}
