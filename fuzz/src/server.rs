@@ -91,6 +91,20 @@ fn panic_blocking() {
     panic!("{ON_PURPOSE}");
 }
 
+/// Change something, and have it told.
+#[tool]
+fn change(ctx: &Context, uri: Option<String>, tool: Option<String>, on: Option<bool>) -> bool {
+    if let Some(uri) = uri {
+        ctx.server().updated(uri);
+    }
+    let tools = ctx.server().tools();
+    tool.is_some_and(|name| if on == Some(true) { tools.enable(&name) } else { tools.disable(&name) })
+}
+
+/// Only for who says so.
+#[tool(visible_if = |ctx: &Context| ctx.meta("see").is_some())]
+fn hidden() {}
+
 async fn colours(typed: &str) -> Vec<&'static str> {
     tokio::task::yield_now().await;
     ["red", "green", "grey"].into_iter().filter(|colour| colour.starts_with(typed)).collect()
@@ -113,7 +127,7 @@ fn manual() -> &'static str {
 }
 
 /// A note.
-#[resource("note://{id}/{+path}")]
+#[resource("note://{id}/{+path}", subscribe)]
 async fn note(id: u64, #[arg(complete = echoes)] path: String) -> Option<String> {
     tokio::task::yield_now().await;
     (id != 0).then_some(path)
@@ -125,11 +139,21 @@ pub fn server(ends_on_request: bool) -> Server {
     limits.message_bytes = MESSAGE_BYTES;
     limits.batch = BATCH;
     limits.in_flight = 5;
+    limits.streams = 2;
+    limits.subscriptions = 3;
     limits.drain = DRAIN;
     Server::new("fuzzed", "1.0.0")
         .limits(limits)
         .ends_on_request(ends_on_request)
-        .tools(tools![add, types, later, steps, forever, block, panic, panic_later, panic_blocking])
+        .tools(tools![add, types, later, steps, forever, block, panic, panic_later, panic_blocking, change, hidden])
+        .dynamic()
+        .page_size(4)
+        .method("fuzz.example/echo", |_, any: Value| async move { Ok(any) })
+        .notification("fuzz.example/tell", |_, times: BTreeMap<String, u8>| async move {
+            assert!(times.len() < 3, "{ON_PURPOSE}");
+            tokio::task::yield_now().await;
+            Err(Error::tool("never told"))
+        })
         .prompts(prompts![paint])
         .resources(resources![manual, note])
 }
@@ -141,7 +165,7 @@ pub fn let_handlers_panic() {
     ONCE.call_once(|| {
         let fatal = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            if info.payload_as_str() != Some(ON_PURPOSE) {
+            if !info.payload_as_str().is_some_and(|text| text.contains(ON_PURPOSE)) {
                 fatal(info);
             }
         }));

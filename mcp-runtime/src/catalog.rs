@@ -1,16 +1,17 @@
 //! What a server offers: its tools, prompts, resources and methods of its own, and the settings that
 //! decide how they are offered. Changed by copying; whoever serves a call keeps the copy it began with.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::custom::{Custom, CustomNotification};
+use crate::custom::{self, Custom};
 use crate::era::Method;
+use crate::error;
 use crate::lists::Rendered;
 use crate::prompt::Prompt;
 use crate::protocol::{Meta, ResourceDescriptor, TemplateDescriptor};
+use crate::reply::Answer;
 use crate::resource::{Place, Resource};
 use crate::spec::Handler;
 use crate::table::Table;
@@ -24,8 +25,8 @@ pub(crate) struct Catalog {
     pub(crate) prompts: Table<Prompt>,
     pub(crate) resources: Table<Fixed>,
     pub(crate) templates: Table<Family>,
-    pub(crate) methods: Vec<Arc<Custom>>,
-    pub(crate) notifications: Vec<Arc<CustomNotification>>,
+    pub(crate) methods: Table<Custom<Answer>>,
+    pub(crate) notifications: Table<Custom<error::Result<()>>>,
     pub(crate) rendered: Rendered,
     pub(crate) settings: Settings,
 }
@@ -101,6 +102,22 @@ impl Catalog {
         Ok(())
     }
 
+    /// Adds a method of the server's own; the error says why not.
+    pub(crate) fn add_method(&mut self, method: Custom<Answer>) -> Result<(), String> {
+        custom::check_name(&method.name)?;
+        vacant("method", &method.name, self.methods.contains(&method.name))?;
+        self.methods.push(&method.name.clone(), method);
+        Ok(())
+    }
+
+    /// Adds a notification the server takes; the error says why not.
+    pub(crate) fn add_notification(&mut self, own: Custom<error::Result<()>>) -> Result<(), String> {
+        custom::check_name(&own.name)?;
+        vacant("notification", &own.name, self.notifications.contains(&own.name))?;
+        self.notifications.push(&own.name.clone(), own);
+        Ok(())
+    }
+
     /// Whether a method's capability is one this server has; if not, the method does not exist.
     pub(crate) fn offers(&self, method: Method) -> bool {
         let Settings { dynamic, ends_on_request, forwards_logs, .. } = self.settings;
@@ -171,6 +188,7 @@ impl Catalog {
 fn vacant(what: &str, name: &str, taken: bool) -> Result<(), String> {
     let remedy = match what {
         "resource" => "give one another URI",
+        "method" | "notification" => "rename one",
         _ => "rename one, or mount it with `mount_as`",
     };
     if taken { Err(format!("there are two {what}s `{name}`; {remedy}")) } else { Ok(()) }

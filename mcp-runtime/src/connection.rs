@@ -15,7 +15,7 @@ use crate::context::Line;
 use crate::control::Control;
 use crate::depth;
 use crate::era::encode::{self, Site};
-use crate::era::{self, Accepted, Method, Session};
+use crate::era::{self, Accepted, Method, Session, notice};
 use crate::error::{Failure, RpcError};
 use crate::jsonrpc::{self, Id, Message, Rejection, Request};
 use crate::notify::{CloseOnDrop, Notifier};
@@ -288,7 +288,7 @@ impl Connection {
             let mut line = Vec::new();
             encode::answer(&core, site, answer, &mut line);
             if method == Method::Listen {
-                encode::torn_down(&id, &mut line);
+                notice::torn_down(&id, &mut line);
             }
             // The outbox is closed when the client is gone; nobody is left to tell.
             let _ = answers.send(line).await;

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::call_log::CallLog;
 use crate::client::Client;
-use crate::era::{CAPABILITIES, Envelope, encode};
+use crate::era::{CAPABILITIES, Envelope, notice};
 use crate::handle::ServerHandle;
 use crate::jsonrpc::Id;
 use crate::notify::Notifier;
@@ -170,7 +170,7 @@ impl Context {
     /// A report, if it is worth one.
     fn report_line(&self, done: f64, total: Option<f64>, message: Option<&str>) -> Option<Vec<u8>> {
         let progress = self.progress.as_ref().filter(|progress| progress.advances(done, total))?;
-        Some(encode::progress(&progress.token, done, total, message, self.revision))
+        Some(notice::progress(&progress.token, done, total, message, self.revision))
     }
 
     /// Sends the client a log message, if it wants messages of this level. More than
@@ -192,7 +192,7 @@ impl Context {
     /// ```
     pub async fn log(&self, level: LogLevel, data: impl Serialize) {
         if self.wants(level) {
-            self.notifier.send(encode::log(level, None, &data)).await;
+            self.notifier.send(notice::log(level, None, &data)).await;
         }
     }
 
@@ -200,7 +200,7 @@ impl Context {
     /// now, it is lost.
     pub fn log_now(&self, level: LogLevel, data: impl Serialize) {
         if self.wants(level) {
-            self.notifier.try_send(encode::log(level, None, &data));
+            self.notifier.try_send(notice::log(level, None, &data));
         }
     }
 

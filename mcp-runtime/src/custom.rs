@@ -17,20 +17,14 @@ use crate::reply::{Answer, Reply};
 type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type Call<T> = Box<dyn Fn(Context, &RawValue) -> Result<Running<T>, ArgumentError> + Send + Sync>;
 
-/// A method of the server's own.
-pub(crate) struct Custom {
+/// A method of the server's own, which comes to an answer, or a notification it takes.
+pub(crate) struct Custom<T> {
     pub(crate) name: Box<str>,
-    pub(crate) call: Call<Answer>,
+    pub(crate) call: Call<T>,
 }
 
-/// A notification the server takes.
-pub(crate) struct CustomNotification {
-    pub(crate) name: Box<str>,
-    pub(crate) call: Call<Result<()>>,
-}
-
-impl Custom {
-    pub(crate) fn new<P, R, F, Fut>(name: &str, function: F) -> Self
+impl Custom<Answer> {
+    pub(crate) fn method<P, R, F, Fut>(name: &str, function: F) -> Self
     where
         P: DeserializeOwned,
         R: Serialize,
@@ -45,15 +39,15 @@ impl Custom {
     }
 }
 
-impl CustomNotification {
-    pub(crate) fn new<P, F, Fut>(name: &str, function: F) -> Self
+impl Custom<Result<()>> {
+    pub(crate) fn notification<P, F, Fut>(name: &str, function: F) -> Self
     where
         P: DeserializeOwned,
         F: Fn(Context, P) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<()>> + Send + 'static,
     {
         let call: Call<Result<()>> = Box::new(move |ctx, params| Ok(Box::pin(function(ctx, decode(params)?))));
-        CustomNotification { name: name.into(), call }
+        Custom { name: name.into(), call }
     }
 }
 
@@ -96,18 +90,21 @@ const RESERVED: [&str; 14] = [
 ];
 
 /// A name of one's own has a domain of one's own in front: `vendor.example/name`.
-#[track_caller]
-pub(crate) fn check_name(name: &str) {
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let form = "a name of your own has a domain of yours in front, like `vendor.example/name`";
-    let Some((prefix, rest)) = name.split_once('/') else { panic!("`{name}`: {form}") };
-    assert!(!prefix.is_empty() && !rest.is_empty(), "`{name}`: {form}");
-    let reserved = prefix == "$" || prefix == "tasks" || name.starts_with("rpc.") || RESERVED.contains(&prefix);
-    assert!(!reserved, "`{name}` is reserved by the protocol; {form}");
-    let second = prefix.split('.').nth(1);
-    assert!(
-        !matches!(second, Some("modelcontextprotocol" | "mcp")),
-        "`{name}`: names under `{prefix}` are the protocol's; {form}"
-    );
+    let (prefix, rest) = name.split_once('/').unwrap_or_default();
+    if prefix.is_empty() || rest.is_empty() {
+        return Err(format!("`{name}`: {form}"));
+    }
+    if prefix == "$" || prefix == "tasks" || name.starts_with("rpc.") || RESERVED.contains(&prefix) {
+        return Err(format!("`{name}` is reserved by the protocol; {form}"));
+    }
+    match prefix.split('.').nth(1) {
+        Some("modelcontextprotocol" | "mcp") => {
+            Err(format!("`{name}`: names under `{prefix}` are the protocol's; {form}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether `id` has the form of a key of `_meta` with a prefix, as extensions do.
@@ -125,15 +122,9 @@ pub(crate) fn is_identifier(id: &str) -> bool {
     prefix.split('.').all(label) && name_fits
 }
 
-impl fmt::Debug for Custom {
+impl<T> fmt::Debug for Custom<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Custom").field(&self.name).finish()
-    }
-}
-
-impl fmt::Debug for CustomNotification {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CustomNotification").field(&self.name).finish()
     }
 }
 

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::connection::{Connection, Waiting};
 use crate::context::Line;
-use crate::era::encode::{self, Site};
-use crate::era::{self, Accepted, Method};
+use crate::era::encode::Site;
+use crate::era::{self, Accepted, Method, notice};
 use crate::error::{Failure, RpcError, shorten};
 use crate::jsonrpc::Id;
 use crate::object::{Key, members, type_of};
@@ -71,7 +71,7 @@ impl Connection {
         let router = Router::new(&self.core, catalog, site.id, call, &line);
         let agreed = wanted.agreed(catalog, |uri| router.announces(uri) == Some(true));
         let stream: Box<str> = site.id.as_str().into();
-        let first = encode::acknowledged(&stream, &agreed);
+        let first = notice::acknowledged(&stream, &agreed);
         let interest = Interest::enter(self.core.shared.bus(), agreed);
         let (outbox, control) = (self.outbox.clone(), Arc::clone(&self.control));
         let pending = Pending::new(async move {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::connection::{Connection, Exited, has_room};
 use crate::context::{Caller, Line, provide};
-use crate::custom::CustomNotification;
+use crate::custom::Custom;
 use crate::era;
 use crate::error::{Error, Failure, Result, RpcError};
 use crate::hooks::Peer;
@@ -20,7 +20,7 @@ impl Connection {
     /// the server's author.
     pub(crate) fn notification(&mut self, notification: &Notification<'_>, raw: &[u8]) {
         let catalog = Arc::clone(self.view.catalog());
-        let own = catalog.notifications.iter().find(|own| *own.name == *notification.method);
+        let own = catalog.notifications.get(&notification.method);
         match &*notification.method {
             "notifications/cancelled" => self.cancel(notification),
             // Without its prefix, some clients have it from the Language Server Protocol.
@@ -64,7 +64,7 @@ impl Connection {
     }
 
     /// Runs the handler of a notification of the server's own making, in a task.
-    fn take(&mut self, own: &CustomNotification, notification: &Notification<'_>) -> Result<(), RpcError> {
+    fn take(&mut self, own: &Custom<Result<()>>, notification: &Notification<'_>) -> Result<(), RpcError> {
         if self.control.is_closing() || !has_room(&mut self.waiting, self.core.limits.in_flight) {
             return Err(internal("there is no room for another call; the notification is lost".to_owned()));
         }

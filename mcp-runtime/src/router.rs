@@ -160,7 +160,7 @@ impl<'a> Router<'a> {
 
     /// A method of the server's own: what is left of the parameters when the protocol has its share.
     fn custom(&self, index: usize, call: &Accepted<'a>) -> Result<Started, Failure> {
-        let method = self.catalog.methods.get(index).ok_or_else(|| era::unknown_method("?"))?;
+        let method = self.catalog.methods.at(index).ok_or_else(|| era::unknown_method("?"))?;
         let params = own_params(call.raw_params, &call.params);
         let future = (method.call)(provide(&self.caller), &params).map_err(Failure::Arguments)?;
         Ok(Started { step: Step::Future(future), timeout: self.catalog.settings.timeout })

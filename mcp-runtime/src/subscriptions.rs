@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::catalog::Catalog;
 use crate::change::{Change, ChangeBus, Listener};
-use crate::era::encode;
+use crate::era::notice;
 use crate::error::RpcError;
 
 /// Which changes a client wants to be told of; on the wire, a filter.
@@ -119,7 +119,7 @@ impl Interest {
     pub(crate) async fn tell(&self, outbox: &mpsc::Sender<Vec<u8>>, stream: Option<&str>) {
         loop {
             for change in self.next().await {
-                if outbox.send(encode::change(&change, stream)).await.is_err() {
+                if outbox.send(notice::change(&change, stream)).await.is_err() {
                     return;
                 }
             }

@@ -49,6 +49,16 @@ impl<T> Table<T> {
         entry.enabled.then_some(&*entry.item)
     }
 
+    /// Where the thing called `name` stands, for a table nothing is taken out of.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.index.get(name).copied()
+    }
+
+    /// The thing that stands there.
+    pub(crate) fn at(&self, position: usize) -> Option<&T> {
+        self.entries.get(position).map(|entry| &*entry.item)
+    }
+
     /// What is switched on, in order, with its name.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.entries.iter().filter(|entry| entry.enabled).map(|entry| (&*entry.name, &*entry.item))

@@ -8,12 +8,11 @@ use serde_json::{Value, json};
 
 use super::Method;
 use crate::cache::Cache;
-use crate::change::Change;
 use crate::complete;
 use crate::error::{ArgumentError, Failure, RpcError, shorten};
 use crate::jsonrpc::Id;
 use crate::protocol::{
-    Blocks, Content, ContentKind, LogLevel, Meta, PromptResult, ReadResult, ResourceContents, Revision, ToolDescriptor,
+    Blocks, Content, ContentKind, Meta, PromptResult, ReadResult, ResourceContents, Revision, ToolDescriptor,
     ToolResult,
 };
 use crate::reply::{Answer, Reply};
@@ -22,7 +21,7 @@ use crate::server::Core;
 /// What `_meta` calls the server in modern results.
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// What `_meta` calls the stream a message belongs to.
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Where an answer goes: the request's id, method and revision.
 #[derive(Debug, Clone, Copy)]
@@ -271,109 +270,6 @@ fn completion(values: &[String], out: &mut Vec<u8>) {
     json(out, &json!({"values": shown, "total": values.len(), "hasMore": shown.len() < values.len()}));
 }
 
-/// A line that tells of a change; on a stream, of which.
-pub(crate) fn change(change: &Change, stream: Option<&str>) -> Vec<u8> {
-    let (method, uri) = match change {
-        Change::Tools => ("notifications/tools/list_changed", None),
-        Change::Prompts => ("notifications/prompts/list_changed", None),
-        Change::Resources => ("notifications/resources/list_changed", None),
-        Change::Updated(uri) => ("notifications/resources/updated", Some(uri)),
-    };
-    if stream.is_none() && uri.is_none() {
-        return format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}\n").into_bytes();
-    }
-    let mut out = on_stream(method, stream);
-    if let Some(uri) = uri {
-        out.extend_from_slice(br#""uri":"#);
-        json(&mut out, uri);
-    }
-    out.pop_if(|last| *last == b',');
-    out.extend_from_slice(b"}}\n");
-    out
-}
-
-/// The first line of a stream: what it will tell.
-pub(crate) fn acknowledged(stream: &str, filter: &impl Serialize) -> Vec<u8> {
-    let mut out = on_stream("notifications/subscriptions/acknowledged", Some(stream));
-    out.extend_from_slice(br#""notifications":"#);
-    json(&mut out, filter);
-    out.extend_from_slice(b"}}\n");
-    out
-}
-
-/// The line after a stream's last word. The specification asks for either, depending on the page.
-/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>
-pub(crate) fn torn_down(stream: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(&notification("notifications/cancelled"));
-    out.extend_from_slice(
-        format!("{{\"requestId\":{stream},\"reason\":\"the server ends the subscription\"}}}}\n").as_bytes(),
-    );
-}
-
-/// The beginning of a notification up to the members after `_meta`, which says the stream it is on.
-fn on_stream(method: &str, stream: Option<&str>) -> Vec<u8> {
-    let mut out = notification(method);
-    out.push(b'{');
-    if let Some(stream) = stream {
-        out.extend_from_slice(format!("\"_meta\":{{\"{SUBSCRIPTION}\":{stream}}},").as_bytes());
-    }
-    out
-}
-
-/// A line that tells how far a call has come.
-pub(crate) fn progress(
-    token: &str,
-    done: f64,
-    total: Option<f64>,
-    message: Option<&str>,
-    revision: Revision,
-) -> Vec<u8> {
-    let mut out = notification("notifications/progress");
-    out.extend_from_slice(br#"{"progressToken":"#);
-    out.extend_from_slice(token.as_bytes());
-    out.extend_from_slice(br#","progress":"#);
-    number(done, &mut out);
-    if let Some(total) = total.filter(|total| total.is_finite()) {
-        out.extend_from_slice(br#","total":"#);
-        number(total, &mut out);
-    }
-    if let Some(message) = message.filter(|_| revision >= Revision::V2025_03_26) {
-        out.extend_from_slice(br#","message":"#);
-        json(&mut out, message);
-    }
-    out.extend_from_slice(b"}}\n");
-    out
-}
-
-/// A line with a log message.
-pub(crate) fn log(level: LogLevel, logger: Option<&str>, data: &impl Serialize) -> Vec<u8> {
-    let mut out = notification("notifications/message");
-    out.extend_from_slice(br#"{"level":"#);
-    json(&mut out, &level);
-    if let Some(logger) = logger {
-        out.extend_from_slice(br#","logger":"#);
-        json(&mut out, logger);
-    }
-    out.extend_from_slice(br#","data":"#);
-    let start = out.len();
-    json(&mut out, data);
-    if out[start..].contains(&b'\n') {
-        let text = String::from_utf8_lossy(&out.split_off(start)).into_owned();
-        raw_json(&text, &mut out);
-    }
-    out.extend_from_slice(b"}}\n");
-    out
-}
-
-fn notification(method: &str) -> Vec<u8> {
-    format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":"#).into_bytes()
-}
-
-/// A number as a person would write it: no `.0` behind a whole one.
-fn number(value: f64, out: &mut Vec<u8>) {
-    out.extend_from_slice(value.to_string().as_bytes());
-}
-
 /// A call without an ordinary result. What the model can act on is a result of the tool; the rest
 /// is an error of the request.
 fn failure(core: &Core, site: Site<'_>, failure: Failure, out: &mut Vec<u8>) {
@@ -422,7 +318,7 @@ fn resource_not_found(uri: &str, revision: Revision) -> RpcError {
 
 /// JSON text from a handler's own serializer. A newline in it (a `RawValue` the handler passed on)
 /// would end the message early.
-fn raw_json(text: &str, out: &mut Vec<u8>) {
+pub(super) fn raw_json(text: &str, out: &mut Vec<u8>) {
     if text.contains('\n') {
         json(out, &serde_json::from_str::<serde_json::Value>(text).unwrap_or_default());
     } else {
@@ -432,7 +328,7 @@ fn raw_json(text: &str, out: &mut Vec<u8>) {
 
 /// Appends `value` as JSON. Writing to memory cannot fail; a value that refuses to be serialized
 /// is a bug of ours, told in the log and sent as null.
-fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+pub(super) fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let start = out.len();
     if let Err(error) = serde_json::to_writer(&mut *out, value) {
         tracing::error!(%error, "a value could not be written as JSON");

@@ -70,14 +70,14 @@ impl Method {
             let meant =
                 |method: &Method| !known && here(method) && catalog.offers(*method) && *method != Self::Shutdown;
             let offered = Self::ALL.into_iter().filter(meant).map(|method| -> &str { method.name() });
-            let own = catalog.methods.iter().map(|method| &*method.name);
+            let own = catalog.methods.iter().map(|(name, _)| name);
             unknown(name).suggest(name, offered.chain(own))
         })
     }
 
     /// The server's own method called `name`.
     pub(crate) fn custom(name: &str, catalog: &Catalog) -> Option<Self> {
-        catalog.methods.iter().position(|method| *method.name == *name).map(Self::Custom)
+        catalog.methods.position(name).map(Self::Custom)
     }
 
     fn is_in(self, revision: Revision) -> bool {

@@ -9,6 +9,7 @@ pub(crate) mod encode;
 mod legacy;
 mod method;
 mod modern;
+pub(crate) mod notice;
 
 use std::sync::Arc;
 

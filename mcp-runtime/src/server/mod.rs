@@ -1,25 +1,23 @@
 //! The server: what it is called, what it offers, how it is served.
 
+mod options;
+
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
-use crate::cache::{Cache, Caches};
-use crate::catalog::{Catalog, Settings};
+use crate::cache::Caches;
+use crate::catalog::Catalog;
 use crate::change::ChangeBus;
 use crate::context::Context;
-use crate::custom::{self, Custom, CustomNotification};
-use crate::error::{Error, Result};
+use crate::custom::Custom;
+use crate::error::Result;
 use crate::handle::ServerHandle;
 use crate::handlers::IntoHandlers;
-use crate::hooks::{Disconnected, Hooks, Peer, ProtocolError};
+use crate::hooks::Hooks;
 use crate::limits::Limits;
-#[cfg(feature = "tracing-layer")]
-use crate::log_layer::LogLayer;
 use crate::prompt::Prompt;
 use crate::protocol::{Icon, Implementation};
 use crate::resource::Resource;
@@ -119,83 +117,6 @@ impl Server {
         self
     }
 
-    /// Sets the bounds that keep one client from exhausting the server.
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Whether a client on stdio may end the server with `shutdown` and `exit`, as some do that know
-    /// them from the Language Server Protocol. MCP itself has no such messages: clients close the
-    /// server's input. They may, unless this says no.
-    pub fn ends_on_request(self, ends: bool) -> Self {
-        self.set(|settings| settings.ends_on_request = ends)
-    }
-
-    /// Leaves SIGTERM and Ctrl-C to the program, which ends the server with its
-    /// [handle](ServerHandle::close) if it wants to.
-    pub fn keep_signals(mut self) -> Self {
-        self.keep_signals = true;
-        self
-    }
-
-    /// Limits how long a call may take, where its handler has no `timeout` of its own.
-    pub fn timeout(self, limit: Duration) -> Self {
-        self.set(|settings| settings.timeout = Some(limit))
-    }
-
-    /// Gives lists in pages of at most so many items. Without, every list is one page.
-    #[track_caller]
-    pub fn page_size(self, items: usize) -> Self {
-        assert!(items > 0, "a page has at least one item");
-        self.set(|settings| settings.page_size = Some(items))
-    }
-
-    /// Says how long clients may keep what they are told: lists, resources, and what the server is.
-    pub fn cache(mut self, cache: Cache) -> Self {
-        self.caches.server = cache;
-        self
-    }
-
-    /// Says how long clients may keep the list of tools.
-    pub fn cache_tools(mut self, cache: Cache) -> Self {
-        self.caches.tools = Some(cache);
-        self
-    }
-
-    /// Says how long clients may keep the list of prompts.
-    pub fn cache_prompts(mut self, cache: Cache) -> Self {
-        self.caches.prompts = Some(cache);
-        self
-    }
-
-    /// Says how long clients may keep the lists of resources and templates, and the contents of
-    /// resources that say nothing of their own.
-    pub fn cache_resources(mut self, cache: Cache) -> Self {
-        self.caches.resources = Some(cache);
-        self
-    }
-
-    /// Declares an extension of the protocol the server supports, by its identifier
-    /// (`vendor.example/name`), with its settings.
-    ///
-    /// ```
-    /// use mcp_runtime::{Server, prelude::json};
-    ///
-    /// let server = Server::new("maps", "1.0.0").extension("com.example/tiles", json!({"zoom": 12}));
-    /// ```
-    #[track_caller]
-    pub fn extension(self, id: &str, settings: Value) -> Self {
-        assert!(
-            custom::is_identifier(id),
-            "extension `{id}`: an identifier is a name with a domain in front, like `vendor.example/name`"
-        );
-        assert!(settings.is_object(), "the settings of extension `{id}` must be an object; `{{}}` is none");
-        self.set(|all| {
-            all.extensions.insert(id.to_owned(), settings);
-        })
-    }
-
     /// Adds a method of the server's own, beside those of the protocol. Its name has a domain of
     /// yours in front; its parameters are decoded into what the function takes, a `()` if none;
     /// what it returns is the result, inside `{"value": …}` where it is no object.
@@ -225,16 +146,7 @@ impl Server {
         F: Fn(Context, P) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<R>> + Send + 'static,
     {
-        custom::check_name(name);
-        let added = self.shared.change(|catalog| {
-            let free = catalog.methods.iter().all(|method| *method.name != *name);
-            if free {
-                catalog.methods.push(Arc::new(Custom::new(name, function)));
-            }
-            free
-        });
-        assert!(added, "there are two methods `{name}`");
-        self
+        self.add([Custom::method(name, function)], Catalog::add_method)
     }
 
     /// Takes a notification of the server's own, as [`method`](Self::method) does a request. An error
@@ -246,16 +158,7 @@ impl Server {
         F: Fn(Context, P) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<()>> + Send + 'static,
     {
-        custom::check_name(name);
-        let added = self.shared.change(|catalog| {
-            let free = catalog.notifications.iter().all(|own| *own.name != *name);
-            if free {
-                catalog.notifications.push(Arc::new(CustomNotification::new(name, function)));
-            }
-            free
-        });
-        assert!(added, "there are two notifications `{name}`");
-        self
+        self.add([Custom::notification(name, function)], Catalog::add_notification)
     }
 
     /// Says that what the server offers may change while it is served. Clients are told so, and then
@@ -276,68 +179,6 @@ impl Server {
     #[track_caller]
     pub fn bus(self, bus: Arc<dyn ChangeBus>) -> Self {
         self.shared.set_bus(bus);
-        self
-    }
-
-    /// A `tracing` layer that sends what this server's handlers say to the clients that called them,
-    /// as far as they want to know. For the feature `tracing-layer`.
-    ///
-    /// ```
-    /// use mcp_runtime::prelude::*;
-    /// use tracing_subscriber::prelude::*;
-    ///
-    /// /// Fetch a page.
-    /// #[tool]
-    /// async fn fetch(url: String) -> String {
-    ///     tracing::info!(url, "fetching"); // reaches the client that called
-    ///     format!("the page at {url}")
-    /// }
-    ///
-    /// # #[tokio::main]
-    /// # async fn main() -> Result<()> {
-    /// let server = Server::new("web", "1.0.0").tools(tools![fetch]);
-    /// // Beside it, a layer that writes to standard error; standard output is the protocol's.
-    /// tracing_subscriber::registry().with(server.log_layer()).init();
-    ///
-    /// let client = TestClient::connect(server).await?;
-    /// let call = client.observe("fetch", json!({"url": "https://example.com"})).await?;
-    /// assert_eq!(call.logs()[0].data, json!({"message": "fetching", "url": "https://example.com"}));
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[cfg(feature = "tracing-layer")]
-    pub fn log_layer(&self) -> LogLayer {
-        self.shared.change(|catalog| catalog.settings.forwards_logs = true);
-        LogLayer
-    }
-
-    /// Has `hook` called when a client has opened its session. Clients of 2026-07-28 have none.
-    pub fn on_initialized(mut self, hook: impl Fn(&Peer<'_>) + Send + Sync + 'static) -> Self {
-        self.hooks.initialized = Some(Box::new(hook));
-        self
-    }
-
-    /// Has `hook` called when a connection has ended, with the reason.
-    pub fn on_disconnected(mut self, hook: impl Fn(&Disconnected) + Send + Sync + 'static) -> Self {
-        self.hooks.disconnected = Some(Box::new(hook));
-        self
-    }
-
-    /// Has `hook` called when reading or writing fails.
-    pub fn on_transport_error(mut self, hook: impl Fn(&Error) + Send + Sync + 'static) -> Self {
-        self.hooks.transport_error = Some(Box::new(hook));
-        self
-    }
-
-    /// Has `hook` called when a message cannot be served: no JSON, no JSON-RPC, an answer nobody
-    /// asked for, or a notification whose handling failed. The client has its answer, if it is owed one.
-    pub fn on_protocol_error(mut self, hook: impl Fn(&ProtocolError<'_>) + Send + Sync + 'static) -> Self {
-        self.hooks.protocol_error = Some(Box::new(hook));
-        self
-    }
-
-    fn set(self, change: impl FnOnce(&mut Settings)) -> Self {
-        self.shared.change(|catalog| change(&mut catalog.settings));
         self
     }
 
