@@ -29,7 +29,7 @@ impl Server {
     }
 
     /// Leaves SIGTERM and Ctrl-C to the program, which ends the server with its
-    /// [handle](ServerHandle::close) if it wants to.
+    /// [handle](crate::ServerHandle::close) if it wants to.
     pub fn keep_signals(mut self) -> Self {
         self.keep_signals = true;
         self
