@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 
 use crate::call_log::CallLog;
 use crate::client::Client;
@@ -14,6 +13,7 @@ use crate::handle::ServerHandle;
 use crate::jsonrpc::Id;
 use crate::notify::Notifier;
 use crate::object::Object;
+use crate::outlet::Outlet;
 use crate::progress::{Amount, Progress};
 use crate::protocol::{LogLevel, Revision};
 use crate::server::Core;
@@ -231,14 +231,14 @@ pub struct Caller<'a> {
 /// A call's way back to its client, made when a handler asks for it.
 #[derive(Debug)]
 pub(crate) struct Line<'a> {
-    outbox: &'a mpsc::Sender<Vec<u8>>,
+    outlet: &'a Outlet,
     core: &'a Core,
     notifier: OnceCell<Arc<Notifier>>,
 }
 
 impl<'a> Line<'a> {
-    pub(crate) fn new(outbox: &'a mpsc::Sender<Vec<u8>>, core: &'a Core) -> Self {
-        Line { outbox, core, notifier: OnceCell::new() }
+    pub(crate) fn new(outlet: &'a Outlet, core: &'a Core) -> Self {
+        Line { outlet, core, notifier: OnceCell::new() }
     }
 
     /// Where what the call says to `tracing` goes, if its client wants it.
@@ -247,7 +247,7 @@ impl<'a> Line<'a> {
     }
 
     fn notifier(&self) -> Arc<Notifier> {
-        let new = || Arc::new(Notifier::new(self.outbox.clone(), self.core.limits.log_rate));
+        let new = || Arc::new(Notifier::new(self.outlet.sender().clone(), self.core.limits.log_rate));
         Arc::clone(self.notifier.get_or_init(new))
     }
 

@@ -1,0 +1,146 @@
+//! Sessions of the legacy era over HTTP: made by `initialize`, found by their id, ended by the client,
+//! by time or with the server.
+//! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management>
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+
+use crate::connection::Connection;
+use crate::control::Control;
+use crate::limits::Limits;
+use crate::subscriptions::Interest;
+
+/// The sessions there are.
+#[derive(Debug, Default)]
+pub(super) struct Sessions(Mutex<HashMap<Box<str>, Arc<Session>>>);
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct Session {
+    connection: Mutex<Connection>,
+    pub(super) control: Arc<Control>,
+    /// What it is told of, on the stream it opens for that.
+    pub(super) interest: Option<Arc<Interest>>,
+    /// Whether it has such a stream.
+    streaming: AtomicBool,
+    principal: Option<Box<str>>,
+    begun: Instant,
+    used: Mutex<Instant>,
+}
+
+/// Why there is no room for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Full {
+    Everybody,
+    Principal,
+}
+
+impl Sessions {
+    fn table(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Session>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there is room for another, when those whose time is over are gone.
+    pub(super) fn room(&self, principal: Option<&str>, limits: &Limits) -> Result<(), Full> {
+        let mut table = self.table();
+        if table.len() >= limits.sessions {
+            table.retain(|_, session| !session.is_over(limits));
+        }
+        if table.len() >= limits.sessions {
+            return Err(Full::Everybody);
+        }
+        let own = || table.values().filter(|session| session.principal.as_deref() == principal).count();
+        if principal.is_some() && own() >= limits.sessions_each {
+            return Err(Full::Principal);
+        }
+        Ok(())
+    }
+
+    /// Enters a session under an id nobody can guess.
+    pub(super) fn enter(&self, connection: Connection, principal: Option<&str>) -> std::io::Result<String> {
+        let mut random = [0; 24];
+        getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+        let id = BASE64.encode(random);
+        let now = Instant::now();
+        let session = Session {
+            control: Arc::clone(connection.control()),
+            interest: connection.interest.clone(),
+            connection: Mutex::new(connection),
+            streaming: AtomicBool::new(false),
+            principal: principal.map(Into::into),
+            begun: now,
+            used: Mutex::new(now),
+        };
+        self.table().insert(id.as_str().into(), Arc::new(session));
+        Ok(id)
+    }
+
+    /// The session with this id, if it is the principal's and its time is not over.
+    pub(super) fn find(&self, id: &str, principal: Option<&str>, limits: &Limits) -> Option<Arc<Session>> {
+        let mut table = self.table();
+        let session = table.get(id).filter(|session| session.principal.as_deref() == principal)?;
+        if session.is_over(limits) {
+            if let Some(session) = table.remove(id) {
+                session.control.abort();
+            }
+            return None;
+        }
+        session.touch();
+        Some(Arc::clone(session))
+    }
+
+    /// Ends a session; false if there is none.
+    pub(super) fn end(&self, id: &str, principal: Option<&str>) -> bool {
+        let mut table = self.table();
+        if !table.get(id).is_some_and(|session| session.principal.as_deref() == principal) {
+            return false;
+        }
+        let session = table.remove(id);
+        drop(table);
+        session.inspect(|session| session.control.abort()).is_some()
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.table().len()
+    }
+}
+
+impl Session {
+    pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn touch(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Whether its time is over. What it is working on, and an open stream, are use.
+    fn is_over(&self, limits: &Limits) -> bool {
+        let idle = self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+        let busy = self.streaming.load(Ordering::Acquire) || self.control.in_flight.is_busy();
+        self.begun.elapsed() >= limits.session_age || (idle >= limits.session_idle && !busy)
+    }
+
+    /// Takes the one stream a session has for what belongs to no request; none if it is taken.
+    pub(super) fn stream(self: &Arc<Self>) -> Option<Streaming> {
+        let taken = self.streaming.swap(true, Ordering::AcqRel);
+        (!taken).then(|| Streaming(Arc::clone(self)))
+    }
+}
+
+/// A session's stream, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Streaming(pub(super) Arc<Session>);
+
+impl Drop for Streaming {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.streaming.store(false, Ordering::Release);
+    }
+}
