@@ -162,7 +162,7 @@ macro_rules! offered {
 
 offered!(Tools, "tools", "the tool of this name");
 offered!(Prompts, "prompts", "the prompt of this name");
-offered!(Resources, "resources and templates", "the resource at this URI, or the template that reads like it,");
+offered!(Resources, "resources and templates", "the resource at this URI, or the template that reads so");
 
 impl Tools<'_> {
     /// Adds tools: all, or none if one cannot be added.

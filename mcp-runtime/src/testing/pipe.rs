@@ -98,6 +98,12 @@ impl State {
         }
         !keepers.is_empty()
     }
+
+    /// Tells some keepers that nothing can come any more.
+    fn end(&self, which: impl Fn(&Wanted) -> bool) {
+        let keepers = self.keepers.iter().filter(|(wanted, _)| which(wanted));
+        keepers.filter_map(|(_, kept)| kept.upgrade()).for_each(|kept| kept.end());
+    }
 }
 
 impl Inbox {
@@ -133,8 +139,11 @@ impl Inbox {
         {
             return;
         }
-        let waiting =
-            message.as_ref().and_then(|message| message["id"].as_u64()).and_then(|id| state.expected.remove(&id));
+        let id = message.as_ref().and_then(|message| message["id"].as_u64());
+        let waiting = id.and_then(|id| state.expected.remove(&id));
+        if let (Some(id), Some(_)) = (id, &waiting) {
+            state.end(|wanted| wanted.ends_with(id));
+        }
         match (waiting, message) {
             // A request that was given up does not want its answer any more.
             (Some(waiting), Some(message)) => drop(waiting.send(message)),
@@ -170,6 +179,7 @@ impl Inbox {
         let mut state = self.state();
         state.closed = true;
         state.expected.clear();
+        state.end(|_| true);
         drop(state);
         self.arrived.notify_waiters();
     }
