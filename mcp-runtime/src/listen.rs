@@ -10,6 +10,7 @@ use crate::context::Line;
 use crate::era::encode::Site;
 use crate::era::{self, Accepted, Method, notice};
 use crate::error::{Failure, RpcError, shorten};
+use crate::in_flight::Kind;
 use crate::jsonrpc::Id;
 use crate::object::{Key, members, type_of};
 use crate::reply::Reply;
@@ -59,9 +60,9 @@ impl Connection {
             }
             other => return Err(RpcError::wrong_field("notifications", "object", other).into()),
         };
-        while self.streams.try_join_next().is_some() {}
-        if self.streams.len() >= self.core.limits.streams {
-            return Err(too_many(self.core.limits.streams).into());
+        let limit = self.core.limits.streams;
+        if !self.control.in_flight.has_room(Kind::Stream, limit, &mut self.streams) {
+            return Err(too_many(limit).into());
         }
         if wanted.resources() > self.core.limits.subscriptions {
             return Err(too_many(self.core.limits.subscriptions).into());

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::connection::{Connection, Exited, has_room};
+use crate::connection::{Connection, Exited};
 use crate::context::{Caller, Line, provide};
 use crate::custom::Custom;
 use crate::era;
 use crate::error::{Error, Failure, Result, RpcError};
 use crate::hooks::Peer;
+use crate::in_flight::Kind;
 use crate::jsonrpc::{Id, Notification};
 use crate::notify::CloseOnDrop;
 use crate::object::{Object, members};
@@ -65,7 +66,8 @@ impl Connection {
 
     /// Runs the handler of a notification of the server's own making, in a task.
     fn take(&mut self, own: &Custom<Result<()>>, notification: &Notification<'_>) -> Result<(), RpcError> {
-        if self.control.is_closing() || !has_room(&mut self.waiting, self.core.limits.in_flight) {
+        let limit = self.core.limits.in_flight;
+        if self.control.is_closing() || !self.control.in_flight.has_room(Kind::Call, limit, &mut self.waiting) {
             return Err(internal("there is no room for another call; the notification is lost".to_owned()));
         }
         let params = match notification.params {

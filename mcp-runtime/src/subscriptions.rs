@@ -53,7 +53,7 @@ impl Filter {
 
     /// How many resources it names.
     pub(crate) fn resources(&self) -> usize {
-        self.resource_subscriptions.len()
+        self.resource_subscriptions.iter().collect::<HashSet<_>>().len()
     }
 }
 
