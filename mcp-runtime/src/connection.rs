@@ -296,6 +296,10 @@ impl Connection {
         // A stream is no call that will be done; there is a limit of its own to them.
         let tasks = if method == Method::Listen { &mut self.streams } else { &mut self.waiting };
         self.control.in_flight.enter(Id::trusted(&key), || tasks.spawn_on(task, &self.runtime));
+        // It may have been ended since the call was let through.
+        if self.control.has_ended() {
+            self.control.in_flight.cancel_all();
+        }
     }
 }
 

@@ -140,6 +140,11 @@ impl Pending {
         Pending { future: Running::new(Box::pin(future)), timeout: None, log: None }
     }
 
+    /// Limits how long it may take.
+    pub(crate) fn within(self, timeout: Option<Duration>) -> Self {
+        Pending { timeout, ..self }
+    }
+
     pub(crate) async fn finish(mut self) -> Answer {
         let (future, log) = (&mut self.future, self.log.as_ref());
         let answer = std::future::poll_fn(|cx| CallLog::with(log, || future.poll(cx)));
