@@ -342,3 +342,33 @@ async fn a_test_client_says_what_it_is_told_to() -> Result<()> {
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn a_value_is_mounted_while_the_server_is_served() -> Result<()> {
+    struct Shelf(&'static str);
+    #[handlers]
+    impl Shelf {
+        /// What is on it.
+        #[tool]
+        fn contents(&self) -> &'static str {
+            self.0
+        }
+
+        /// A book.
+        #[resource("book://{id}")]
+        fn book(&self, id: u8) -> String {
+            format!("{} {id}", self.0)
+        }
+    }
+    let server = server();
+    let handle = server.handle();
+    let client = TestClient::connect(server).await?;
+    let changes = client.changes([]).await?;
+    handle.mount(Shelf("books"))?;
+    assert_eq!(soon(changes.next()).await?, Change::Tools);
+    assert_eq!(soon(changes.next()).await?, Change::Resources);
+    assert_eq!(client.call("contents", json!({})).await?.text(), "books");
+    assert_eq!(client.read("book://7").await?.text(), "books 7");
+    assert!(handle.mount(Shelf("books")).is_err(), "it is there already");
+    Ok(())
+}

@@ -300,6 +300,10 @@ impl Connection {
             _ => (Kind::Call, &mut self.waiting),
         };
         self.control.in_flight.enter(Id::trusted(&key), kind, || tasks.spawn_on(task, &self.runtime));
+        // It may have been ended since the call was let through.
+        if self.control.has_ended() {
+            self.control.in_flight.cancel_all();
+        }
     }
 }
 

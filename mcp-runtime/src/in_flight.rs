@@ -104,11 +104,13 @@ impl InFlight {
         found.is_some()
     }
 
-    /// Takes out every call and stops it.
-    pub(crate) fn cancel_all(&self) {
-        for (_, entry) in std::mem::take(&mut *self.calls()) {
+    /// Takes out every call and stops it; the ids of those that are owed an answer.
+    pub(crate) fn cancel_all(&self) -> Vec<Box<str>> {
+        let calls = std::mem::take(&mut *self.calls());
+        for entry in calls.values() {
             entry.task.abort();
         }
+        calls.into_keys().collect()
     }
 }
 

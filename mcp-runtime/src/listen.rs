@@ -78,12 +78,7 @@ impl Connection {
         let pending = Pending::new(async move {
             // Nobody is left to tell if the outbox is closed.
             let _ = outbox.send(first).await;
-            tokio::select! {
-                // What changed before the end is told before the end.
-                biased;
-                () = interest.tell(&outbox, Some(&stream)) => {}
-                () = control.closing() => {}
-            }
+            interest.tell(&outbox, Some(&stream), &control).await;
             Ok(Reply::Listened)
         });
         Ok(Waiting::new(site, pending, None))

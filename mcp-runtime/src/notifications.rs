@@ -44,13 +44,10 @@ impl Connection {
         self.core.hooks.initialized(&Peer { client, revision: self.session.revision() });
         let Some(interest) = self.interest.clone() else { return };
         let (outbox, control) = (self.outbox.clone(), Arc::clone(&self.control));
+        let running = self.control.in_flight.running();
         let telling = async move {
-            tokio::select! {
-                // What changed before the end is told before the end.
-                biased;
-                () = interest.tell(&outbox, None) => {}
-                () = control.closing() => {}
-            }
+            let _running = running;
+            interest.tell(&outbox, None, &control).await;
         };
         self.telling.spawn_on(telling, &self.runtime);
     }
@@ -82,15 +79,21 @@ impl Connection {
         let future = started
             .ok_or_else(|| internal("the handler panicked".to_owned()))?
             .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))?;
-        let done = Pending::new(async { future.await.map(|()| Reply::Empty).map_err(Error::into_failure) });
-        let (core, name) = (Arc::clone(&self.core), own.name.clone());
+        let done = Pending::new(async { future.await.map(|()| Reply::Empty).map_err(Error::into_failure) })
+            .within(self.view.catalog().settings.timeout);
+        let (core, name, control) = (Arc::clone(&self.core), own.name.clone(), Arc::clone(&self.control));
         let (running, line) = (self.control.in_flight.running(), CloseOnDrop(line.into_notifier()));
         let task = async move {
             let _running = running;
             if let Some(notifier) = &line.0 {
                 notifier.go_live().await;
             }
-            if let Err(failure) = done.finish().await {
+            let done = tokio::select! {
+                // It has no id to be cancelled by.
+                () = control.ended() => return,
+                done = done.finish() => done,
+            };
+            if let Err(failure) = done {
                 core.hooks.protocol_error(name.as_bytes(), &failed(failure));
             }
         };

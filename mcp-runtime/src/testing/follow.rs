@@ -49,11 +49,12 @@ impl TestClient {
         self.go(id, "subscriptions/listen", json!({"notifications": filter}))?;
         let end = self.end([End::Stream(id)]);
         tokio::select! {
+            biased;
+            answer = answer => result(answer).and_then(|_| Err(Error::tool("the server ended the stream at once"))),
             first = kept.next() => {
                 let agreed = first.ok_or_else(gone)?["params"]["notifications"].take();
                 Changes { kept, agreed, end }.of(&uris)
             }
-            answer = answer => result(answer).and_then(|_| Err(Error::tool("the server ended the stream at once"))),
         }
     }
 

@@ -141,12 +141,13 @@ impl Inbox {
         }
         let id = message.as_ref().and_then(|message| message["id"].as_u64());
         let waiting = id.and_then(|id| state.expected.remove(&id));
-        if let (Some(id), Some(_)) = (id, &waiting) {
-            state.end(|wanted| wanted.ends_with(id));
-        }
         match (waiting, message) {
-            // A request that was given up does not want its answer any more.
-            (Some(waiting), Some(message)) => drop(waiting.send(message)),
+            (Some(waiting), Some(message)) => {
+                // A request that was given up does not want its answer any more.
+                let _ = waiting.send(message);
+                // When they see this, the answer is there.
+                state.end(|wanted| id.is_some_and(|id| wanted.ends_with(id)));
+            }
             _ => state.lines.push_back(line),
         }
         drop(state);
