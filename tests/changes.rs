@@ -56,7 +56,7 @@ async fn a_resource_is_announced_to_who_subscribed_to_it() -> Result<()> {
         let changes = client.changes(["note://1", "note://2"]).await?;
         client.call("write", json!({"id": 3})).await?;
         client.call("write", json!({"id": 2})).await?;
-        assert_eq!(soon(changes.next()).await, Change::Updated("note://2".into()), "{revision}");
+        assert_eq!(soon(changes.next()).await?, Change::Updated("note://2".into()), "{revision}");
         assert_eq!(changes.so_far(), [], "{revision}");
     }
     Ok(())
@@ -71,21 +71,21 @@ async fn lists_that_change_are_announced() -> Result<()> {
         let changes = client.changes([]).await?;
 
         handle.tools().add(tools![goodbye])?;
-        assert_eq!(soon(changes.next()).await, Change::Tools);
+        assert_eq!(soon(changes.next()).await?, Change::Tools);
         assert_eq!(client.call("goodbye", json!({})).await?.text(), "goodbye");
         assert_eq!(client.list_tools().await?.len(), 3);
 
         handle.prompts().add(prompts![summary])?;
-        assert_eq!(soon(changes.next()).await, Change::Prompts);
+        assert_eq!(soon(changes.next()).await?, Change::Prompts);
         assert_eq!(client.get_prompt("summary", json!({})).await?.text(), "Summarise.");
 
         assert!(handle.resources().remove("page://{id}"));
-        assert_eq!(soon(changes.next()).await, Change::Resources);
+        assert_eq!(soon(changes.next()).await?, Change::Resources);
         assert!(client.read("page://1").await.is_err());
         assert_eq!(client.list_templates().await?.len(), 1);
 
         assert!(handle.tools().disable("hello") && !handle.tools().disable("hello"));
-        assert_eq!(soon(changes.next()).await, Change::Tools);
+        assert_eq!(soon(changes.next()).await?, Change::Tools);
         let unknown = client.call("hello", json!({})).await.unwrap_err();
         assert_eq!(unknown.code(), Some(-32602), "{revision}");
         assert!(handle.tools().enable("hello"));
@@ -136,7 +136,7 @@ async fn a_slow_reader_is_told_once_of_many_changes() -> Result<()> {
     for _ in 0..10_000 {
         handle.updated("note://1");
     }
-    assert_eq!(soon(changes.next()).await, Change::Updated("note://1".into()));
+    assert_eq!(soon(changes.next()).await?, Change::Updated("note://1".into()));
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(changes.so_far().len() < 1000, "changes that wait to be told are told together");
     Ok(())
@@ -299,5 +299,76 @@ async fn a_predicate_that_panics_is_a_request_that_fails() -> Result<()> {
         assert!(client.list_templates().await.is_err());
         assert_eq!(client.call("hello", json!({})).await?.text(), "hello");
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_stops_looking_is_told_no_more() -> Result<()> {
+    for revision in Revision::ALL {
+        let server = server();
+        let handle = server.handle();
+        let client = TestClient::with_revision(server, revision).await?;
+        for _ in 0..40 {
+            drop(client.changes(["note://1"]).await?); // more than there may be at a time
+        }
+        assert!(client.changes(["nowhere://1"]).await.is_err());
+        let changes = client.changes(["note://1"]).await?;
+        handle.updated("note://1");
+        assert_eq!(soon(changes.next()).await?, Change::Updated("note://1".into()), "{revision}");
+        drop(changes);
+        client.list_tools().await?;
+        handle.updated("note://1");
+        let changes = client.changes(["note://2"]).await?;
+        soon(handle.close()).await;
+        assert!(soon(changes.next()).await.is_err(), "the server is gone");
+        assert!(client.close().await?.iter().all(|line| !line.contains("updated")), "{revision}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_test_client_says_what_it_is_told_to() -> Result<()> {
+    /// For trusted editors.
+    #[tool(visible_if = |ctx: &Context| ctx.meta("example.com/key").is_some())]
+    fn secret(ctx: &Context) -> String {
+        format!("{:?} {:?}", ctx.client_name(), ctx.client_capability("roots"))
+    }
+    for revision in Revision::ALL {
+        let server = Server::new("shy", "1.0.0").tools(tools![secret]);
+        let client = TestClient::builder(server).revision(revision).name("editor").capability("roots", json!({"a": 1}));
+        let client = client.meta("example.com/key", 7).connect().await?;
+        assert_eq!(client.call("secret", json!({})).await?.text(), r#"Some("editor") Some("{\"a\":1}")"#);
+        assert_eq!(client.list_tools().await?.len(), 1);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_value_is_mounted_while_the_server_is_served() -> Result<()> {
+    struct Shelf(&'static str);
+    #[handlers]
+    impl Shelf {
+        /// What is on it.
+        #[tool]
+        fn contents(&self) -> &'static str {
+            self.0
+        }
+
+        /// A book.
+        #[resource("book://{id}")]
+        fn book(&self, id: u8) -> String {
+            format!("{} {id}", self.0)
+        }
+    }
+    let server = server();
+    let handle = server.handle();
+    let client = TestClient::connect(server).await?;
+    let changes = client.changes([]).await?;
+    handle.mount(Shelf("books"))?;
+    assert_eq!(soon(changes.next()).await?, Change::Tools);
+    assert_eq!(soon(changes.next()).await?, Change::Resources);
+    assert_eq!(client.call("contents", json!({})).await?.text(), "books");
+    assert_eq!(client.read("book://7").await?.text(), "books 7");
+    assert!(handle.mount(Shelf("books")).is_err(), "it is there already");
     Ok(())
 }

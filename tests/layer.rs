@@ -48,6 +48,17 @@ fn texts(logs: &[mcp_runtime::testing::LogMessage]) -> Vec<(LogLevel, &str)> {
 }
 
 #[tokio::test]
+async fn a_subscriber_of_one_thread_is_enough_for_a_test() -> Result<()> {
+    let server = server();
+    let _guard = tracing_subscriber::registry().with(server.log_layer()).set_default();
+    let client = TestClient::connect(server).await?;
+    assert_eq!(texts(client.observe("blurt", json!({})).await?.logs()), [(LogLevel::Info, "blurted")]);
+    assert_eq!(texts(client.observe("mutter", json!({})).await?.logs()), [(LogLevel::Info, "muttered")]);
+    assert_eq!(client.observe("speak", json!({"name": "eve"})).await?.logs().len(), 4);
+    Ok(())
+}
+
+#[tokio::test]
 async fn what_a_handler_says_reaches_its_client() -> Result<()> {
     // One subscriber serves every server of the process.
     let first = server();

@@ -220,6 +220,9 @@ impl Options {
 /// The error for a key that is not one: whose it is, or which was meant, and which there are.
 fn unknown(kind: Kind, key: &str) -> String {
     let own = keys(kind);
+    if kind == Kind::Derive && COMMON.contains(&key) {
+        return format!("`{key}` is for functions: `#[resource(…, {key} …)]` on an `fn`");
+    }
     let other = [Kind::Tool, Kind::Prompt, Kind::Resource].into_iter().find(|other| keys(*other).contains(&key));
     if let Some(other) = other {
         return format!("`{key}` belongs to `#[{}]`", other.attribute());

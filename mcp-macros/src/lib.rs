@@ -4,6 +4,8 @@
 //! `block`, `derive`). On an error the user's item is printed unchanged with a stand-in for what the macro
 //! would have made, so that one mistake stays one error.
 #![forbid(unsafe_code)]
+// `mcp-runtime` documents them; what is said here would be said a second time on its pages.
+#![allow(missing_docs)]
 
 mod attr;
 mod block;
@@ -22,31 +24,26 @@ use proc_macro::TokenStream;
 
 use handler::Kind;
 
-/// Makes a function a tool. See `mcp_runtime::tool`.
 #[proc_macro_attribute]
 pub fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     expand::function(Kind::Tool, attr.into(), &item.into()).into()
 }
 
-/// Makes a function a prompt. See `mcp_runtime::prompt`.
 #[proc_macro_attribute]
 pub fn prompt(attr: TokenStream, item: TokenStream) -> TokenStream {
     expand::function(Kind::Prompt, attr.into(), &item.into()).into()
 }
 
-/// Makes a function a resource. See `mcp_runtime::resource`.
 #[proc_macro_attribute]
 pub fn resource(attr: TokenStream, item: TokenStream) -> TokenStream {
     expand::function(Kind::Resource, attr.into(), &item.into()).into()
 }
 
-/// Collects the handlers of an impl block. See `mcp_runtime::handlers`.
 #[proc_macro_attribute]
 pub fn handlers(attr: TokenStream, item: TokenStream) -> TokenStream {
     block::handlers(attr.into(), &item.into()).into()
 }
 
-/// Makes a struct a resource. See `mcp_runtime::Resource`.
 #[proc_macro_derive(Resource, attributes(resource))]
 pub fn derive_resource(item: TokenStream) -> TokenStream {
     derive::resource(item.into()).into()

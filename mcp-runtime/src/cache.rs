@@ -6,7 +6,8 @@ use std::time::Duration;
 /// How long a client may keep a result, and whether others may be given it.
 ///
 /// Clients of 2026-07-28 are told with every list and every resource; without a hint they are told
-/// to ask again each time and to share nothing. Older revisions have no such hints.
+/// to ask again each time and to share nothing. Older revisions have no such hints. A list with
+/// something in it that only some callers may see (`visible_if`) is private whatever the hint says.
 ///
 /// ```
 /// use std::time::Duration;

@@ -17,6 +17,7 @@ use crate::depth;
 use crate::era::encode::{self, Site};
 use crate::era::{self, Accepted, Method, Session, notice};
 use crate::error::{Failure, RpcError};
+use crate::in_flight::Kind;
 use crate::jsonrpc::{self, Id, Message, Rejection, Request};
 use crate::notify::{CloseOnDrop, Notifier};
 use crate::outlet::Outlet;
@@ -221,8 +222,8 @@ impl Connection {
                 return None;
             }
         }
-        let (core, waiting) = (&self.core, &mut self.waiting);
-        let has_room = || has_room(waiting, core.limits.in_flight);
+        let (core, in_flight, waiting) = (&self.core, &self.control.in_flight, &mut self.waiting);
+        let has_room = || in_flight.has_room(Kind::Call, core.limits.in_flight, waiting);
         let line = Line::new(outlet, core);
         let catalog = self.view.catalog();
         let router = Router::new(core, catalog, request.id, &call, &line);
@@ -299,15 +300,16 @@ impl Connection {
             let _ = answers.send(line).await;
         };
         // A stream is no call that will be done; there is a limit of its own to them.
-        let tasks = if method == Method::Listen { &mut self.streams } else { &mut self.waiting };
-        self.control.in_flight.enter(Id::trusted(&key), || tasks.spawn_on(task, &self.runtime));
+        let (kind, tasks) = match method {
+            Method::Listen => (Kind::Stream, &mut self.streams),
+            _ => (Kind::Call, &mut self.waiting),
+        };
+        self.control.in_flight.enter(Id::trusted(&key), kind, || tasks.spawn_on(task, &self.runtime));
+        // It may have been ended since the call was let through.
+        if self.control.has_ended() {
+            self.control.in_flight.cancel_all();
+        }
     }
-}
-
-/// Whether another call may wait.
-pub(crate) fn has_room(waiting: &mut JoinSet<()>, limit: usize) -> bool {
-    while waiting.try_join_next().is_some() {}
-    waiting.len() < limit
 }
 
 /// A call that has to wait, and what its answer needs when its frame is long gone.

@@ -109,7 +109,8 @@ impl Context {
     /// The server, to change what it offers, announce updates or end it.
     ///
     /// A call that is cancelled while it waits does not come to what stands after: announce a change
-    /// where it is made.
+    /// where it is made. And a call cannot wait for the end of the server, which waits for the call: it
+    /// ends it with [`begin_close`](ServerHandle::begin_close).
     ///
     /// ```
     /// use mcp_runtime::prelude::*;

@@ -92,10 +92,7 @@ const RESERVED: [&str; 14] = [
 /// A name of one's own has a domain of one's own in front: `vendor.example/name`.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let form = "a name of your own has a domain of yours in front, like `vendor.example/name`";
-    let (prefix, rest) = name.split_once('/').unwrap_or_default();
-    if prefix.is_empty() || rest.is_empty() {
-        return Err(format!("`{name}`: {form}"));
-    }
+    let prefix = name.split_once('/').map_or("", |(prefix, _)| prefix);
     if prefix == "$" || prefix == "tasks" || name.starts_with("rpc.") || RESERVED.contains(&prefix) {
         return Err(format!("`{name}` is reserved by the protocol; {form}"));
     }
@@ -103,7 +100,8 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
         Some("modelcontextprotocol" | "mcp") => {
             Err(format!("`{name}`: names under `{prefix}` are the protocol's; {form}"))
         }
-        _ => Ok(()),
+        Some(_) if is_identifier(name) => Ok(()),
+        _ => Err(format!("`{name}`: {form}")),
     }
 }
 

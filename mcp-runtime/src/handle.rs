@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::catalog::Catalog;
 use crate::change::Change;
 use crate::error::{Error, Result};
+use crate::handlers::{Handlers, IntoHandlers};
 use crate::prompt::Prompt;
 use crate::resource::Resource;
 use crate::shared::{Phase, Shared};
@@ -65,6 +66,28 @@ impl ServerHandle {
         Resources(self)
     }
 
+    /// Adds the handlers of a value, as [`Server::mount`](crate::Server::mount) does: all, or none if
+    /// one cannot be added.
+    pub fn mount(&self, handlers: impl IntoHandlers) -> Result<()> {
+        let Handlers { tools, prompts, resources } = handlers.into_handlers();
+        let kinds = [
+            (Change::Tools, tools.is_empty()),
+            (Change::Prompts, prompts.is_empty()),
+            (Change::Resources, resources.is_empty()),
+        ];
+        let (mut tools, mut prompts, mut resources) = (tools.into_iter(), prompts.into_iter(), resources.into_iter());
+        let added = self.0.replace(|catalog| {
+            tools.try_for_each(|tool| catalog.add_tool(tool))?;
+            prompts.try_for_each(|prompt| catalog.add_prompt(prompt))?;
+            resources.try_for_each(|resource| catalog.add_resource(resource))
+        });
+        added.map_err(Error::internal)?;
+        for (change, _) in kinds.iter().filter(|(_, none)| !none) {
+            self.announce(change);
+        }
+        Ok(())
+    }
+
     /// Announces that the resource at `uri` has other contents, to everyone who subscribed to it.
     pub fn updated(&self, uri: impl Into<String>) {
         if !self.0.catalog().announces_updates() {
@@ -79,9 +102,18 @@ impl ServerHandle {
     /// have [`Limits::drain`](crate::Limits::drain) to finish, streams are ended with their result.
     ///
     /// Doing it twice is as good as once. A server that is not served has ended at once.
+    ///
+    /// Not for a handler to wait for: it would wait for itself, until it is dropped unanswered. It calls
+    /// [`begin_close`](Self::begin_close).
     pub async fn close(&self) {
         self.0.enter(Phase::Draining);
         self.0.idle().await;
+    }
+
+    /// Begins to end the server as [`close`](Self::close) does, and does not wait for it: for a
+    /// handler, which is one of the calls that are waited for.
+    pub fn begin_close(&self) {
+        self.0.enter(Phase::Draining);
     }
 
     /// Ends the server without waiting for anything.
@@ -101,23 +133,20 @@ impl ServerHandle {
         items: impl IntoIterator<Item = T>,
         add: impl Fn(&mut Catalog, T) -> Result<(), String>,
     ) -> Result<()> {
+        // Collected first: it is the user's code that makes them.
         let items: Vec<T> = items.into_iter().collect();
-        let any = !items.is_empty();
-        self.0.change(|catalog| {
-            let mut next = catalog.clone();
-            items.into_iter().try_for_each(|item| add(&mut next, item)).map_err(Error::internal)?;
-            *catalog = next;
-            Ok::<(), Error>(())
-        })?;
-        if any {
-            self.announce(change);
+        if items.is_empty() {
+            return Ok(());
         }
+        let mut items = items.into_iter();
+        self.0.replace(|catalog| items.try_for_each(|item| add(catalog, item))).map_err(Error::internal)?;
+        self.announce(change);
         Ok(())
     }
 
     /// Changes something; tells everyone if that changed anything, and returns whether it did.
     fn change(&self, change: &Change, edit: impl FnOnce(&mut Catalog) -> bool) -> bool {
-        let changed = self.0.change(edit);
+        let changed = self.0.replace(|catalog| edit(catalog).then_some(()).ok_or(())).is_ok();
         if changed {
             self.announce(change);
         }
@@ -162,7 +191,7 @@ macro_rules! offered {
 
 offered!(Tools, "tools", "the tool of this name");
 offered!(Prompts, "prompts", "the prompt of this name");
-offered!(Resources, "resources and templates", "the resource at this URI, or the template that reads like it,");
+offered!(Resources, "resources and templates", "the resource at this URI, or the template that reads so");
 
 impl Tools<'_> {
     /// Adds tools: all, or none if one cannot be added.
@@ -189,7 +218,7 @@ impl Prompts<'_> {
 impl Resources<'_> {
     /// Adds resources and templates: all, or none if one cannot be added.
     pub fn add(&self, resources: impl IntoIterator<Item = impl Into<Resource>>) -> Result<()> {
-        self.0.add(&Change::Resources, resources, |catalog, resource| catalog.add_resource(resource.into()))
+        self.0.add(&Change::Resources, resources.into_iter().map(Into::into), Catalog::add_resource)
     }
 
     fn edit(self, uri: &str, edit: Edit) -> bool {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinSet};
 
 use crate::jsonrpc::Id;
 
@@ -14,10 +14,23 @@ use crate::jsonrpc::Id;
 /// answers, or a cancellation, after which nothing is sent.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
-    calls: Mutex<HashMap<Box<str>, AbortHandle>>,
+    calls: Mutex<HashMap<Box<str>, Entry>>,
     /// How many tasks have not said their last word.
     running: AtomicUsize,
     fewer: Notify,
+}
+
+#[derive(Debug)]
+struct Entry {
+    task: AbortHandle,
+    kind: Kind,
+}
+
+/// What waits: a call that will be done, or a stream that goes on until it is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Call,
+    Stream,
 }
 
 /// A task that has something to say. Dropped when it has said it, or never will.
@@ -32,7 +45,7 @@ impl Drop for Running {
 }
 
 impl InFlight {
-    fn calls(&self) -> MutexGuard<'_, HashMap<Box<str>, AbortHandle>> {
+    fn calls(&self) -> MutexGuard<'_, HashMap<Box<str>, Entry>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -44,16 +57,24 @@ impl InFlight {
 
     /// Enters a call whose task is about to be started by `spawn`. The entry is there before the
     /// task can look for it.
-    pub(crate) fn enter(&self, id: Id<'_>, spawn: impl FnOnce() -> AbortHandle) {
+    pub(crate) fn enter(&self, id: Id<'_>, kind: Kind, spawn: impl FnOnce() -> AbortHandle) {
         let mut calls = self.calls();
-        calls.insert(key(id).into(), spawn());
+        calls.insert(key(id).into(), Entry { task: spawn(), kind });
+    }
+
+    /// Whether there may be one more of a kind. A cancelled one is none any more; but its task is
+    /// there until it is dropped, as is one whose answer nobody reads, so these have a limit, too.
+    pub(crate) fn has_room(&self, kind: Kind, limit: usize, tasks: &mut JoinSet<()>) -> bool {
+        while tasks.try_join_next().is_some() {}
+        let of_kind = || self.calls().values().filter(|entry| entry.kind == kind).count();
+        tasks.len() < limit || (tasks.len() < limit.saturating_mul(2) && of_kind() < limit)
     }
 
     /// Takes out a call that is done; false if it was cancelled before. Said by the call's own task:
     /// if it was cancelled, there may be another call of that id by now, whose entry this is not.
     pub(crate) fn finish(&self, id: Id<'_>) -> bool {
         let (key, mut calls) = (key(id), self.calls());
-        let own = calls.get(&*key).is_some_and(|task| Some(task.id()) == tokio::task::try_id());
+        let own = calls.get(&*key).is_some_and(|entry| Some(entry.task.id()) == tokio::task::try_id());
         own && calls.remove(&*key).is_some()
     }
 
@@ -83,17 +104,19 @@ impl InFlight {
     /// Takes out a call and stops it, if it is there. Its future is dropped at its next `.await`.
     pub(crate) fn cancel(&self, id: Id<'_>) -> bool {
         let found = self.calls().remove(&*key(id));
-        if let Some(task) = &found {
-            task.abort();
+        if let Some(entry) = &found {
+            entry.task.abort();
         }
         found.is_some()
     }
 
-    /// Takes out every call and stops it.
-    pub(crate) fn cancel_all(&self) {
-        for (_, task) in std::mem::take(&mut *self.calls()) {
-            task.abort();
+    /// Takes out every call and stops it; the ids of those that are owed an answer.
+    pub(crate) fn cancel_all(&self) -> Vec<Box<str>> {
+        let calls = std::mem::take(&mut *self.calls());
+        for entry in calls.values() {
+            entry.task.abort();
         }
+        calls.into_keys().collect()
     }
 }
 

@@ -11,6 +11,7 @@ use crate::context::Line;
 use crate::era::encode::Site;
 use crate::era::{self, Accepted, Method, notice};
 use crate::error::{Failure, RpcError, shorten};
+use crate::in_flight::Kind;
 use crate::jsonrpc::Id;
 use crate::object::{Key, members, type_of};
 use crate::outlet::Outlet;
@@ -51,9 +52,9 @@ impl Connection {
 
     /// Opens a stream, if there is room for one more.
     pub(crate) fn listen(&mut self, site: Site<'_>, call: &Accepted<'_>, outlet: &Outlet) -> Result<Waiting, Failure> {
-        while self.streams.try_join_next().is_some() {}
-        if self.streams.len() >= self.core.limits.streams {
-            return Err(too_many(self.core.limits.streams).into());
+        let limit = self.core.limits.streams;
+        if !self.control.in_flight.has_room(Kind::Stream, limit, &mut self.streams) {
+            return Err(too_many(limit).into());
         }
         let line = Line::new(outlet, &self.core);
         let router = Router::new(&self.core, self.view.catalog(), site.id, call, &line);
@@ -104,12 +105,7 @@ impl Stream {
         Pending::new(async move {
             // Nobody is left to tell if the outbox is closed.
             let _ = outbox.send(self.acknowledgement).await;
-            tokio::select! {
-                // What changed before the end is told before the end.
-                biased;
-                () = self.interest.tell(&outbox, Some(&self.id)) => {}
-                () = closing => {}
-            }
+            self.interest.tell(&outbox, Some(&self.id), closing).await;
             Ok(Reply::Listened)
         })
     }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::connection::{Connection, Exited, has_room};
+use crate::connection::{Connection, Exited};
 use crate::context::{Caller, Line, provide};
 use crate::custom::Custom;
 use crate::era;
 use crate::error::{Error, Failure, Result, RpcError};
 use crate::hooks::Peer;
+use crate::in_flight::Kind;
 use crate::jsonrpc::{Id, Notification};
 use crate::notify::CloseOnDrop;
 use crate::object::{Object, members};
@@ -45,13 +46,10 @@ impl Connection {
         // Where every request has a stream of its own, the client opens one for this.
         let (Some(interest), Outlet::Shared(outbox)) = (self.interest.clone(), outlet) else { return };
         let (outbox, control) = (outbox.clone(), Arc::clone(&self.control));
+        let running = self.control.in_flight.running();
         let telling = async move {
-            tokio::select! {
-                // What changed before the end is told before the end.
-                biased;
-                () = interest.tell(&outbox, None) => {}
-                () = control.closing() => {}
-            }
+            let _running = running;
+            interest.tell(&outbox, None, control.closing()).await;
         };
         self.telling.spawn_on(telling, &self.runtime);
     }
@@ -72,7 +70,8 @@ impl Connection {
         notification: &Notification<'_>,
         outlet: &Outlet,
     ) -> Result<(), RpcError> {
-        if self.control.is_closing() || !has_room(&mut self.waiting, self.core.limits.in_flight) {
+        let limit = self.core.limits.in_flight;
+        if self.control.is_closing() || !self.control.in_flight.has_room(Kind::Call, limit, &mut self.waiting) {
             return Err(internal("there is no room for another call; the notification is lost".to_owned()));
         }
         let params = match notification.params {
@@ -87,15 +86,21 @@ impl Connection {
         let future = started
             .ok_or_else(|| internal("the handler panicked".to_owned()))?
             .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))?;
-        let done = Pending::new(async { future.await.map(|()| Reply::Empty).map_err(Error::into_failure) });
-        let (core, name) = (Arc::clone(&self.core), own.name.clone());
+        let done = Pending::new(async { future.await.map(|()| Reply::Empty).map_err(Error::into_failure) })
+            .within(self.view.catalog().settings.timeout);
+        let (core, name, control) = (Arc::clone(&self.core), own.name.clone(), Arc::clone(&self.control));
         let (running, line) = (self.control.in_flight.running(), CloseOnDrop(line.into_notifier()));
         let task = async move {
             let _running = running;
             if let Some(notifier) = &line.0 {
                 notifier.go_live().await;
             }
-            if let Err(failure) = done.finish().await {
+            let done = tokio::select! {
+                // It has no id to be cancelled by.
+                () = control.ended() => return,
+                done = done.finish() => done,
+            };
+            if let Err(failure) = done {
                 core.hooks.protocol_error(name.as_bytes(), &failed(failure));
             }
         };

@@ -87,9 +87,13 @@ impl Notifier {
             State::Live => true,
             State::Closed => false,
         };
-        if heard {
-            // The outbox is closed when the client is gone; nobody is left to tell.
-            let _ = self.outbox.send(line).await;
+        // The outbox is closed when the client is gone; nobody is left to tell.
+        if heard && let Ok(place) = self.outbox.reserve().await {
+            // The call may have been answered meanwhile. The answer comes after it was closed, so what
+            // is sent before that is before the answer.
+            if let State::Live = &*self.state() {
+                place.send(line);
+            }
         }
         // There may always be room, or nobody left: whoever only ever talks could not be stopped.
         tokio::task::yield_now().await;

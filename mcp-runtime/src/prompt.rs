@@ -53,13 +53,13 @@ impl Kind for PromptKind {
     type Item = Prompt;
     type Site = ();
 
-    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, default: Option<Value>) -> Declared {
+    fn declare<T: Argument>(&mut self, of: &str, arg: ArgInfo, optional: bool, default: Option<Value>) -> Declared {
         self.arguments.push(PromptArgument {
             name: arg.name.to_owned(),
             description: arg.description.map(Cow::into_owned),
             required: !optional && default.is_none(),
         });
-        crate::args::declare_text::<T>(arg.name, optional)
+        crate::args::declare_text::<T>(of, arg.name, optional)
     }
 
     fn site(&self) -> impl Fn(&Caller<'_>) + Send + Sync + 'static {

@@ -51,7 +51,7 @@ impl Resource {
 
     /// Says that its updates are announced, with [`ServerHandle::updated`](crate::ServerHandle::updated):
     /// clients can subscribe to it. In an attribute: `#[resource("…", subscribe)]`.
-    pub fn announced(mut self) -> Self {
+    pub fn subscribe(mut self) -> Self {
         self.announced = true;
         self
     }
@@ -149,8 +149,8 @@ impl Kind for ResourceKind {
     type Item = Resource;
     type Site = ReadSite;
 
-    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, _: Option<Value>) -> Declared {
-        crate::args::declare_text::<T>(arg.name, optional)
+    fn declare<T: Argument>(&mut self, of: &str, arg: ArgInfo, optional: bool, _: Option<Value>) -> Declared {
+        crate::args::declare_text::<T>(of, arg.name, optional)
     }
 
     fn site(&self) -> impl Fn(&Caller<'_>) -> ReadSite + Send + Sync + 'static {

@@ -238,7 +238,8 @@ impl<'a> Router<'a> {
         cache: Option<Cache>,
     ) -> Arc<str> {
         let start = cursor.map_or(0, |cursor| cursor.start(items.iter().map(|(name, _)| *name)));
-        let end = self.catalog.settings.page_size.map_or(items.len(), |size| (start + size).min(items.len()));
+        let end =
+            self.catalog.settings.page_size.map_or(items.len(), |size| start.saturating_add(size).min(items.len()));
         let next = (end < items.len()).then(|| Cursor::behind(end - 1, items[end - 1].0).print(list));
         let mut cache = cache.unwrap_or(self.core.caches.server);
         if self.depends_on_caller(list) {

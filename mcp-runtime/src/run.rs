@@ -87,7 +87,7 @@ pub(crate) fn start(
                 Poll::Pending => Progress::Pending(Pending { future, timeout, log }),
             }
         }
-        Step::Blocking(work) => match threads.start(move || caught(|| CallLog::with(log.as_ref(), work))) {
+        Step::Blocking(work) => match threads.start(heard(log, work)) {
             Ok(done) => {
                 let future =
                     Running::new(Box::pin(async move { done.await.ok().flatten().unwrap_or(Err(Failure::Panicked)) }));
@@ -95,6 +95,15 @@ pub(crate) fn start(
             }
             Err(failure) => Progress::Done(Err(failure)),
         },
+    }
+}
+
+/// Work for another thread, heard there by who listens here, if its client is to hear it.
+fn heard<T>(log: Option<CallLog>, work: impl FnOnce() -> T) -> impl FnOnce() -> Option<T> {
+    let says = log.is_some().then(|| tracing::dispatcher::get_default(tracing::Dispatch::clone));
+    move || {
+        let _says = says.as_ref().map(tracing::dispatcher::set_default);
+        caught(|| CallLog::with(log.as_ref(), work))
     }
 }
 
@@ -138,6 +147,11 @@ impl Pending {
     /// Something to wait for that is no handler's.
     pub(crate) fn new(future: impl Future<Output = Answer> + Send + 'static) -> Self {
         Pending { future: Running::new(Box::pin(future)), timeout: None, log: None }
+    }
+
+    /// Limits how long it may take.
+    pub(crate) fn within(self, timeout: Option<Duration>) -> Self {
+        Pending { timeout, ..self }
     }
 
     pub(crate) async fn finish(mut self) -> Answer {

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use crate::catalog::Catalog;
 use crate::change::{Change, ChangeBus, LocalBus};
 use crate::lists::Rendered;
+use crate::run::caught;
 
 /// The part of a server that can change while it is served.
 pub(crate) struct Shared {
@@ -53,13 +54,32 @@ impl Shared {
         self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the catalog: copied if somebody is looking at it, so nobody sees it half changed.
+    /// Changes the catalog while it is put together: copied if somebody is looking at it, so nobody
+    /// sees it half changed.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Catalog) -> T) -> T {
         let mut catalog = self.lock();
         let next = Arc::make_mut(&mut catalog);
         let result = change(next);
         next.rendered = Rendered::default();
         self.version.fetch_add(1, Ordering::Release);
+        result
+    }
+
+    /// Puts a changed copy of the catalog in its place, unless there is an error.
+    ///
+    /// What is not needed any more is dropped without the lock: some of it is the user's, who may use
+    /// the server when it is dropped.
+    pub(crate) fn replace<T, E>(&self, change: impl FnOnce(&mut Catalog) -> Result<T, E>) -> Result<T, E> {
+        let mut current = self.lock();
+        let mut next = Catalog::clone(&current);
+        let result = change(&mut next);
+        let mut unneeded = Arc::new(next);
+        if result.is_ok() {
+            std::mem::swap(&mut *current, &mut unneeded);
+            self.version.fetch_add(1, Ordering::Release);
+        }
+        drop(current);
+        drop(unneeded);
         result
     }
 
@@ -148,7 +168,9 @@ impl View {
     /// Looks again. Costs one load, unless something has changed.
     pub(crate) fn refresh(&mut self, shared: &Shared) {
         if self.version != shared.version.load(Ordering::Acquire) {
-            *self = View::new(shared);
+            let before = std::mem::replace(self, View::new(shared));
+            // This may be the last of something of the user's, which does what it likes.
+            caught(|| drop(before));
         }
     }
 

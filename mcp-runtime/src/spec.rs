@@ -121,7 +121,7 @@ pub trait Kind: Sized {
 
     /// Declares an argument.
     #[doc(hidden)]
-    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, default: Option<Value>) -> Declared;
+    fn declare<T: Argument>(&mut self, of: &str, arg: ArgInfo, optional: bool, default: Option<Value>) -> Declared;
     #[doc(hidden)]
     fn site(&self) -> impl Fn(&Caller<'_>) -> Self::Site + Send + Sync + 'static;
     #[doc(hidden)]
@@ -231,7 +231,8 @@ impl<K: Kind> Spec<K> {
     fn declare<T: Argument>(&mut self, arg: ArgInfo, default: Option<fn() -> T>, shown: Option<Value>) -> Key<T> {
         self.takes_arguments = true;
         let name = arg.name;
-        let Declared { expected, choices } = self.kind.declare::<T>(arg, crate::args::is_optional::<T>(), shown);
+        let Declared { expected, choices } =
+            self.kind.declare::<T>(&self.about.name, arg, crate::args::is_optional::<T>(), shown);
         if let Some(choices) = choices {
             self.completers.choices(name, choices);
         }

@@ -4,7 +4,7 @@
 //! is not told twice, so that a client which reads slowly costs no memory and holds nobody up.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ impl Filter {
 
     /// How many resources it names.
     pub(crate) fn resources(&self) -> usize {
-        self.resource_subscriptions.len()
+        self.resource_subscriptions.iter().collect::<HashSet<_>>().len()
     }
 }
 
@@ -68,14 +68,14 @@ pub(crate) struct Interest {
 struct State {
     filter: Filter,
     uris: HashSet<String>,
-    untold: Vec<Change>,
+    untold: VecDeque<Change>,
 }
 
 impl Interest {
     /// Enters an interest at the bus; it ends when it is dropped.
     pub(crate) fn enter(bus: &Arc<dyn ChangeBus>, mut filter: Filter) -> Arc<Self> {
         let uris = std::mem::take(&mut filter.resource_subscriptions).into_iter().collect();
-        let state = Mutex::new(State { filter, uris, untold: Vec::new() });
+        let state = Mutex::new(State { filter, uris, untold: VecDeque::new() });
         let interest = Arc::new(Interest { state, news: Notify::new() });
         let weak = Arc::downgrade(&interest);
         bus.subscribe(weak);
@@ -103,25 +103,41 @@ impl Interest {
         state.untold.retain(|change| !matches!(change, Change::Updated(other) if other == uri));
     }
 
-    /// What there is to tell, when there is something.
-    async fn next(&self) -> Vec<Change> {
+    /// Something to tell, when there is something.
+    async fn next(&self) -> Change {
         loop {
             let news = self.news.notified();
-            let untold = std::mem::take(&mut self.state().untold);
-            if !untold.is_empty() {
-                return untold;
+            if let Some(change) = self.state().untold.pop_front() {
+                return change;
             }
             news.await;
         }
     }
 
-    /// Tells a client everything, for as long as it lasts; on a stream, with the stream's id.
-    pub(crate) async fn tell(&self, outbox: &mpsc::Sender<Vec<u8>>, stream: Option<&str>) {
+    /// Tells a client everything until the connection is to end, and what changed before that; on a
+    /// stream, with the stream's id.
+    pub(crate) async fn tell(
+        &self,
+        outbox: &mpsc::Sender<Vec<u8>>,
+        stream: Option<&str>,
+        closing: impl Future<Output = ()>,
+    ) {
+        let mut closing = std::pin::pin!(closing);
         loop {
-            for change in self.next().await {
-                if outbox.send(notice::change(&change, stream)).await.is_err() {
-                    return;
-                }
+            let change = tokio::select! {
+                // First: changes may come without end.
+                biased;
+                () = &mut closing => break,
+                change = self.next() => change,
+            };
+            if outbox.send(notice::change(&change, stream)).await.is_err() {
+                return;
+            }
+        }
+        let rest = std::mem::take(&mut self.state().untold);
+        for change in rest {
+            if outbox.send(notice::change(&change, stream)).await.is_err() {
+                return;
             }
         }
     }
@@ -137,7 +153,7 @@ impl Listener for Interest {
             Change::Updated(uri) => state.uris.contains(uri),
         };
         if wanted && !state.untold.contains(change) {
-            state.untold.push(change.clone());
+            state.untold.push_back(change.clone());
             self.news.notify_one();
         }
     }
@@ -146,4 +162,56 @@ impl Listener for Interest {
 /// The answer to a subscription there is no room for.
 pub(crate) fn too_many(limit: usize) -> RpcError {
     RpcError::new(RpcError::INTERNAL, format!("Too many subscriptions: the limit is {limit}; end one, then try again"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::LocalBus;
+
+    /// Somebody who wants to know of lists and two resources, and is told by a task when there is room.
+    fn interested() -> (Arc<Interest>, Arc<Control>, mpsc::Receiver<Vec<u8>>) {
+        let bus: Arc<dyn ChangeBus> = Arc::new(LocalBus::new());
+        let interest = Interest::enter(&bus, Filter::lists());
+        for uri in ["a://", "b://"] {
+            interest.add(uri, 2).unwrap();
+        }
+        let (control, (outbox, told)) = (Arc::new(Control::default()), mpsc::channel(1));
+        let (telling, until) = (Arc::clone(&interest), Arc::clone(&control));
+        tokio::spawn(async move { telling.tell(&outbox, None, until.closing()).await });
+        (interest, control, told)
+    }
+
+    async fn everything(mut told: mpsc::Receiver<Vec<u8>>) -> Vec<String> {
+        let mut lines = Vec::new();
+        while let Some(line) = told.recv().await {
+            lines.push(String::from_utf8(line).unwrap());
+        }
+        lines
+    }
+
+    #[tokio::test]
+    async fn who_reads_slowly_is_told_everything_before_the_end() {
+        let (interest, control, told) = interested();
+        for change in [Change::Tools, Change::Prompts, Change::Updated("a://".into()), Change::Resources] {
+            interest.changed(&change);
+        }
+        tokio::task::yield_now().await;
+        control.close();
+        assert_eq!(everything(told).await.len(), 4);
+    }
+
+    #[tokio::test]
+    async fn what_is_wanted_no_more_is_not_told_later() {
+        let (interest, control, told) = interested();
+        for change in [Change::Tools, Change::Prompts, Change::Updated("a://".into())] {
+            interest.changed(&change);
+        }
+        // One is in the outbox, one waits for room.
+        tokio::task::yield_now().await;
+        interest.remove("a://");
+        control.close();
+        let told = everything(told).await;
+        assert!(told.len() == 2 && !told.concat().contains("a://"), "{told:?}");
+    }
 }

@@ -89,7 +89,7 @@ impl Kind for ToolKind {
     type Item = Tool;
     type Site = ();
 
-    fn declare<T: Argument>(&mut self, arg: ArgInfo, optional: bool, default: Option<Value>) -> Declared {
+    fn declare<T: Argument>(&mut self, _: &str, arg: ArgInfo, optional: bool, default: Option<Value>) -> Declared {
         let extras = Extras { description: arg.description, default, header: arg.header, optional };
         // Clients complete arguments of prompts and of resource templates, not of tools.
         Declared { expected: self.input.property::<T>(arg.name, extras), choices: None }

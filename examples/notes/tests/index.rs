@@ -51,7 +51,7 @@ async fn a_cancelled_reindex_stops() -> Result<()> {
         let (client, another) = written_by_another("cancelled", revision).await?;
         another.execute_batch("BEGIN IMMEDIATE")?; // nobody else can write now
         let call = client.start("reindex", json!({}))?;
-        assert_eq!(call.progress().await.done, 0.0);
+        assert_eq!(call.progress().await?.done, 0.0);
         call.cancel()?;
         drop(call);
         client.list_tools().await?; // messages are read in order: it is cancelled

@@ -208,14 +208,14 @@ async fn changes_are_announced_to_those_who_subscribed() -> Result<()> {
         let (index, second) = (Change::Updated("notes://index".into()), Change::Updated("note://2".into()));
 
         client.call("create", json!({"title": "Plan", "text": ""})).await?;
-        assert_eq!(changes.next().await, index);
+        assert_eq!(changes.next().await?, index);
         client.call("edit", json!({"id": 2, "text": "Sugar."})).await?;
-        assert_eq!([changes.next().await, changes.next().await], [second.clone(), index.clone()]);
+        assert_eq!([changes.next().await?, changes.next().await?], [second.clone(), index.clone()]);
         client.call("delete", json!({"id": 9})).await?; // there is none, so nothing has changed
         client.call("delete", json!({"id": 1})).await?; // which nobody has subscribed to
-        assert_eq!(changes.next().await, index);
+        assert_eq!(changes.next().await?, index);
         client.call("delete", json!({"id": 2})).await?;
-        assert_eq!([changes.next().await, changes.next().await], [second, index]);
+        assert_eq!([changes.next().await?, changes.next().await?], [second, index]);
         assert_eq!(changes.so_far(), []);
     }
     Ok(())

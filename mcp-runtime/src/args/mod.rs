@@ -36,13 +36,13 @@ pub(crate) fn is_optional<T: DeserializeOwned>() -> bool {
 }
 
 /// What there is to know of an argument that arrives as text, which not every type can be read from.
-pub(crate) fn declare_text<T: Argument>(name: &str, optional: bool) -> Declared {
+pub(crate) fn declare_text<T: Argument>(of: &str, name: &str, optional: bool) -> Declared {
     let mut schema = InputSchema::new();
     let expected = schema.property::<T>(name, Extras { optional, ..Extras::default() });
     let structured = matches!(&*expected, "object" | "array" | "null");
     assert!(
         !structured,
-        "`{name}` arrives as text, which an {expected} cannot be read from: take a `String` and parse it"
+        "`{of}`: `{name}` arrives as text, which an {expected} cannot be read from: take a `String` and parse it"
     );
     Declared { expected, choices: schema.choices(name) }
 }

@@ -243,6 +243,9 @@ impl Server {
     ///
     /// SIGTERM and Ctrl-C end it the same way, a second one at once; [`keep_signals`](Self::keep_signals)
     /// leaves them to the program.
+    ///
+    /// If the future is dropped, as by a `select!` that takes another branch, it ends at once: whoever wants
+    /// calls to finish [closes](ServerHandle::close) the server first.
     pub async fn serve_stdio(self) -> Result<()> {
         transport::stdio::hint_at_terminal(&self.info);
         if !self.keep_signals {

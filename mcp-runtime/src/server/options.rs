@@ -124,7 +124,21 @@ impl Server {
         LogLayer
     }
 
-    /// Has `hook` called when a client has opened its session. Clients of 2026-07-28 have none.
+    /// Has `hook` called when a client has opened its session. Clients of 2026-07-28 have none. As of
+    /// every hook, there is one: a second takes its place.
+    ///
+    /// ```
+    /// use mcp_runtime::{Disconnected, Server};
+    ///
+    /// let server = Server::new("watched", "1.0.0")
+    ///     .on_initialized(|peer| eprintln!("{:?} speaks {}", peer.name(), peer.revision()))
+    ///     .on_disconnected(|reason| match reason {
+    ///         Disconnected::Eof => eprintln!("the client has gone"),
+    ///         other => eprintln!("ended: {other:?}"),
+    ///     })
+    ///     .on_protocol_error(|error| eprintln!("{} {}: {}", error.code(), error.text(), error.message()))
+    ///     .on_transport_error(|error| eprintln!("{error}"));
+    /// ```
     pub fn on_initialized(mut self, hook: impl Fn(&Peer<'_>) + Send + Sync + 'static) -> Self {
         self.hooks.initialized = Some(Box::new(hook));
         self

@@ -24,11 +24,12 @@ impl Call<'_> {
         self.id
     }
 
-    /// The next report of its progress; for ever, if there is none to come.
-    pub async fn progress(&self) -> ProgressNote {
+    /// The next report of its progress; an error when the call is over, or the server gone.
+    pub async fn progress(&self) -> Result<ProgressNote> {
         loop {
-            if let Some(note) = report(self.kept.next().await) {
-                return note;
+            let message = self.kept.next().await.ok_or("the call is over")?;
+            if let Some(note) = report(message) {
+                return Ok(note);
             }
         }
     }

@@ -1,7 +1,9 @@
 //! A client in memory, for testing a server the way a real client would use it.
 
 mod answers;
+mod builder;
 mod call;
+mod follow;
 mod pipe;
 mod told;
 
@@ -15,6 +17,8 @@ use tokio::sync::oneshot::{self, error::RecvError};
 use tokio::task::JoinHandle;
 
 pub use answers::{CallResult, Completed, Message, PromptAnswer, ReadAnswer, ReadContents};
+use builder::Identity;
+pub use builder::TestClientBuilder;
 pub use call::Call;
 use pipe::{Inbox, Input, Output};
 use told::Wanted;
@@ -49,9 +53,9 @@ use crate::transport;
 /// ```
 #[derive(Debug)]
 pub struct TestClient {
-    revision: Revision,
+    identity: Identity,
     next_id: AtomicU64,
-    input: mpsc::Sender<Vec<u8>>,
+    input: Arc<mpsc::Sender<Vec<u8>>>,
     inbox: Arc<Inbox>,
     server: JoinHandle<Result<()>>,
 }
@@ -59,35 +63,48 @@ pub struct TestClient {
 impl TestClient {
     /// Connects to `server` in the newest revision.
     pub async fn connect(server: Server) -> Result<Self> {
-        Self::with_revision(server, Revision::V2026_07_28).await
+        Self::builder(server).connect().await
     }
 
     /// Connects to `server` in `revision`, with its handshake if it has one.
     pub async fn with_revision(server: Server, revision: Revision) -> Result<Self> {
-        let client = Self::serve(server, revision);
-        if !revision.is_modern() {
-            let hello = json!({
-                "protocolVersion": revision,
-                "capabilities": {},
-                "clientInfo": {"name": "test-client", "version": env!("CARGO_PKG_VERSION")},
-            });
-            client.request("initialize", hello).await?;
-            client.notify("notifications/initialized", &json!({}))?;
-        }
-        Ok(client)
+        Self::builder(server).revision(revision).connect().await
+    }
+
+    /// A client to be, which can say more of itself.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    ///
+    /// /// Greet the client by its name.
+    /// #[tool]
+    /// fn whoami(ctx: &Context) -> Option<String> {
+    ///     ctx.client_name().map(str::to_owned)
+    /// }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<()> {
+    /// let server = Server::new("greeter", "1.0.0").tools(tools![whoami]);
+    /// let client = TestClient::builder(server).name("editor").capability("roots", json!({})).connect().await?;
+    /// assert_eq!(client.call("whoami", json!({})).await?.text(), "editor");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn builder(server: Server) -> TestClientBuilder {
+        TestClientBuilder { server, identity: Identity::new(Revision::V2026_07_28) }
     }
 
     /// Connects without a word: for tests of the first words themselves.
     pub fn silent(server: Server) -> Self {
-        Self::serve(server, Revision::V2026_07_28)
+        Self::serve(server, Identity::new(Revision::V2026_07_28))
     }
 
-    fn serve(server: Server, revision: Revision) -> Self {
+    fn serve(server: Server, identity: Identity) -> Self {
         let (input, bytes) = mpsc::channel();
         let inbox = Arc::new(Inbox::default());
         let output = Output::new(Arc::clone(&inbox));
         let server = tokio::spawn(transport::stdio::serve(server.into_core(), Input::new(bytes), output));
-        TestClient { revision, next_id: AtomicU64::new(1), input, inbox, server }
+        TestClient { identity, next_id: AtomicU64::new(1), input: Arc::new(input), inbox, server }
     }
 
     /// The tools the server lists.
@@ -123,7 +140,7 @@ impl TestClient {
     /// # }
     /// ```
     pub async fn observe(&self, name: &str, arguments: impl Serialize) -> Result<Observed> {
-        if !self.revision.is_modern()
+        if !self.identity.revision.is_modern()
             && let Err(error) = self.request("logging/setLevel", json!({"level": "debug"})).await
             && error.code() != Some(RpcError::METHOD_NOT_FOUND)
         {
@@ -150,7 +167,7 @@ impl TestClient {
     /// # async fn main() -> Result<()> {
     /// let client = TestClient::connect(Server::new("counter", "1.0.0").tools(tools![count])).await?;
     /// let call = client.start("count", json!({}))?;
-    /// assert_eq!(call.progress().await.done, 1.0);
+    /// assert_eq!(call.progress().await?.done, 1.0);
     /// call.cancel()?; // nothing is answered
     /// # Ok(())
     /// # }
@@ -158,56 +175,13 @@ impl TestClient {
     pub fn start(&self, name: &str, arguments: impl Serialize) -> Result<Call<'_>> {
         let (id, answer) = self.begin();
         let token = format!("progress-{id}");
-        let kept = self.inbox.keep(Wanted::Call { token: token.clone() });
+        let kept = self.inbox.keep(Wanted::Call { id, token: token.clone() });
         let mut meta = json!({"progressToken": token});
-        if self.revision.is_modern() {
+        if self.identity.revision.is_modern() {
             meta["io.modelcontextprotocol/logLevel"] = json!("debug");
         }
         self.go(id, "tools/call", json!({"name": name, "arguments": arguments, "_meta": meta}))?;
         Ok(Call { client: self, id, answer, kept })
-    }
-
-    /// Follows the changes of the server's lists and of the resources at these URIs: by
-    /// `subscriptions/listen` where the revision has it, by `resources/subscribe` where not.
-    ///
-    /// ```
-    /// use mcp_runtime::{Change, prelude::*};
-    ///
-    /// /// The time of day.
-    /// #[resource("clock://now", subscribe)]
-    /// fn now() -> &'static str {
-    ///     "late"
-    /// }
-    ///
-    /// # #[tokio::main]
-    /// # async fn main() -> Result<()> {
-    /// let server = Server::new("clock", "1.0.0").resources(resources![now]);
-    /// let handle = server.handle();
-    /// let client = TestClient::connect(server).await?;
-    /// let changes = client.changes(["clock://now"]).await?;
-    /// handle.updated("clock://now");
-    /// assert_eq!(changes.next().await, Change::Updated("clock://now".into()));
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn changes<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Result<Changes> {
-        let uris: Vec<String> = uris.into_iter().map(str::to_owned).collect();
-        if !self.revision.is_modern() {
-            let kept = self.inbox.keep(Wanted::Session { uris: uris.clone() });
-            for uri in uris {
-                self.request("resources/subscribe", json!({"uri": uri})).await?;
-            }
-            return Ok(Changes { kept, agreed: Value::Null });
-        }
-        let mut filter = json!({"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true});
-        filter["resourceSubscriptions"] = json!(&uris);
-        let (id, answer) = self.begin();
-        let kept = self.inbox.keep(Wanted::Stream { id });
-        self.go(id, "subscriptions/listen", json!({"notifications": filter}))?;
-        tokio::select! {
-            mut first = kept.next() => Changes { agreed: first["params"]["notifications"].take(), kept }.of(&uris),
-            answer = answer => result(answer).and_then(|_| Err(Error::tool("the server ended the stream at once"))),
-        }
     }
 
     /// What completes an argument of a prompt, of which `typed` is there. `others` are the
@@ -282,17 +256,7 @@ impl TestClient {
 
     /// Makes the request.
     fn go(&self, id: u64, method: &str, mut params: Value) -> Result<()> {
-        if self.revision.is_modern() {
-            let meta = json!({
-                "io.modelcontextprotocol/protocolVersion": self.revision,
-                "io.modelcontextprotocol/clientCapabilities": {},
-                "io.modelcontextprotocol/clientInfo": {"name": "test-client", "version": env!("CARGO_PKG_VERSION")},
-            });
-            match &mut params["_meta"] {
-                Value::Object(own) => own.extend(meta.as_object().cloned().unwrap_or_default()),
-                absent => *absent = meta,
-            }
-        }
+        self.identity.sign(&mut params);
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string())
     }
 

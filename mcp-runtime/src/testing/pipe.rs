@@ -98,6 +98,12 @@ impl State {
         }
         !keepers.is_empty()
     }
+
+    /// Tells some keepers that nothing can come any more.
+    fn end(&self, which: impl Fn(&Wanted) -> bool) {
+        let keepers = self.keepers.iter().filter(|(wanted, _)| which(wanted));
+        keepers.filter_map(|(_, kept)| kept.upgrade()).for_each(|kept| kept.end());
+    }
 }
 
 impl Inbox {
@@ -133,11 +139,15 @@ impl Inbox {
         {
             return;
         }
-        let waiting =
-            message.as_ref().and_then(|message| message["id"].as_u64()).and_then(|id| state.expected.remove(&id));
+        let id = message.as_ref().and_then(|message| message["id"].as_u64());
+        let waiting = id.and_then(|id| state.expected.remove(&id));
         match (waiting, message) {
-            // A request that was given up does not want its answer any more.
-            (Some(waiting), Some(message)) => drop(waiting.send(message)),
+            (Some(waiting), Some(message)) => {
+                // A request that was given up does not want its answer any more.
+                let _ = waiting.send(message);
+                // When they see this, the answer is there.
+                state.end(|wanted| id.is_some_and(|id| wanted.ends_with(id)));
+            }
             _ => state.lines.push_back(line),
         }
         drop(state);
@@ -170,6 +180,7 @@ impl Inbox {
         let mut state = self.state();
         state.closed = true;
         state.expected.clear();
+        state.end(|_| true);
         drop(state);
         self.arrived.notify_waiters();
     }

@@ -1,7 +1,7 @@
 //! What a server told without being asked: progress, log messages, changes.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -66,7 +66,7 @@ pub struct LogMessage {
 #[derive(Debug, Clone)]
 pub(super) enum Wanted {
     /// Progress with this token, and every log message.
-    Call { token: String },
+    Call { id: u64, token: String },
     /// Changes on the stream of this request.
     Stream { id: u64 },
     /// Changes of lists, and of these resources.
@@ -79,7 +79,7 @@ impl Wanted {
         let params = &message["params"];
         match (self, message["method"].as_str().unwrap_or_default()) {
             (Wanted::Call { .. }, "notifications/message") => true,
-            (Wanted::Call { token }, "notifications/progress") => params["progressToken"] == **token,
+            (Wanted::Call { token, .. }, "notifications/progress") => params["progressToken"] == **token,
             (Wanted::Stream { id }, _) => params["_meta"]["io.modelcontextprotocol/subscriptionId"] == *id,
             (Wanted::Session { .. }, method) if method.ends_with("/list_changed") => true,
             (Wanted::Session { uris }, "notifications/resources/updated") => {
@@ -90,44 +90,93 @@ impl Wanted {
     }
 }
 
+impl Wanted {
+    /// Whether none can come any more when this request is answered.
+    pub(super) fn ends_with(&self, request: u64) -> bool {
+        matches!(self, Wanted::Call { id, .. } | Wanted::Stream { id } if *id == request)
+    }
+}
+
 /// Notifications kept for one who wants them.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
-    messages: Mutex<VecDeque<Value>>,
+    state: Mutex<State>,
     arrived: Notify,
 }
 
+#[derive(Debug, Default)]
+struct State {
+    messages: VecDeque<Value>,
+    /// Whether none can come any more.
+    over: bool,
+}
+
 impl Kept {
-    fn messages(&self) -> MutexGuard<'_, VecDeque<Value>> {
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn push(&self, message: Value) {
-        self.messages().push_back(message);
+        self.state().messages.push_back(message);
+        self.arrived.notify_one();
+    }
+
+    pub(super) fn end(&self) {
+        self.state().over = true;
         self.arrived.notify_one();
     }
 
     pub(super) fn all(&self) -> Vec<Value> {
-        self.messages().drain(..).collect()
+        self.state().messages.drain(..).collect()
     }
 
-    pub(super) async fn next(&self) -> Value {
+    /// The next; nothing if none can come any more.
+    pub(super) async fn next(&self) -> Option<Value> {
         loop {
             let arrived = self.arrived.notified();
-            if let Some(message) = self.messages().pop_front() {
-                return message;
+            {
+                let mut state = self.state();
+                let message = state.messages.pop_front();
+                if message.is_some() || state.over {
+                    return message;
+                }
             }
             arrived.await;
         }
     }
 }
 
+/// What has to be ended.
+pub(super) enum End {
+    Stream(u64),
+    Uri(String),
+}
+
+/// Ends a subscription when it is dropped, if there still is a server.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub(super) input: Weak<mpsc::Sender<Vec<u8>>>,
+    pub(super) lines: Vec<String>,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let Some(input) = self.input.upgrade() else { return };
+        for line in self.lines.drain(..) {
+            // A server that is gone has ended it already.
+            let _ = input.send(format!("{line}\n").into_bytes());
+        }
+    }
+}
+
 /// Changes a server tells of, from [`TestClient::changes`](super::TestClient::changes); dropping it
-/// is no longer looking.
+/// ends the subscription.
 #[derive(Debug)]
 pub struct Changes {
     pub(super) kept: Arc<Kept>,
     pub(super) agreed: Value,
+    #[expect(dead_code, reason = "for its end")]
+    pub(super) end: Ending,
 }
 
 impl Changes {
@@ -141,12 +190,13 @@ impl Changes {
         }
     }
 
-    /// The next change, when there is one. Wrap it in a timeout where there may be none.
-    pub async fn next(&self) -> Change {
+    /// The next change, when there is one; an error when there can be none any more. Wrap it in a
+    /// timeout where there may be none.
+    pub async fn next(&self) -> Result<Change> {
         loop {
-            let message = self.kept.next().await;
+            let message = self.kept.next().await.ok_or("the server tells of no more changes")?;
             if let Some(change) = change(&message) {
-                return change;
+                return Ok(change);
             }
         }
     }

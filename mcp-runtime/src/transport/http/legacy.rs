@@ -112,15 +112,9 @@ pub(super) fn stream(session: &Arc<Session>) -> Response<Body> {
     let telling = {
         let session = Arc::clone(session);
         Box::pin(async move {
-            let tell = async {
-                match &session.interest {
-                    Some(interest) => interest.tell(&outbox, None).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = tell => {}
-                () = session.control.closing() => {}
+            match &session.interest {
+                Some(interest) => interest.tell(&outbox, None, session.control.closing()).await,
+                None => session.control.closing().await,
             }
         })
     };

@@ -86,7 +86,7 @@ impl Sessions {
         let session = table.get(id).filter(|session| session.principal.as_deref() == principal)?;
         if session.is_over(limits) {
             if let Some(session) = table.remove(id) {
-                session.control.abort();
+                drop(session.control.abort());
             }
             return None;
         }
@@ -102,7 +102,7 @@ impl Sessions {
         }
         let session = table.remove(id);
         drop(table);
-        session.inspect(|session| session.control.abort()).is_some()
+        session.map(|session| session.control.abort()).is_some()
     }
 
     #[cfg(test)]

@@ -1,0 +1,280 @@
+//! The end of a server, whoever brings it about and whatever it is doing: nothing is lost on the way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use mcp_runtime::{Limits, Revision, prelude::*};
+use serde_json::Value;
+
+/// Work where the message was read.
+#[tool]
+fn work(ms: u64) -> String {
+    std::thread::sleep(Duration::from_millis(ms));
+    format!("worked {ms}")
+}
+
+/// A note.
+#[resource("note://{id}", subscribe)]
+fn note(id: u64) -> String {
+    format!("note {id}")
+}
+
+/// Change a note.
+#[tool]
+fn write(ctx: &Context, id: u64) {
+    ctx.server().updated(format!("note://{id}"));
+}
+
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(10), future).await.expect("this takes too long")
+}
+
+async fn pause(ms: u64) {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+}
+
+#[tokio::test]
+async fn a_function_that_runs_when_the_server_is_closed_is_answered() -> Result<()> {
+    let server = Server::new("worker", "1.0.0").tools(tools![work]);
+    let handle = server.handle();
+    let client = TestClient::connect(server).await?;
+    let call = client.start("work", json!({"ms": 300}))?;
+    pause(100).await;
+    soon(handle.close()).await;
+    assert_eq!(soon(call.result()).await?.text(), "worked 300");
+    Ok(())
+}
+
+#[tokio::test]
+async fn of_many_requests_at_once_each_is_answered_when_the_server_is_closed() -> Result<()> {
+    let server = Server::new("worker", "1.0.0").tools(tools![work]);
+    let handle = server.handle();
+    let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
+    let requests: Vec<String> = (100..120)
+        .map(|id| {
+            let params = json!({"name": "work", "arguments": {"ms": 10}});
+            format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}))
+        })
+        .collect();
+    client.send_bytes(requests.concat())?;
+    pause(50).await;
+    soon(handle.close()).await;
+    let answers = soon(client.close()).await?;
+    assert_eq!(answers.len(), 20, "{answers:#?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_is_told_of_what_changed_just_before_the_end() -> Result<()> {
+    for round in 0..50 {
+        let server = Server::new("notes", "1.0.0").tools(tools![write]).resources(resources![note]);
+        let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
+        client.request("resources/subscribe", json!({"uri": "note://1"})).await?;
+        let params = json!({"name": "write", "arguments": {"id": 1}});
+        client.send(&json!({"jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": params}).to_string())?;
+        let rest = soon(client.close()).await?;
+        assert!(rest.iter().any(|line| line.contains("resources/updated")), "{round}: {rest:?}");
+    }
+    Ok(())
+}
+
+/// Says when it is dropped.
+struct Gone(Arc<AtomicBool>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn aborting_ends_what_a_notification_began() -> Result<()> {
+    let gone = Arc::new(AtomicBool::new(false));
+    let begun = Arc::new(AtomicBool::new(false));
+    let server = Server::new("listener", "1.0.0").notification("test.example/wait", {
+        let (gone, begun) = (Arc::clone(&gone), Arc::clone(&begun));
+        move |_, (): ()| {
+            let gone = Gone(Arc::clone(&gone));
+            begun.store(true, Ordering::SeqCst);
+            async move {
+                std::future::pending::<()>().await;
+                drop(gone);
+                Ok(())
+            }
+        }
+    });
+    let handle = server.handle();
+    let client = TestClient::connect(server).await?;
+    client.notify("test.example/wait", &json!({}))?;
+    while !begun.load(Ordering::SeqCst) {
+        pause(1).await;
+    }
+    handle.abort();
+    soon(handle.close()).await;
+    soon(async {
+        while !gone.load(Ordering::SeqCst) {
+            pause(1).await;
+        }
+    })
+    .await;
+    drop(client);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_servers_timeout_holds_for_notifications() -> Result<()> {
+    let gone = Arc::new(AtomicBool::new(false));
+    let server =
+        Server::new("listener", "1.0.0").timeout(Duration::from_millis(20)).notification("test.example/wait", {
+            let gone = Arc::clone(&gone);
+            move |_, (): ()| {
+                let gone = Gone(Arc::clone(&gone));
+                async move {
+                    std::future::pending::<()>().await;
+                    drop(gone);
+                    Ok(())
+                }
+            }
+        });
+    let client = TestClient::connect(server).await?;
+    client.notify("test.example/wait", &json!({}))?;
+    soon(async {
+        while !gone.load(Ordering::SeqCst) {
+            pause(1).await;
+        }
+    })
+    .await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_that_closes_the_server_is_answered() -> Result<()> {
+    /// Stop the server.
+    #[tool]
+    async fn stop(ctx: &Context) -> &'static str {
+        tokio::task::yield_now().await;
+        ctx.server().begin_close();
+        "stopping"
+    }
+    /// Stop the server where the message was read.
+    #[tool]
+    fn stop_here(ctx: &Context) -> &'static str {
+        ctx.server().begin_close();
+        "stopping"
+    }
+    for tool in ["stop", "stop_here"] {
+        let server = Server::new("stopper", "1.0.0").tools(tools![stop, stop_here]);
+        let handle = server.handle();
+        let client = TestClient::connect(server).await?;
+        let begun = Instant::now();
+        assert_eq!(soon(client.call(tool, json!({}))).await?.text(), "stopping");
+        soon(handle.close()).await;
+        assert!(begun.elapsed() < Duration::from_secs(2));
+    }
+    Ok(())
+}
+
+/// A tool whose state does something when it is dropped.
+fn silent(dropped: impl Fn() + Send + Sync + 'static) -> mcp_runtime::Tool {
+    struct OnDrop<F: Fn()>(F);
+    impl<F: Fn()> Drop for OnDrop<F> {
+        fn drop(&mut self) {
+            (self.0)();
+        }
+    }
+    /// Say nothing.
+    #[tool]
+    fn silent() {}
+    let state = OnDrop(dropped);
+    let [tool] = tools![silent];
+    tool.visible_if(move |_| {
+        let _ = &state;
+        true
+    })
+}
+
+#[tokio::test]
+async fn what_is_taken_out_may_use_the_handle_when_it_is_dropped() -> Result<()> {
+    let server = Server::new("plugins", "1.0.0").tools(tools![work]);
+    let handle = server.handle();
+    let client = TestClient::connect(server).await?;
+    assert_eq!(client.list_tools().await?.len(), 1);
+    let other = handle.clone();
+    handle.tools().add([silent(move || {
+        assert!(other.tools().disable("work"));
+    })])?;
+    let removing = tokio::task::spawn_blocking({
+        let handle = handle.clone();
+        move || handle.tools().remove("silent")
+    });
+    assert!(soon(removing).await?);
+    assert_eq!(client.list_tools().await?.len(), 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_panics_when_it_is_taken_out_harms_nobody() -> Result<()> {
+    let server = Server::new("plugins", "1.0.0").tools(tools![work]);
+    let handle = server.handle();
+    let client = TestClient::connect(server).await?;
+    handle.tools().add([silent(|| panic!("on purpose"))])?;
+    assert_eq!(client.list_tools().await?.len(), 2);
+    assert!(handle.tools().remove("silent"));
+    assert_eq!(client.list_tools().await?.len(), 1);
+    assert_eq!(client.call("work", json!({"ms": 0})).await?.text(), "worked 0");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nothing_is_said_after_the_answer() -> Result<()> {
+    /// Leave somebody talking.
+    #[tool]
+    async fn leave(ctx: &Context) {
+        for _ in 0..4 {
+            let ctx = ctx.clone();
+            tokio::spawn(async move {
+                for _ in 0..200 {
+                    ctx.log(mcp_runtime::LogLevel::Error, ctx.request_id()).await;
+                }
+            });
+        }
+        tokio::task::yield_now().await;
+        tokio::task::yield_now().await;
+    }
+    let mut limits = Limits::default();
+    limits.log_rate = u32::MAX;
+    let server = Server::new("leaver", "1.0.0").tools(tools![leave]).limits(limits);
+    let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
+    for id in 1000..3000 {
+        let params = json!({"name": "leave"});
+        client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string())?;
+    }
+    let mut answered = std::collections::HashSet::new();
+    let mut refused = 0;
+    while answered.len() < 2000 {
+        let line: Value = serde_json::from_str(&soon(client.receive()).await?)?;
+        match line["id"].as_u64() {
+            Some(id) => {
+                refused += u64::from(line["error"].is_object());
+                assert!(answered.insert(id), "{line}");
+            }
+            None => {
+                let id: u64 = line["params"]["data"].as_str().unwrap_or("0").parse()?;
+                assert!(!answered.contains(&id), "{line}");
+            }
+        }
+    }
+    assert!(refused < 2000);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pages_as_long_as_numbers_go() -> Result<()> {
+    let server = Server::new("worker", "1.0.0").tools(tools![work]).page_size(usize::MAX);
+    let client = TestClient::connect(server).await?;
+    // base64 of `tools:9:gone`
+    let page = client.request("tools/list", json!({"cursor": "dG9vbHM6OTpnb25l"})).await?;
+    assert_eq!(page["tools"], json!([]));
+    Ok(())
+}
