@@ -3,6 +3,7 @@
 //! A request of 2026-07-28 is served by itself (`modern`); older ones belong to a session (`legacy`).
 //! Which it is, the message says, and its headers must not contradict it.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
+#![allow(clippy::result_large_err, reason = "a refusal is a response, and made once")]
 
 mod body;
 mod guard;
@@ -12,6 +13,7 @@ mod modern;
 mod respond;
 mod serve;
 mod sessions;
+mod streams;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -127,6 +129,7 @@ impl HttpService {
         let Ok(_permit) = self.0.requests.try_acquire() else {
             return respond::later(StatusCode::SERVICE_UNAVAILABLE, "too many requests at a time");
         };
+        let parts = Arc::new(parts);
         match parts.method {
             Method::POST => match self.0.read(&parts, body).await {
                 Ok(frame) => self.0.post(&parts, &frame).await,
@@ -171,7 +174,7 @@ impl Inner {
         }
     }
 
-    async fn post(&self, parts: &Parts, frame: &[u8]) -> Response<Body> {
+    async fn post(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
         let headers = Headers(&parts.headers);
         if depth::exceeds(frame, self.core.limits.depth) {
             return match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
@@ -200,11 +203,10 @@ impl Inner {
         match era::of(&request, version) {
             Era::Modern => {
                 let catalog = self.core.shared.catalog();
-                modern::serve(&self.core, &catalog, &request, headers).await
+                modern::serve(&self.core, &catalog, &request, parts).await
             }
             Era::Contradiction => {
-                let text = "`initialize` has no place in the revision the header names".to_owned();
-                bad(request.id, &mismatch(text))
+                bad(request.id, &mismatch("`initialize` has no place in the revision the header names"))
             }
             Era::Unknown(version) => {
                 let error = RpcError::new(RpcError::UNSUPPORTED_VERSION, "Unsupported protocol version")
@@ -212,16 +214,16 @@ impl Inner {
                 bad(request.id, &error)
             }
             Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(legacy::SESSION) => {
-                legacy::open(&self.core, &self.sessions, self.principal(parts).as_deref(), frame)
+                legacy::open(&self.core, &self.sessions, self.principal(parts).as_deref(), Arc::clone(parts), frame)
             }
             Era::Legacy => self.in_session(parts, frame).await,
         }
     }
 
     /// Takes a message of the legacy era, which belongs to a session.
-    async fn in_session(&self, parts: &Parts, frame: &[u8]) -> Response<Body> {
+    async fn in_session(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
         match self.session(parts) {
-            Ok(session) => legacy::message(&session, frame).await,
+            Ok(session) => legacy::message(&session, Arc::clone(parts), frame).await,
             Err(refusal) => refusal,
         }
     }
@@ -244,7 +246,7 @@ impl Inner {
         let streams = accepts.flat_map(|value| value.split(',')).any(|kind| {
             matches!(kind.split(';').next().unwrap_or_default().trim(), "text/event-stream" | "text/*" | "*/*")
         });
-        if !parts.headers.contains_key(legacy::SESSION) || self.is_modern(parts) {
+        if !parts.headers.contains_key(legacy::SESSION) || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
         if !streams {
@@ -255,13 +257,16 @@ impl Inner {
             );
         }
         match self.session(parts) {
-            Ok(session) => legacy::stream(&session),
+            Ok(session) => {
+                let last_event = parts.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
+                legacy::stream(&session, last_event)
+            }
             Err(refusal) => refusal,
         }
     }
 
     fn delete(&self, parts: &Parts) -> Response<Body> {
-        if self.is_modern(parts) {
+        if Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
         match self.session(parts) {
@@ -274,7 +279,7 @@ impl Inner {
         }
     }
 
-    fn is_modern(&self, parts: &Parts) -> bool {
+    fn is_modern(parts: &Parts) -> bool {
         Headers(&parts.headers).get(headers::VERSION).is_ok_and(|version| version.is_some_and(era::is_modern_date))
     }
 
