@@ -2,9 +2,7 @@
 //! shares, or a stream of a request's own.
 
 #[cfg(feature = "http")]
-use std::cell::OnceCell;
-#[cfg(feature = "http")]
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "http")]
 use http::request::Parts;
@@ -34,7 +32,7 @@ type Channel = (mpsc::Sender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
 #[cfg(feature = "http")]
 #[derive(Debug)]
 pub(crate) struct Own {
-    channel: OnceCell<Channel>,
+    channel: OnceLock<Channel>,
     /// The request without its body.
     parts: Arc<Parts>,
     /// Whether the client comes back if it is let go.
@@ -51,7 +49,7 @@ impl Outlet {
     /// The way of one request.
     #[cfg(feature = "http")]
     pub(crate) fn own(parts: Arc<Parts>, resumable: bool) -> Self {
-        Outlet::Own(Own { channel: OnceCell::new(), parts, resumable })
+        Outlet::Own(Own { channel: OnceLock::new(), parts, resumable })
     }
 
     /// The HTTP request, where there is one.

@@ -18,7 +18,9 @@ use super::respond;
 use super::sessions::{Full, Session, Sessions, Streaming};
 use super::streams::Reader;
 use crate::connection::Connection;
+use crate::era;
 use crate::error::RpcError;
+use crate::jsonrpc::Request;
 use crate::outlet::{LET_GO, Outlet};
 use crate::protocol::Revision;
 use crate::server::Core;
@@ -54,6 +56,52 @@ pub(super) fn open(
             response
         }
         _ => respond::later(StatusCode::SERVICE_UNAVAILABLE, "no session can be made now"),
+    }
+}
+
+/// Serves a request of a server that keeps no sessions; by the rules of the revision its header names,
+/// or of the oldest that can come this way.
+pub(super) async fn alone(
+    core: &Arc<Core>,
+    revision: Option<Revision>,
+    parts: &Arc<Parts>,
+    request: &Request<'_>,
+    frame: &[u8],
+) -> Response<Body> {
+    let mut connection = Connection::new(Arc::clone(core), Handle::current());
+    if request.method != "initialize" {
+        connection.session = era::Session::assumed(revision.unwrap_or(Revision::V2025_03_26));
+    }
+    let outlet = Outlet::own(Arc::clone(parts), false);
+    let mut out = Vec::new();
+    connection.receive(frame, &outlet, &mut out);
+    let Some(lines) = outlet.into_lines() else { return at_once(out) };
+    // Nobody else has the connection: with it, the call is dropped when the client is gone.
+    let mut alone = Alone { _connection: connection, first: None, lines };
+    if out.is_empty() {
+        match alone.lines.recv().await {
+            None => return respond::empty(StatusCode::ACCEPTED),
+            Some(line) if is_answer(&line) => return respond::json(StatusCode::OK, line),
+            Some(line) => out = line,
+        }
+    }
+    alone.first = Some(events(&out).into());
+    respond::events(Body::events(alone))
+}
+
+/// The events of a request that belongs to no session.
+struct Alone {
+    _connection: Connection,
+    first: Option<Bytes>,
+    lines: mpsc::Receiver<Vec<u8>>,
+}
+
+impl Events for Alone {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(first));
+        }
+        self.lines.poll_recv(cx).map(|line| line.map(|line| events(&line).into()))
     }
 }
 

@@ -13,6 +13,7 @@ mod modern;
 mod respond;
 mod serve;
 mod sessions;
+mod sse;
 mod streams;
 
 use std::convert::Infallible;
@@ -33,6 +34,7 @@ pub use body::Body;
 use guard::Guard;
 use headers::{Headers, mismatch};
 use sessions::Sessions;
+use sse::SseSessions;
 
 use crate::depth;
 use crate::era::{self, Era};
@@ -53,6 +55,7 @@ pub struct HttpService(Arc<Inner>);
 struct Inner {
     core: Arc<Core>,
     sessions: Sessions,
+    sse: Arc<SseSessions>,
     requests: Semaphore,
     options: Options,
 }
@@ -61,6 +64,10 @@ struct Inner {
 struct Options {
     guard: Guard,
     principal: Option<Principal>,
+    /// The path of the endpoint; none if whoever nests the service decides that.
+    endpoint: Option<String>,
+    sessionless: bool,
+    sse: bool,
 }
 
 type Principal = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
@@ -68,7 +75,8 @@ type Principal = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
 impl HttpService {
     pub(crate) fn new(core: Arc<Core>) -> Self {
         let requests = Semaphore::new(core.limits.requests.min(Semaphore::MAX_PERMITS));
-        HttpService(Arc::new(Inner { core, sessions: Sessions::default(), requests, options: Options::default() }))
+        let (sessions, sse) = (Sessions::default(), Arc::default());
+        HttpService(Arc::new(Inner { core, sessions, sse, requests, options: Options::default() }))
     }
 
     /// Sets the host names the server answers to, without ports: `*` is any. Without, it answers to
@@ -92,6 +100,28 @@ impl HttpService {
         self.with(|options| options.principal = Some(Arc::new(principal)))
     }
 
+    /// Keeps no sessions for clients of 2025-03-26 to 2025-11-25: every request is served by itself, so
+    /// that any replica can serve it. They are then told of nothing between requests, and
+    /// `logging/setLevel` and `resources/subscribe` have no effect.
+    #[track_caller]
+    pub fn sessionless(self) -> Self {
+        self.with(|options| options.sessionless = true)
+    }
+
+    /// Serves clients of 2024-11-05, too, which open a stream with `GET …/sse` and send messages with
+    /// `POST …/messages`. That transport is deprecated; without this it is off.
+    #[track_caller]
+    pub fn with_sse(self) -> Self {
+        self.with(|options| options.sse = true)
+    }
+
+    /// Sets the path of the endpoint; requests for others are not found. For [`serve`](Self::serve) it
+    /// is `/mcp`; a service that is nested elsewhere takes every path it is given.
+    #[track_caller]
+    pub fn endpoint(self, path: impl Into<String>) -> Self {
+        self.with(|options| options.endpoint = Some(path.into()))
+    }
+
     #[track_caller]
     fn with(mut self, change: impl FnOnce(&mut Options)) -> Self {
         let inner = Arc::get_mut(&mut self.0).expect("set options before the service is cloned");
@@ -106,12 +136,13 @@ impl HttpService {
 
     /// Serves on this address until SIGTERM, Ctrl-C or the handle ends it.
     pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
-        serve::listen(self, tokio::net::TcpListener::bind(address).await?).await
+        self.serve_on(tokio::net::TcpListener::bind(address).await?).await
     }
 
     /// Like [`serve`](Self::serve), on a listener that is there already.
     pub async fn serve_on(self, listener: tokio::net::TcpListener) -> Result<()> {
-        serve::listen(self, listener).await
+        let service = if self.0.options.endpoint.is_some() { self } else { self.endpoint("/mcp") };
+        serve::listen(service, listener).await
     }
 
     async fn respond<B>(&self, request: Request<B>) -> Response<Body>
@@ -130,6 +161,21 @@ impl HttpService {
             return respond::later(StatusCode::SERVICE_UNAVAILABLE, "too many requests at a time");
         };
         let parts = Arc::new(parts);
+        if self.0.options.sse
+            && let Some(response) = Inner::with_sse(&parts)
+        {
+            return match response {
+                Sse::Open => self.0.sse.open(&self.0.core, self.0.principal(&parts)),
+                Sse::Message => match self.0.read(&parts, body).await {
+                    Ok(frame) => self.0.sse.message(&parts, self.0.principal(&parts).as_deref(), &frame).await,
+                    Err(refusal) => refusal,
+                },
+                Sse::Neither => respond::not_allowed("GET"),
+            };
+        }
+        if self.0.options.endpoint.as_ref().is_some_and(|path| path != parts.uri.path()) {
+            return respond::empty(StatusCode::NOT_FOUND);
+        }
         match parts.method {
             Method::POST => match self.0.read(&parts, body).await {
                 Ok(frame) => self.0.post(&parts, &frame).await,
@@ -142,7 +188,25 @@ impl HttpService {
     }
 }
 
+/// What a request on the addresses of HTTP+SSE wants.
+enum Sse {
+    Open,
+    Message,
+    /// A newer client that tries what is there; what it finds tells it to try GET.
+    Neither,
+}
+
 impl Inner {
+    fn with_sse(parts: &Parts) -> Option<Sse> {
+        let last = parts.uri.path().rsplit('/').next().unwrap_or_default();
+        match (last, &parts.method) {
+            ("sse", &Method::GET) => Some(Sse::Open),
+            ("messages", &Method::POST) => Some(Sse::Message),
+            ("sse" | "messages", _) => Some(Sse::Neither),
+            _ => None,
+        }
+    }
+
     /// The body of a POST, if it is one.
     async fn read<B>(&self, parts: &Parts, body: B) -> Result<Bytes, Response<Body>>
     where
@@ -187,6 +251,9 @@ impl Inner {
         }
         let request = match jsonrpc::parse(frame) {
             Ok(Message::Request(request)) => request,
+            Ok(Message::Notification(_) | Message::Response) if self.options.sessionless => {
+                return respond::empty(StatusCode::ACCEPTED);
+            }
             Ok(Message::Notification(_)) if !parts.headers.contains_key(legacy::SESSION) => {
                 return respond::empty(StatusCode::ACCEPTED);
             }
@@ -212,6 +279,10 @@ impl Inner {
                 let error = RpcError::new(RpcError::UNSUPPORTED_VERSION, "Unsupported protocol version")
                     .with_data(json!({"supported": Revision::MODERN, "requested": version}));
                 bad(request.id, &error)
+            }
+            Era::Legacy if self.options.sessionless => {
+                let revision = Revision::LEGACY.into_iter().find(|known| Some(known.as_str()) == version);
+                legacy::alone(&self.core, revision, parts, &request, frame).await
             }
             Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(legacy::SESSION) => {
                 legacy::open(&self.core, &self.sessions, self.principal(parts).as_deref(), Arc::clone(parts), frame)
@@ -246,7 +317,7 @@ impl Inner {
         let streams = accepts.flat_map(|value| value.split(',')).any(|kind| {
             matches!(kind.split(';').next().unwrap_or_default().trim(), "text/event-stream" | "text/*" | "*/*")
         });
-        if !parts.headers.contains_key(legacy::SESSION) || Self::is_modern(parts) {
+        if self.options.sessionless || !parts.headers.contains_key(legacy::SESSION) || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
         if !streams {
@@ -266,7 +337,7 @@ impl Inner {
     }
 
     fn delete(&self, parts: &Parts) -> Response<Body> {
-        if Self::is_modern(parts) {
+        if self.options.sessionless || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
         match self.session(parts) {

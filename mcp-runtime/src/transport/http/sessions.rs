@@ -68,9 +68,7 @@ impl Sessions {
 
     /// Enters a session under an id nobody can guess.
     pub(super) fn enter(&self, connection: Connection, principal: Option<&str>) -> std::io::Result<String> {
-        let mut random = [0; 24];
-        getrandom::fill(&mut random).map_err(std::io::Error::other)?;
-        let id = BASE64.encode(random);
+        let id = random_id()?;
         let (now, revision) = (Instant::now(), connection.session.revision());
         let session = Session {
             control: Arc::clone(connection.control()),
@@ -111,6 +109,13 @@ impl Sessions {
         drop(table);
         session.map(|session| session.control.abort()).is_some()
     }
+}
+
+/// An id nobody can guess: 192 bits of randomness, in characters a header and a URL can have.
+pub(super) fn random_id() -> std::io::Result<String> {
+    let mut random = [0; 24];
+    getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+    Ok(BASE64.encode(random))
 }
 
 impl Session {
