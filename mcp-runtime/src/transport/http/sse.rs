@@ -52,7 +52,7 @@ impl SseSessions {
         // Relative, so that it is right wherever the service is nested.
         let first = format!("event: endpoint\ndata: messages?sessionId={id}\n\n");
         let open = Open { sessions: Arc::downgrade(self), id: id.into() };
-        respond::events(Body::events(Lines { first: Some(first.into()), lines, _open: open }))
+        respond::events(Body::events(Said { first: Some(first.into()), lines, _open: open }))
     }
 
     /// Takes a message; what comes of it is said on the stream.
@@ -91,13 +91,13 @@ impl Drop for Open {
 }
 
 /// Everything the server says on one connection.
-struct Lines {
+struct Said {
     first: Option<Bytes>,
     lines: mpsc::Receiver<Vec<u8>>,
     _open: Open,
 }
 
-impl Events for Lines {
+impl Events for Said {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(first));
