@@ -24,6 +24,7 @@ use crate::jsonrpc::Request;
 use crate::outlet::{LET_GO, Outlet};
 use crate::protocol::Revision;
 use crate::server::Core;
+use crate::shared::Phase;
 
 /// What the header is called that names a session.
 pub(super) const SESSION: &str = "mcp-session-id";
@@ -214,9 +215,15 @@ fn follow(session: &Arc<Session>, streaming: Option<Streaming>, reader: Reader) 
     let (outbox, lines) = mpsc::channel(1);
     let following = Arc::clone(session);
     let telling = Box::pin(async move {
+        let closing = async {
+            tokio::select! {
+                () = following.control.closing() => {}
+                () = following.shared.reaches(Phase::Draining) => {}
+            }
+        };
         match &following.interest {
-            Some(interest) => interest.tell(&outbox, None, following.control.closing()).await,
-            None => following.control.closing().await,
+            Some(interest) => interest.tell(&outbox, None, closing).await,
+            None => closing.await,
         }
     });
     respond::events(Body::events(Telling { _streaming: streaming, work: Some(telling), lines, reader }))

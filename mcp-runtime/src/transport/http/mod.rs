@@ -45,6 +45,9 @@ use crate::protocol::Revision;
 use crate::server::Core;
 use crate::shared::Phase;
 
+/// As many requests at a time as can be counted.
+const MOST_REQUESTS: u32 = u32::MAX >> 3;
+
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A server as a service for HTTP requests: a tower `Service`, to be nested in axum or anything else
@@ -56,7 +59,8 @@ struct Inner {
     core: Arc<Core>,
     sessions: Sessions,
     sse: Arc<SseSessions>,
-    requests: Semaphore,
+    /// Places for requests; a stream has one until it is over.
+    requests: Arc<Semaphore>,
     options: Options,
 }
 
@@ -74,7 +78,7 @@ type Principal = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
 
 impl HttpService {
     pub(crate) fn new(core: Arc<Core>) -> Self {
-        let requests = Semaphore::new(core.limits.requests.min(Semaphore::MAX_PERMITS));
+        let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
         let (sessions, sse) = (Sessions::default(), Arc::default());
         HttpService(Arc::new(Inner { core, sessions, sse, requests, options: Options::default() }))
     }
@@ -134,6 +138,15 @@ impl HttpService {
         ServerHandle::new(Arc::clone(&self.0.core.shared))
     }
 
+    /// Ends the server gracefully, where it is not [served](Self::serve) but nested in something that
+    /// is: from now on requests are answered 503, streams end with their result, and what runs has
+    /// [`Limits::drain`](crate::Limits::drain) to finish.
+    pub async fn close(&self) {
+        self.handle().begin_close();
+        let places = u32::try_from(self.0.core.limits.requests).unwrap_or(MOST_REQUESTS).min(MOST_REQUESTS);
+        let _ = tokio::time::timeout(self.0.core.limits.drain, self.0.requests.acquire_many(places)).await;
+    }
+
     /// Serves on this address until SIGTERM, Ctrl-C or the handle ends it.
     pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
         self.serve_on(tokio::net::TcpListener::bind(address).await?).await
@@ -157,32 +170,44 @@ impl HttpService {
         if self.0.core.shared.phase() > Phase::Running {
             return respond::later(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
         }
-        let Ok(_permit) = self.0.requests.try_acquire() else {
+        let Ok(place) = Arc::clone(&self.0.requests).try_acquire_owned() else {
             return respond::later(StatusCode::SERVICE_UNAVAILABLE, "too many requests at a time");
         };
+        let mut response = self.0.answer(parts, body).await;
+        response.body_mut().keep(place);
+        response
+    }
+}
+
+impl Inner {
+    async fn answer<B>(&self, parts: Parts, body: B) -> Response<Body>
+    where
+        B: http_body::Body,
+        B::Error: Into<BoxError>,
+    {
         let parts = Arc::new(parts);
-        if self.0.options.sse
+        if self.options.sse
             && let Some(response) = Inner::with_sse(&parts)
         {
             return match response {
-                Sse::Open => self.0.sse.open(&self.0.core, self.0.principal(&parts)),
-                Sse::Message => match self.0.read(&parts, body).await {
-                    Ok(frame) => self.0.sse.message(&parts, self.0.principal(&parts).as_deref(), &frame).await,
+                Sse::Open => self.sse.open(&self.core, self.principal(&parts)),
+                Sse::Message => match self.read(&parts, body).await {
+                    Ok(frame) => self.sse.message(&parts, self.principal(&parts).as_deref(), &frame).await,
                     Err(refusal) => refusal,
                 },
                 Sse::Neither => respond::not_allowed("GET"),
             };
         }
-        if self.0.options.endpoint.as_ref().is_some_and(|path| path != parts.uri.path()) {
+        if self.options.endpoint.as_ref().is_some_and(|path| path != parts.uri.path()) {
             return respond::empty(StatusCode::NOT_FOUND);
         }
         match parts.method {
-            Method::POST => match self.0.read(&parts, body).await {
-                Ok(frame) => self.0.post(&parts, &frame).await,
+            Method::POST => match self.read(&parts, body).await {
+                Ok(frame) => self.post(&parts, &frame).await,
                 Err(refusal) => refusal,
             },
-            Method::GET => self.0.get(&parts),
-            Method::DELETE => self.0.delete(&parts),
+            Method::GET => self.get(&parts),
+            Method::DELETE => self.delete(&parts),
             _ => respond::not_allowed("POST, GET, DELETE"),
         }
     }

@@ -15,6 +15,7 @@ use crate::connection::Connection;
 use crate::control::Control;
 use crate::limits::Limits;
 use crate::protocol::Revision;
+use crate::shared::Shared;
 use crate::subscriptions::Interest;
 
 /// The sessions there are.
@@ -26,6 +27,7 @@ pub(super) struct Sessions(Mutex<HashMap<Box<str>, Arc<Session>>>);
 pub(super) struct Session {
     connection: Mutex<Connection>,
     pub(super) control: Arc<Control>,
+    pub(super) shared: Arc<Shared>,
     /// What it is told of, on the stream it opens for that.
     pub(super) interest: Option<Arc<Interest>>,
     /// The streams of its requests.
@@ -72,6 +74,7 @@ impl Sessions {
         let (now, revision) = (Instant::now(), connection.session.revision());
         let session = Session {
             control: Arc::clone(connection.control()),
+            shared: Arc::clone(&connection.core.shared),
             interest: connection.interest.clone(),
             connection: Mutex::new(connection),
             streams: Streams::default(),
