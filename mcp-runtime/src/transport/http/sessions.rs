@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -17,6 +17,9 @@ use crate::limits::Limits;
 use crate::protocol::Revision;
 use crate::shared::Shared;
 use crate::subscriptions::Interest;
+
+/// How long a session has to be left alone before another may take its place.
+const FORGOTTEN: Duration = Duration::from_mins(1);
 
 /// The sessions there are.
 #[derive(Debug, Default)]
@@ -58,7 +61,7 @@ impl Sessions {
         if table.len() >= limits.sessions {
             table.retain(|_, session| !session.is_over(limits));
         }
-        if table.len() >= limits.sessions {
+        if table.len() >= limits.sessions && !evict(&mut table) {
             return Err(Full::Everybody);
         }
         let own = || table.values().filter(|session| session.principal.as_deref() == principal).count();
@@ -114,6 +117,15 @@ impl Sessions {
     }
 }
 
+/// Ends the session that was not used for the longest time, if that is long: so that who opens many
+/// and uses none does not keep everybody else out for as long as sessions live.
+fn evict(table: &mut HashMap<Box<str>, Arc<Session>>) -> bool {
+    let idle = table.iter().filter(|(_, session)| !session.is_busy());
+    let oldest = idle.max_by_key(|(_, session)| session.idle()).filter(|(_, session)| session.idle() >= FORGOTTEN);
+    let Some(id) = oldest.map(|(id, _)| id.clone()) else { return false };
+    table.remove(&id).map(|session| session.control.abort()).is_some()
+}
+
 /// An id nobody can guess: 192 bits of randomness, in characters a header and a URL can have.
 pub(super) fn random_id() -> std::io::Result<String> {
     let mut random = [0; 24];
@@ -136,9 +148,15 @@ impl Session {
 
     /// Whether its time is over. What it is working on, and an open stream, are use.
     fn is_over(&self, limits: &Limits) -> bool {
-        let idle = self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
-        let busy = self.streaming.load(Ordering::Acquire) || self.control.in_flight.is_busy();
-        self.begun.elapsed() >= limits.session_age || (idle >= limits.session_idle && !busy)
+        self.begun.elapsed() >= limits.session_age || (self.idle() >= limits.session_idle && !self.is_busy())
+    }
+
+    fn idle(&self) -> Duration {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    fn is_busy(&self) -> bool {
+        self.streaming.load(Ordering::Acquire) || self.control.in_flight.is_busy()
     }
 
     /// Takes the one stream a session has for what belongs to no request; none if it is taken.
