@@ -90,6 +90,16 @@ pub(super) async fn alone(
     respond::events(Body::events(alone))
 }
 
+/// Takes a notification that belongs to no session: the server's own, or one that means nothing here.
+pub(super) fn told(core: &Arc<Core>, parts: &Arc<Parts>, frame: &[u8]) {
+    let mut connection = Connection::new(Arc::clone(core), Handle::current());
+    connection.receive(frame, &Outlet::own(Arc::clone(parts), false), &mut Vec::new());
+    if connection.control().in_flight.is_busy() {
+        // Its handler runs for as long as the connection is there.
+        tokio::spawn(async move { connection.control().in_flight.at_most(0).await });
+    }
+}
+
 /// The events of a request that belongs to no session.
 struct Alone {
     _connection: Connection,

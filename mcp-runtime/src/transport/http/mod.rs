@@ -276,12 +276,13 @@ impl Inner {
         }
         let request = match jsonrpc::parse(frame) {
             Ok(Message::Request(request)) => request,
-            Ok(Message::Notification(_) | Message::Response) if self.options.sessionless => {
+            Ok(Message::Notification(_))
+                if self.options.sessionless || !parts.headers.contains_key(legacy::SESSION) =>
+            {
+                legacy::told(&self.core, parts, frame);
                 return respond::empty(StatusCode::ACCEPTED);
             }
-            Ok(Message::Notification(_)) if !parts.headers.contains_key(legacy::SESSION) => {
-                return respond::empty(StatusCode::ACCEPTED);
-            }
+            Ok(Message::Response) if self.options.sessionless => return respond::empty(StatusCode::ACCEPTED),
             Ok(Message::Notification(_) | Message::Response) => return self.in_session(parts, frame).await,
             Err(rejection) => {
                 self.core.hooks.protocol_error(frame, &rejection.error);
