@@ -52,19 +52,27 @@ fn test_trigger_prompt_change(ctx: &Context) -> &'static str {
     "changed"
 }
 
+/// Says that `test://watched-resource` has changed.
+#[tool]
+fn test_trigger_resource_update(ctx: &Context) -> &'static str {
+    ctx.server().updated("test://watched-resource");
+    "updated"
+}
+
 /// Is not always there.
 #[tool]
 fn test_sometimes() -> &'static str {
     "here"
 }
 
-pub fn tools() -> [Tool; 6] {
+pub fn tools() -> [Tool; 7] {
     tools![
         test_tool_with_progress,
         test_tool_with_logging,
         test_logging_tool,
         test_trigger_tool_change,
         test_trigger_prompt_change,
+        test_trigger_resource_update,
         test_sometimes,
     ]
 }
