@@ -60,6 +60,13 @@ fn test_trigger_prompt_change(ctx: &Context) -> &'static str {
     "changed"
 }
 
+/// Says that `test://watched-resource` has changed.
+#[tool]
+fn test_trigger_resource_update(ctx: &Context) -> &'static str {
+    ctx.server().updated("test://watched-resource");
+    "updated"
+}
+
 /// Is not always there.
 #[tool]
 fn test_sometimes() -> &'static str {
@@ -74,6 +81,7 @@ pub fn tools() -> [Tool; 7] {
         test_reconnection,
         test_trigger_tool_change,
         test_trigger_prompt_change,
+        test_trigger_resource_update,
         test_sometimes,
     ]
 }
