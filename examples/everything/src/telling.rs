@@ -73,7 +73,7 @@ fn test_sometimes() -> &'static str {
     "here"
 }
 
-pub fn tools() -> [Tool; 7] {
+pub fn tools() -> [Tool; 8] {
     tools![
         test_tool_with_progress,
         test_tool_with_logging,

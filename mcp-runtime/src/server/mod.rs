@@ -259,16 +259,14 @@ impl Server {
     /// `Service`. For the feature `http`.
     #[cfg(feature = "http")]
     pub fn into_service(self) -> HttpService {
-        HttpService::new(self.into_core())
+        let keep_signals = self.keep_signals;
+        HttpService::new(self.into_core(), keep_signals)
     }
 
     /// Serves clients of every revision over HTTP, on one endpoint, until SIGTERM or Ctrl-C. For the
     /// feature `http`.
     #[cfg(feature = "http")]
     pub async fn serve_http(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
-        if !self.keep_signals {
-            transport::signals::end_on_signal(&self.shared)?;
-        }
         self.into_service().serve(address).await
     }
 

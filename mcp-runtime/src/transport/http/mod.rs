@@ -72,15 +72,17 @@ struct Options {
     endpoint: Option<String>,
     sessionless: bool,
     sse: bool,
+    keep_signals: bool,
 }
 
 type Principal = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
 
 impl HttpService {
-    pub(crate) fn new(core: Arc<Core>) -> Self {
+    pub(crate) fn new(core: Arc<Core>, keep_signals: bool) -> Self {
         let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
         let (sessions, sse) = (Sessions::default(), Arc::default());
-        HttpService(Arc::new(Inner { core, sessions, sse, requests, options: Options::default() }))
+        let options = Options { keep_signals, ..Options::default() };
+        HttpService(Arc::new(Inner { core, sessions, sse, requests, options }))
     }
 
     /// Sets the host names the server answers to, without ports: `*` is any. Without, it answers to
@@ -147,13 +149,17 @@ impl HttpService {
         let _ = tokio::time::timeout(self.0.core.limits.drain, self.0.requests.acquire_many(places)).await;
     }
 
-    /// Serves on this address until SIGTERM, Ctrl-C or the handle ends it.
+    /// Serves on this address until SIGTERM, Ctrl-C or the handle ends it: then nothing new is accepted,
+    /// streams end with their result, and requests have [`Limits::drain`](crate::Limits::drain) to finish.
     pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
         self.serve_on(tokio::net::TcpListener::bind(address).await?).await
     }
 
     /// Like [`serve`](Self::serve), on a listener that is there already.
     pub async fn serve_on(self, listener: tokio::net::TcpListener) -> Result<()> {
+        if !self.0.options.keep_signals {
+            crate::transport::signals::end_on_signal(&self.0.core.shared)?;
+        }
         let service = if self.0.options.endpoint.is_some() { self } else { self.endpoint("/mcp") };
         serve::listen(service, listener).await
     }
