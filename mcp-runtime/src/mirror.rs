@@ -1,5 +1,6 @@
 //! Arguments that also travel in HTTP headers: which, and how their values compare.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header>
+#![cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers to compare"))]
 
 use std::fmt;
 

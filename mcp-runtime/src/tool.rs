@@ -19,7 +19,7 @@ pub struct Tool {
     pub(crate) descriptor: Box<ToolDescriptor>,
     pub(crate) handler: Handler,
     /// The arguments that travel in headers, too.
-    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP has headers"))]
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
     pub(crate) mirrored: Vec<Mirrored>,
 }
 

@@ -36,6 +36,14 @@ async fn test_logging_tool(ctx: &Context) -> &'static str {
     "logged"
 }
 
+/// Lets go of the client, which comes back for the answer.
+#[tool]
+async fn test_reconnection(ctx: &Context) -> &'static str {
+    ctx.let_go().await;
+    a_moment().await;
+    "welcome back"
+}
+
 /// Changes the list of tools.
 #[tool]
 fn test_trigger_tool_change(ctx: &Context) -> &'static str {
@@ -58,11 +66,12 @@ fn test_sometimes() -> &'static str {
     "here"
 }
 
-pub fn tools() -> [Tool; 6] {
+pub fn tools() -> [Tool; 7] {
     tools![
         test_tool_with_progress,
         test_tool_with_logging,
         test_logging_tool,
+        test_reconnection,
         test_trigger_tool_change,
         test_trigger_prompt_change,
         test_sometimes,

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::db::Db;
-use crate::store::{Entry, Hit, Store};
+use crate::store::{Entry, Hit, Note, Store};
 
 pub struct Notebook {
     pub db: Db,
@@ -125,12 +125,25 @@ impl Notebook {
         Ok([PromptMessage::user(ask), PromptMessage::user(Content::resource(contents))])
     }
 
+    /// Ask for a digest of all notes with a tag.
+    #[prompt(title = "Digest a tag")]
+    async fn digest(&self, #[arg(complete = Self::tags)] tag: String) -> Result<String> {
+        let none = Error::invalid_params(format!("no note has the tag {tag:?}; notes://index lists all tags"));
+        let notes = self.db.run(move |store| store.tagged(&tag)).await?;
+        let all: Vec<String> = notes.iter().map(Note::markdown).collect();
+        if all.is_empty() { Err(none) } else { Ok(format!("Sum up these notes.\n\n{}", all.join("\n\n"))) }
+    }
+
     async fn ids(&self, typed: &str) -> Vec<String> {
         self.offer(typed, Store::ids).await
     }
 
     async fn titles(&self, typed: &str) -> Vec<String> {
         self.offer(typed, Store::titles).await
+    }
+
+    async fn tags(&self, typed: &str) -> Vec<String> {
+        self.offer(typed, Store::tags).await
     }
 
     /// Values for what is typed; none if that fails, for somebody is only typing.

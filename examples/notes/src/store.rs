@@ -155,6 +155,18 @@ impl Store {
         self.list(sql, [typed], only)
     }
 
+    /// Tags that do.
+    pub fn tags(&self, typed: &str) -> Result<Vec<String>> {
+        let sql = "SELECT DISTINCT tag FROM tags WHERE instr(lower(tag), lower(?1)) = 1 ORDER BY tag";
+        self.list(sql, [typed], only)
+    }
+
+    /// The notes with a tag.
+    pub fn tagged(&self, tag: &str) -> Result<Vec<Note>> {
+        let sql = "SELECT id, title, text FROM notes WHERE ?1 IN (SELECT tag FROM tags WHERE note = id) ORDER BY id";
+        self.list(sql, [tag], note)
+    }
+
     fn list<T>(&self, sql: &str, params: impl Params, read: impl FnMut(&Row) -> Result<T>) -> Result<Vec<T>> {
         self.0.prepare(sql)?.query_and_then(params, read)?.collect()
     }

@@ -201,6 +201,22 @@ async fn the_prompt_brings_the_note_along() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_digest_has_all_notes_of_a_tag() -> Result<()> {
+    for revision in Revision::ALL {
+        let client = notebook(revision).await?;
+        for (title, text) in [("Rome", "old"), ("Oslo", "cold")] {
+            client.call("create", json!({"title": title, "text": text, "tags": ["Town"]})).await?;
+        }
+        let prompt = client.get_prompt("digest", json!({"tag": "Town"})).await?;
+        assert_eq!(prompt.text(), "Sum up these notes.\n\n# Rome\n\nold\n\n# Oslo\n\ncold");
+        assert_eq!(client.complete_prompt("digest", "tag", "to", json!({})).await?.values, ["Town"]);
+        let missing = client.get_prompt("digest", json!({"tag": "Nothing"})).await.unwrap_err();
+        assert_eq!(missing.code(), Some(-32602));
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn changes_are_announced_to_those_who_subscribed() -> Result<()> {
     for revision in Revision::ALL {
         let client = notebook(revision).await?;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep};
 
 /// How long a stream may be silent before it says that it is still there.
@@ -19,7 +20,7 @@ pub struct Body(Kind);
 
 enum Kind {
     Full(Option<Bytes>),
-    Events { source: Pin<Box<dyn Events>>, silence: Pin<Box<Sleep>> },
+    Events { source: Pin<Box<dyn Events>>, silence: Pin<Box<Sleep>>, place: Option<OwnedSemaphorePermit> },
 }
 
 /// Where the events of a stream come from.
@@ -38,7 +39,16 @@ impl Body {
     }
 
     pub(super) fn events(source: impl Events + 'static) -> Self {
-        Body(Kind::Events { source: Box::pin(source), silence: Box::pin(tokio::time::sleep(KEEP_ALIVE)) })
+        Body(Kind::Events { source: Box::pin(source), silence: Box::pin(tokio::time::sleep(KEEP_ALIVE)), place: None })
+    }
+}
+
+impl Body {
+    /// Gives a stream its place among the requests, until it is over; anything else is done already.
+    pub(super) fn keep(&mut self, permit: OwnedSemaphorePermit) {
+        if let Kind::Events { place, .. } = &mut self.0 {
+            *place = Some(permit);
+        }
     }
 }
 
@@ -52,7 +62,7 @@ impl HttpBody for Body {
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         match &mut self.0 {
             Kind::Full(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Kind::Events { source, silence } => {
+            Kind::Events { source, silence, .. } => {
                 let next = match source.as_mut().poll_next(cx) {
                     Poll::Ready(None) => return Poll::Ready(None),
                     Poll::Ready(Some(bytes)) => bytes,

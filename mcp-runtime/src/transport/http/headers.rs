@@ -29,18 +29,18 @@ impl<'a> Headers<'a> {
             (None, _) => Ok(None),
             (Some(value), None) => match std::str::from_utf8(value.as_bytes()) {
                 Ok(text) => Ok(Some(text.trim_matches([' ', '\t']))),
-                Err(_) => Err(mismatch(format!("`{name}` is not text; encode it as `=?base64?…?=`"))),
+                Err(_) => Err(mismatch(&format!("`{name}` is not text; encode it as `=?base64?…?=`"))),
             },
-            (Some(_), Some(_)) => Err(mismatch(format!("`{name}` is there twice"))),
+            (Some(_), Some(_)) => Err(mismatch(&format!("`{name}` is there twice"))),
         }
     }
 
     fn equals(self, name: &str, body: &str) -> Result<(), RpcError> {
         let Some(raw) = self.get(name)? else {
-            return Err(mismatch(format!("`{name}` is missing; the body says {body:?}")));
+            return Err(mismatch(&format!("`{name}` is missing; the body says {body:?}")));
         };
         if decode(name, raw)? != body {
-            return Err(mismatch(format!("`{name}` is {raw:?}, the body says {body:?}")));
+            return Err(mismatch(&format!("`{name}` is {raw:?}, the body says {body:?}")));
         }
         Ok(())
     }
@@ -53,15 +53,15 @@ impl<'a> Headers<'a> {
             match (mirror.value(arguments), raw) {
                 (None, None) => {}
                 (None, Some(raw)) => {
-                    return Err(mismatch(format!("`{name}` is {raw:?}, the body has no such value")));
+                    return Err(mismatch(&format!("`{name}` is {raw:?}, the body has no such value")));
                 }
                 (Some(body), None) => {
-                    return Err(mismatch(format!("`{name}` is missing; the body says {body}")));
+                    return Err(mismatch(&format!("`{name}` is missing; the body says {body}")));
                 }
                 (Some(body), Some(raw)) => {
                     let text = decode(&name, raw)?;
                     if !body.equals(&text) {
-                        return Err(mismatch(format!("`{name}` is {raw:?}, the body says {body}")));
+                        return Err(mismatch(&format!("`{name}` is {raw:?}, the body says {body}")));
                     }
                 }
             }
@@ -80,9 +80,9 @@ impl Witness for Headers<'_> {
         match self.get(METHOD)? {
             Some(header) if header == method => {}
             Some(header) => {
-                return Err(mismatch(format!("`{METHOD}` is {header:?}, the body says {method:?}")));
+                return Err(mismatch(&format!("`{METHOD}` is {header:?}, the body says {method:?}")));
             }
-            None => return Err(mismatch(format!("`{METHOD}` is missing; the body says {method:?}"))),
+            None => return Err(mismatch(&format!("`{METHOD}` is missing; the body says {method:?}"))),
         }
         let field = match method {
             "tools/call" | "prompts/get" => "name",
@@ -104,10 +104,10 @@ fn decode<'a>(name: &str, raw: &'a str) -> Result<Cow<'a, str>, RpcError> {
         return Ok(Cow::Borrowed(raw));
     };
     let text = BASE64.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    text.map(Cow::Owned).ok_or_else(|| mismatch(format!("`{name}` is {raw:?}, which is no base64 of UTF-8")))
+    text.map(Cow::Owned).ok_or_else(|| mismatch(&format!("`{name}` is {raw:?}, which is no base64 of UTF-8")))
 }
 
-pub(super) fn mismatch(detail: String) -> RpcError {
+pub(super) fn mismatch(detail: &str) -> RpcError {
     RpcError::new(RpcError::HEADER_MISMATCH, format!("Header mismatch: {detail}"))
 }
 

@@ -3,6 +3,7 @@
 //! A request of 2026-07-28 is served by itself (`modern`); older ones belong to a session (`legacy`).
 //! Which it is, the message says, and its headers must not contradict it.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
+#![allow(clippy::result_large_err, reason = "a refusal is a response, and made once")]
 
 mod body;
 mod guard;
@@ -12,6 +13,8 @@ mod modern;
 mod respond;
 mod serve;
 mod sessions;
+mod sse;
+mod streams;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -31,6 +34,7 @@ pub use body::Body;
 use guard::Guard;
 use headers::{Headers, mismatch};
 use sessions::Sessions;
+use sse::SseSessions;
 
 use crate::depth;
 use crate::era::{self, Era};
@@ -40,6 +44,9 @@ use crate::jsonrpc::{self, Message};
 use crate::protocol::Revision;
 use crate::server::Core;
 use crate::shared::Phase;
+
+/// As many requests at a time as can be counted.
+const MOST_REQUESTS: u32 = u32::MAX >> 3;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -51,7 +58,9 @@ pub struct HttpService(Arc<Inner>);
 struct Inner {
     core: Arc<Core>,
     sessions: Sessions,
-    requests: Semaphore,
+    sse: Arc<SseSessions>,
+    /// Places for requests; a stream has one until it is over.
+    requests: Arc<Semaphore>,
     options: Options,
 }
 
@@ -59,14 +68,19 @@ struct Inner {
 struct Options {
     guard: Guard,
     principal: Option<Principal>,
+    /// The path of the endpoint; none if whoever nests the service decides that.
+    endpoint: Option<String>,
+    sessionless: bool,
+    sse: bool,
 }
 
 type Principal = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
 
 impl HttpService {
     pub(crate) fn new(core: Arc<Core>) -> Self {
-        let requests = Semaphore::new(core.limits.requests.min(Semaphore::MAX_PERMITS));
-        HttpService(Arc::new(Inner { core, sessions: Sessions::default(), requests, options: Options::default() }))
+        let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
+        let (sessions, sse) = (Sessions::default(), Arc::default());
+        HttpService(Arc::new(Inner { core, sessions, sse, requests, options: Options::default() }))
     }
 
     /// Sets the host names the server answers to, without ports: `*` is any. Without, it answers to
@@ -90,6 +104,28 @@ impl HttpService {
         self.with(|options| options.principal = Some(Arc::new(principal)))
     }
 
+    /// Keeps no sessions for clients of 2025-03-26 to 2025-11-25: every request is served by itself, so
+    /// that any replica can serve it. They are then told of nothing between requests, and
+    /// `logging/setLevel` and `resources/subscribe` have no effect.
+    #[track_caller]
+    pub fn sessionless(self) -> Self {
+        self.with(|options| options.sessionless = true)
+    }
+
+    /// Serves clients of 2024-11-05, too, which open a stream with `GET …/sse` and send messages with
+    /// `POST …/messages`. That transport is deprecated; without this it is off.
+    #[track_caller]
+    pub fn with_sse(self) -> Self {
+        self.with(|options| options.sse = true)
+    }
+
+    /// Sets the path of the endpoint; requests for others are not found. For [`serve`](Self::serve) it
+    /// is `/mcp`; a service that is nested elsewhere takes every path it is given.
+    #[track_caller]
+    pub fn endpoint(self, path: impl Into<String>) -> Self {
+        self.with(|options| options.endpoint = Some(path.into()))
+    }
+
     #[track_caller]
     fn with(mut self, change: impl FnOnce(&mut Options)) -> Self {
         let inner = Arc::get_mut(&mut self.0).expect("set options before the service is cloned");
@@ -102,14 +138,24 @@ impl HttpService {
         ServerHandle::new(Arc::clone(&self.0.core.shared))
     }
 
+    /// Ends the server gracefully, where it is not [served](Self::serve) but nested in something that
+    /// is: from now on requests are answered 503, streams end with their result, and what runs has
+    /// [`Limits::drain`](crate::Limits::drain) to finish.
+    pub async fn close(&self) {
+        self.handle().begin_close();
+        let places = u32::try_from(self.0.core.limits.requests).unwrap_or(MOST_REQUESTS).min(MOST_REQUESTS);
+        let _ = tokio::time::timeout(self.0.core.limits.drain, self.0.requests.acquire_many(places)).await;
+    }
+
     /// Serves on this address until SIGTERM, Ctrl-C or the handle ends it.
     pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
-        serve::listen(self, tokio::net::TcpListener::bind(address).await?).await
+        self.serve_on(tokio::net::TcpListener::bind(address).await?).await
     }
 
     /// Like [`serve`](Self::serve), on a listener that is there already.
     pub async fn serve_on(self, listener: tokio::net::TcpListener) -> Result<()> {
-        serve::listen(self, listener).await
+        let service = if self.0.options.endpoint.is_some() { self } else { self.endpoint("/mcp") };
+        serve::listen(service, listener).await
     }
 
     async fn respond<B>(&self, request: Request<B>) -> Response<Body>
@@ -124,22 +170,68 @@ impl HttpService {
         if self.0.core.shared.phase() > Phase::Running {
             return respond::later(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
         }
-        let Ok(_permit) = self.0.requests.try_acquire() else {
+        let Ok(place) = Arc::clone(&self.0.requests).try_acquire_owned() else {
             return respond::later(StatusCode::SERVICE_UNAVAILABLE, "too many requests at a time");
         };
+        let mut response = self.0.answer(parts, body).await;
+        response.body_mut().keep(place);
+        response
+    }
+}
+
+impl Inner {
+    async fn answer<B>(&self, parts: Parts, body: B) -> Response<Body>
+    where
+        B: http_body::Body,
+        B::Error: Into<BoxError>,
+    {
+        let parts = Arc::new(parts);
+        if self.options.sse
+            && let Some(response) = Inner::with_sse(&parts)
+        {
+            return match response {
+                Sse::Open => self.sse.open(&self.core, self.principal(&parts)),
+                Sse::Message => match self.read(&parts, body).await {
+                    Ok(frame) => self.sse.message(&parts, self.principal(&parts).as_deref(), &frame).await,
+                    Err(refusal) => refusal,
+                },
+                Sse::Neither => respond::not_allowed("GET"),
+            };
+        }
+        if self.options.endpoint.as_ref().is_some_and(|path| path != parts.uri.path()) {
+            return respond::empty(StatusCode::NOT_FOUND);
+        }
         match parts.method {
-            Method::POST => match self.0.read(&parts, body).await {
-                Ok(frame) => self.0.post(&parts, &frame).await,
+            Method::POST => match self.read(&parts, body).await {
+                Ok(frame) => self.post(&parts, &frame).await,
                 Err(refusal) => refusal,
             },
-            Method::GET => self.0.get(&parts),
-            Method::DELETE => self.0.delete(&parts),
+            Method::GET => self.get(&parts),
+            Method::DELETE => self.delete(&parts),
             _ => respond::not_allowed("POST, GET, DELETE"),
         }
     }
 }
 
+/// What a request on the addresses of HTTP+SSE wants.
+enum Sse {
+    Open,
+    Message,
+    /// A newer client that tries what is there; what it finds tells it to try GET.
+    Neither,
+}
+
 impl Inner {
+    fn with_sse(parts: &Parts) -> Option<Sse> {
+        let last = parts.uri.path().rsplit('/').next().unwrap_or_default();
+        match (last, &parts.method) {
+            ("sse", &Method::GET) => Some(Sse::Open),
+            ("messages", &Method::POST) => Some(Sse::Message),
+            ("sse" | "messages", _) => Some(Sse::Neither),
+            _ => None,
+        }
+    }
+
     /// The body of a POST, if it is one.
     async fn read<B>(&self, parts: &Parts, body: B) -> Result<Bytes, Response<Body>>
     where
@@ -171,7 +263,7 @@ impl Inner {
         }
     }
 
-    async fn post(&self, parts: &Parts, frame: &[u8]) -> Response<Body> {
+    async fn post(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
         let headers = Headers(&parts.headers);
         if depth::exceeds(frame, self.core.limits.depth) {
             return match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
@@ -184,6 +276,9 @@ impl Inner {
         }
         let request = match jsonrpc::parse(frame) {
             Ok(Message::Request(request)) => request,
+            Ok(Message::Notification(_) | Message::Response) if self.options.sessionless => {
+                return respond::empty(StatusCode::ACCEPTED);
+            }
             Ok(Message::Notification(_)) if !parts.headers.contains_key(legacy::SESSION) => {
                 return respond::empty(StatusCode::ACCEPTED);
             }
@@ -200,28 +295,31 @@ impl Inner {
         match era::of(&request, version) {
             Era::Modern => {
                 let catalog = self.core.shared.catalog();
-                modern::serve(&self.core, &catalog, &request, headers).await
+                modern::serve(&self.core, &catalog, &request, parts).await
             }
             Era::Contradiction => {
-                let text = "`initialize` has no place in the revision the header names".to_owned();
-                bad(request.id, &mismatch(text))
+                bad(request.id, &mismatch("`initialize` has no place in the revision the header names"))
             }
             Era::Unknown(version) => {
                 let error = RpcError::new(RpcError::UNSUPPORTED_VERSION, "Unsupported protocol version")
                     .with_data(json!({"supported": Revision::MODERN, "requested": version}));
                 bad(request.id, &error)
             }
+            Era::Legacy if self.options.sessionless => {
+                let revision = Revision::LEGACY.into_iter().find(|known| Some(known.as_str()) == version);
+                legacy::alone(&self.core, revision, parts, &request, frame).await
+            }
             Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(legacy::SESSION) => {
-                legacy::open(&self.core, &self.sessions, self.principal(parts).as_deref(), frame)
+                legacy::open(&self.core, &self.sessions, self.principal(parts).as_deref(), Arc::clone(parts), frame)
             }
             Era::Legacy => self.in_session(parts, frame).await,
         }
     }
 
     /// Takes a message of the legacy era, which belongs to a session.
-    async fn in_session(&self, parts: &Parts, frame: &[u8]) -> Response<Body> {
+    async fn in_session(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
         match self.session(parts) {
-            Ok(session) => legacy::message(&session, frame).await,
+            Ok(session) => legacy::message(&session, Arc::clone(parts), frame).await,
             Err(refusal) => refusal,
         }
     }
@@ -244,7 +342,7 @@ impl Inner {
         let streams = accepts.flat_map(|value| value.split(',')).any(|kind| {
             matches!(kind.split(';').next().unwrap_or_default().trim(), "text/event-stream" | "text/*" | "*/*")
         });
-        if !parts.headers.contains_key(legacy::SESSION) || self.is_modern(parts) {
+        if self.options.sessionless || !parts.headers.contains_key(legacy::SESSION) || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
         if !streams {
@@ -255,13 +353,16 @@ impl Inner {
             );
         }
         match self.session(parts) {
-            Ok(session) => legacy::stream(&session),
+            Ok(session) => {
+                let last_event = parts.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
+                legacy::stream(&session, last_event)
+            }
             Err(refusal) => refusal,
         }
     }
 
     fn delete(&self, parts: &Parts) -> Response<Body> {
-        if self.is_modern(parts) {
+        if self.options.sessionless || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
         match self.session(parts) {
@@ -274,7 +375,7 @@ impl Inner {
         }
     }
 
-    fn is_modern(&self, parts: &Parts) -> bool {
+    fn is_modern(parts: &Parts) -> bool {
         Headers(&parts.headers).get(headers::VERSION).is_ok_and(|version| version.is_some_and(era::is_modern_date))
     }
 

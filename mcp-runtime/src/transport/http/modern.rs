@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::request::Parts;
 use http::{Response, StatusCode};
 use tokio::sync::mpsc;
 
@@ -58,9 +59,9 @@ pub(super) async fn serve(
     core: &Arc<Core>,
     catalog: &Arc<Catalog>,
     request: &Request<'_>,
-    headers: Headers<'_>,
+    parts: &Arc<Parts>,
 ) -> Response<Body> {
-    let started = start(core, catalog, request, headers);
+    let started = start(core, catalog, request, parts);
     match started {
         Started::Done(response) => response,
         Started::Waits { answer, lines } => first(answer, lines).await,
@@ -79,13 +80,13 @@ enum Started {
 type Answer = Pin<Box<dyn Future<Output = Vec<u8>> + Send>>;
 
 /// Everything that can be done at once.
-fn start(core: &Arc<Core>, catalog: &Arc<Catalog>, request: &Request<'_>, headers: Headers<'_>) -> Started {
-    let call = match accept(catalog, request, headers) {
+fn start(core: &Arc<Core>, catalog: &Arc<Catalog>, request: &Request<'_>, parts: &Arc<Parts>) -> Started {
+    let call = match accept(catalog, request, Headers(&parts.headers)) {
         Ok(call) => call,
         Err(error) => return Started::Done(refuse(request.id, &error)),
     };
     let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
-    let outlet = Outlet::own();
+    let outlet = Outlet::own(Arc::clone(parts), false);
     let line = Line::new(&outlet, core);
     if call.method == Method::Listen {
         let opened = run::caught(|| {

@@ -10,9 +10,12 @@ use std::time::Instant;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 
+use super::streams::Streams;
 use crate::connection::Connection;
 use crate::control::Control;
 use crate::limits::Limits;
+use crate::protocol::Revision;
+use crate::shared::Shared;
 use crate::subscriptions::Interest;
 
 /// The sessions there are.
@@ -24,10 +27,14 @@ pub(super) struct Sessions(Mutex<HashMap<Box<str>, Arc<Session>>>);
 pub(super) struct Session {
     connection: Mutex<Connection>,
     pub(super) control: Arc<Control>,
+    pub(super) shared: Arc<Shared>,
     /// What it is told of, on the stream it opens for that.
     pub(super) interest: Option<Arc<Interest>>,
+    /// The streams of its requests.
+    pub(super) streams: Streams,
     /// Whether it has such a stream.
     streaming: AtomicBool,
+    revision: Revision,
     principal: Option<Box<str>>,
     begun: Instant,
     used: Mutex<Instant>,
@@ -63,15 +70,16 @@ impl Sessions {
 
     /// Enters a session under an id nobody can guess.
     pub(super) fn enter(&self, connection: Connection, principal: Option<&str>) -> std::io::Result<String> {
-        let mut random = [0; 24];
-        getrandom::fill(&mut random).map_err(std::io::Error::other)?;
-        let id = BASE64.encode(random);
-        let now = Instant::now();
+        let id = random_id()?;
+        let (now, revision) = (Instant::now(), connection.session.revision());
         let session = Session {
             control: Arc::clone(connection.control()),
+            shared: Arc::clone(&connection.core.shared),
             interest: connection.interest.clone(),
             connection: Mutex::new(connection),
+            streams: Streams::default(),
             streaming: AtomicBool::new(false),
+            revision,
             principal: principal.map(Into::into),
             begun: now,
             used: Mutex::new(now),
@@ -97,23 +105,29 @@ impl Sessions {
     /// Ends a session; false if there is none.
     pub(super) fn end(&self, id: &str, principal: Option<&str>) -> bool {
         let mut table = self.table();
-        if !table.get(id).is_some_and(|session| session.principal.as_deref() == principal) {
+        if table.get(id).is_none_or(|session| session.principal.as_deref() != principal) {
             return false;
         }
         let session = table.remove(id);
         drop(table);
         session.map(|session| session.control.abort()).is_some()
     }
+}
 
-    #[cfg(test)]
-    fn len(&self) -> usize {
-        self.table().len()
-    }
+/// An id nobody can guess: 192 bits of randomness, in characters a header and a URL can have.
+pub(super) fn random_id() -> std::io::Result<String> {
+    let mut random = [0; 24];
+    getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+    Ok(BASE64.encode(random))
 }
 
 impl Session {
     pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn revision(&self) -> Revision {
+        self.revision
     }
 
     fn touch(&self) {
