@@ -168,6 +168,7 @@ pub(crate) fn too_many(limit: usize) -> RpcError {
 mod tests {
     use super::*;
     use crate::change::LocalBus;
+    use crate::control::Control;
 
     /// Somebody who wants to know of lists and two resources, and is told by a task when there is room.
     fn interested() -> (Arc<Interest>, Arc<Control>, mpsc::Receiver<Vec<u8>>) {
