@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -144,7 +144,12 @@ impl HttpService {
     pub async fn close(&self) {
         self.handle().begin_close();
         let places = u32::try_from(self.0.core.limits.requests).unwrap_or(MOST_REQUESTS).min(MOST_REQUESTS);
-        let _ = tokio::time::timeout(self.0.core.limits.drain, self.0.requests.acquire_many(places)).await;
+        let done = async {
+            let _ = self.0.requests.acquire_many(places).await;
+            self.0.sessions.at_rest().await;
+        };
+        let _ = tokio::time::timeout(self.0.core.limits.drain, done).await;
+        self.0.sessions.end_all();
     }
 
     /// Serves on this address until SIGTERM, Ctrl-C or the handle ends it.
@@ -245,13 +250,18 @@ impl Inner {
             return Err(respond::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, RpcError::INVALID_REQUEST, text));
         }
         let limits = &self.core.limits;
+        let too_long = || {
+            let text = format!("the message is longer than {} bytes", limits.message_bytes);
+            respond::refuse(StatusCode::PAYLOAD_TOO_LARGE, RpcError::INVALID_REQUEST, &text)
+        };
+        // Announced to be too long: nothing of it is read.
+        if body.size_hint().lower() > limits.message_bytes as u64 {
+            return Err(too_long());
+        }
         let body = std::pin::pin!(Limited::new(body, limits.message_bytes));
         match tokio::time::timeout(limits.request_time, body.collect()).await {
             Ok(Ok(collected)) => Ok(collected.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                let text = format!("the message is longer than {} bytes", limits.message_bytes);
-                Err(respond::refuse(StatusCode::PAYLOAD_TOO_LARGE, RpcError::INVALID_REQUEST, &text))
-            }
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
             Ok(Err(_)) => {
                 let text = "the message did not arrive whole";
                 Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text))
@@ -279,15 +289,25 @@ impl Inner {
             Ok(Message::Notification(_) | Message::Response) if self.options.sessionless => {
                 return respond::empty(StatusCode::ACCEPTED);
             }
-            Ok(Message::Notification(_)) if !parts.headers.contains_key(legacy::SESSION) => {
+            Ok(Message::Notification(_)) if !parts.headers.contains_key(legacy::SESSION) || Self::is_modern(parts) => {
                 return respond::empty(StatusCode::ACCEPTED);
             }
-            Ok(Message::Notification(_) | Message::Response) => return self.in_session(parts, frame).await,
+            Ok(Message::Notification(_) | Message::Response) => {
+                return match self.session(parts) {
+                    Ok(session) => legacy::told(&session, parts, frame),
+                    Err(refusal) => refusal,
+                };
+            }
             Err(rejection) => {
                 self.core.hooks.protocol_error(frame, &rejection.error);
                 return bad(rejection.id, &rejection.error);
             }
         };
+        let streams = headers.accepts(headers::EVENTS);
+        if !streams && (request.method == "subscriptions/listen" || !headers.accepts(headers::JSON)) {
+            let text = "send `Accept: application/json, text/event-stream`: the answer is one of them";
+            return answer(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text));
+        }
         let version = match headers.get(headers::VERSION) {
             Ok(version) => version,
             Err(error) => return bad(request.id, &error),
@@ -300,11 +320,7 @@ impl Inner {
             Era::Contradiction => {
                 bad(request.id, &mismatch("`initialize` has no place in the revision the header names"))
             }
-            Era::Unknown(version) => {
-                let error = RpcError::new(RpcError::UNSUPPORTED_VERSION, "Unsupported protocol version")
-                    .with_data(json!({"supported": Revision::MODERN, "requested": version}));
-                bad(request.id, &error)
-            }
+            Era::Unknown(version) => bad(request.id, &unsupported(version)),
             Era::Legacy if self.options.sessionless => {
                 let revision = Revision::LEGACY.into_iter().find(|known| Some(known.as_str()) == version);
                 legacy::alone(&self.core, revision, parts, &request, frame).await
@@ -312,6 +328,10 @@ impl Inner {
             Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(legacy::SESSION) => {
                 legacy::open(&self.core, &self.sessions, self.principal(parts).as_deref(), Arc::clone(parts), frame)
             }
+            Era::Legacy if request.method == "initialize" => match self.session(parts) {
+                Ok(_) => bad(request.id, &RpcError::invalid_request("this session is initialized already")),
+                Err(refusal) => refusal,
+            },
             Era::Legacy => self.in_session(parts, frame).await,
         }
     }
@@ -329,6 +349,13 @@ impl Inner {
             let text = "send `initialize` first and its `Mcp-Session-Id` with every request, or describe the request in its `_meta`";
             return Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text));
         };
+        match Headers(&parts.headers).get(headers::VERSION) {
+            Ok(Some(version)) if Revision::LEGACY.iter().all(|known| known.as_str() != version) => {
+                return Err(bad(jsonrpc::Id::NULL, &unsupported(version)));
+            }
+            Ok(_) => {}
+            Err(error) => return Err(bad(jsonrpc::Id::NULL, &error)),
+        }
         let found =
             id.to_str().ok().and_then(|id| self.sessions.find(id, self.principal(parts).as_deref(), &self.core.limits));
         found.ok_or_else(|| {
@@ -338,14 +365,10 @@ impl Inner {
     }
 
     fn get(&self, parts: &Parts) -> Response<Body> {
-        let accepts = parts.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        let streams = accepts.flat_map(|value| value.split(',')).any(|kind| {
-            matches!(kind.split(';').next().unwrap_or_default().trim(), "text/event-stream" | "text/*" | "*/*")
-        });
         if self.options.sessionless || !parts.headers.contains_key(legacy::SESSION) || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
-        if !streams {
+        if !Headers(&parts.headers).accepts(headers::EVENTS) {
             return respond::refuse(
                 StatusCode::NOT_ACCEPTABLE,
                 RpcError::INVALID_REQUEST,
@@ -385,9 +408,18 @@ impl Inner {
 }
 
 fn bad(id: jsonrpc::Id<'_>, error: &RpcError) -> Response<Body> {
+    answer(StatusCode::BAD_REQUEST, id, error)
+}
+
+fn answer(status: StatusCode, id: jsonrpc::Id<'_>, error: &RpcError) -> Response<Body> {
     let mut line = Vec::new();
     era::encode::error(id, error, &mut line);
-    respond::json(StatusCode::BAD_REQUEST, line)
+    respond::json(status, line)
+}
+
+fn unsupported(version: &str) -> RpcError {
+    RpcError::new(RpcError::UNSUPPORTED_VERSION, "Unsupported protocol version")
+        .with_data(json!({"supported": Revision::MODERN, "requested": version}))
 }
 
 impl<B> tower_service::Service<Request<B>> for HttpService

@@ -125,6 +125,10 @@ fn start(core: &Arc<Core>, catalog: &Arc<Catalog>, request: &Request<'_>, parts:
 
 /// The ladder of the era, and what headers repeat of the arguments.
 fn accept<'a>(catalog: &Catalog, request: &Request<'a>, headers: Headers<'_>) -> Result<Accepted<'a>, RpcError> {
+    // Else it would be one of a session, before it is opened.
+    if !era::is_modern(request) {
+        return Err(era::incomplete(request));
+    }
     let call = era::accept(request, &Session::default(), catalog, &headers)?;
     if !catalog.offers(call.method) {
         return Err(era::unknown_method(call.method.name()));
