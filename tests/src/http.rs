@@ -50,7 +50,7 @@ impl Site {
 
     /// A connection.
     pub async fn open(&self) -> Wire {
-        Wire { stream: TcpStream::connect(self.address).await.unwrap(), read: Vec::new() }
+        Wire { stream: TcpStream::connect(self.address).await.unwrap(), read: Vec::new(), told: String::new() }
     }
 
     /// The response to a request on a connection of its own.
@@ -241,8 +241,7 @@ impl Response {
     #[track_caller]
     pub fn events(&self) -> Vec<Value> {
         assert_eq!(self.header("content-type"), Some("text/event-stream"), "{self:?}");
-        let blocks = self.text().split_terminator("\n\n");
-        blocks.map(|block| serde_json::from_str(block.strip_prefix("data: ").unwrap()).unwrap()).collect()
+        self.text().split_terminator("\n\n").filter_map(data).collect()
     }
 
     /// Its status, and the code of its error; zero if it has none.
@@ -258,6 +257,16 @@ pub struct Wire {
     /// The socket.
     pub stream: TcpStream,
     read: Vec<u8>,
+    /// What a stream said of which no event was made yet.
+    told: String,
+}
+
+/// The message of an event, if it has one.
+fn data(block: &str) -> Option<Value> {
+    let data = block.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
+    let data = data.filter(|data| !data.is_empty()).collect::<Vec<_>>();
+    assert!(data.len() <= 1, "a message is one line: {block:?}");
+    data.first().map(|data| serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {block:?}")))
 }
 
 impl Wire {
@@ -269,10 +278,7 @@ impl Wire {
 
     /// Reads more; false at the end.
     async fn more(&mut self) -> bool {
-        let mut chunk = [0; 16 * 1024];
-        let count = soon(self.stream.read(&mut chunk)).await.unwrap_or(0);
-        self.read.extend_from_slice(&chunk[..count]);
-        count > 0
+        soon(self.stream.read_buf(&mut self.read)).await.is_ok_and(|count| count > 0)
     }
 
     /// Everything up to `end`, which is taken, too; `None` if the connection ends before.
@@ -332,12 +338,19 @@ impl Wire {
         (size > 0).then_some(chunk)
     }
 
-    /// What a stream says next, of which each chunk is one or more events.
+    /// The next message of a stream. Comments, and events without data, are none.
     pub async fn event(&mut self) -> Option<Value> {
-        let chunk = String::from_utf8(self.chunk().await?).unwrap();
-        let data = chunk.strip_prefix("data: ").and_then(|rest| rest.strip_suffix("\n\n"));
-        let data = data.unwrap_or_else(|| panic!("no event: {chunk:?}"));
-        Some(serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {chunk:?}")))
+        loop {
+            while let Some(end) = self.told.find("\n\n") {
+                let block: String = self.told.drain(..end + 2).collect();
+                let message = data(&block);
+                if message.is_some() {
+                    return message;
+                }
+            }
+            let chunk = String::from_utf8(self.chunk().await?).unwrap();
+            self.told.push_str(&chunk);
+        }
     }
 
     /// Whether the server closes the connection, and says nothing more.
