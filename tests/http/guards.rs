@@ -40,6 +40,12 @@ async fn hosts_and_origins_are_checked_whatever_the_method() {
             assert_eq!(site.ask(&friend).await.status, 200, "{host}");
         }
     }
+    for (target, status) in [("http://localhost/mcp", 200), ("http://evil.example/mcp", 403), ("/elsewhere", 404)] {
+        let bytes = String::from_utf8(post.bytes()).unwrap().replacen("/mcp", target, 1);
+        let mut wire = site.open().await;
+        wire.send(bytes.as_bytes()).await;
+        assert_eq!(wire.response().await.status, status, "{target}");
+    }
     let preflight = Ask::new("OPTIONS").with("Origin", "http://localhost:3000");
     assert_eq!(site.ask(&preflight).await.status, 405, "no page is told that it may");
 }

@@ -68,6 +68,8 @@ async fn unknown_and_missing_ids() {
     for ask in [ping(""), delete("")] {
         assert_eq!(site.ask(&ask.without("Mcp-Session-Id")).await.outcome(), (400, -32600));
     }
+    let session = site.session(NEWEST).await;
+    assert_eq!(site.ask(&ping(&session).with("Mcp-Session-Id", "x")).await.outcome(), (400, -32600), "which one?");
     // Without a session there is no stream.
     assert_eq!(site.ask(&stream_of("").without("Mcp-Session-Id")).await.status, 405);
 }

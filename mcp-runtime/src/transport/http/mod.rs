@@ -349,6 +349,10 @@ impl Inner {
             let text = "send `initialize` first and its `Mcp-Session-Id` with every request, or describe the request in its `_meta`";
             return Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text));
         };
+        if parts.headers.get_all(legacy::SESSION).iter().count() > 1 {
+            let text = "a request belongs to one session; `Mcp-Session-Id` is there twice";
+            return Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text));
+        }
         match Headers(&parts.headers).get(headers::VERSION) {
             Ok(Some(version)) if Revision::LEGACY.iter().all(|known| known.as_str() != version) => {
                 return Err(bad(jsonrpc::Id::NULL, &unsupported(version)));
