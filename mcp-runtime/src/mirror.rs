@@ -22,6 +22,7 @@ pub(crate) struct Mirrored {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Mirror {
     Text(String),
+    Whole(i128),
     Number(f64),
     Flag(bool),
 }
@@ -71,7 +72,11 @@ impl Mirrored {
         match type_of(text) {
             "string" => serde_json::from_str(text).ok().map(Mirror::Text),
             "boolean" => Some(Mirror::Flag(text == "true")),
-            "integer" | "number" => text.parse().ok().map(Mirror::Number),
+            // Exactly, where it can be: a double cannot tell large ones apart.
+            "integer" | "number" => match text.parse() {
+                Ok(whole) => Some(Mirror::Whole(whole)),
+                Err(_) => text.parse().ok().map(Mirror::Number),
+            },
             // Null is nothing; what is no value of these types is the schema's business.
             _ => None,
         }
@@ -79,11 +84,18 @@ impl Mirrored {
 }
 
 impl Mirror {
-    /// Whether a header says the same. `42.0` is `42`.
+    /// Whether a header says the same.
     pub(crate) fn equals(&self, header: &str) -> bool {
         match self {
             Mirror::Text(text) => text == header,
             Mirror::Flag(flag) => header == if *flag { "true" } else { "false" },
+            Mirror::Whole(whole) => match header.parse::<i128>() {
+                Ok(other) => other == *whole,
+                // `42.0` is `42`.
+                Err(_) => header.split_once('.').is_some_and(|(digits, zeros)| {
+                    zeros.bytes().all(|digit| digit == b'0') && digits.parse() == Ok(*whole)
+                }),
+            },
             #[expect(clippy::float_cmp, reason = "whole numbers that a header can mirror are exact")]
             Mirror::Number(number) => header.parse::<f64>().is_ok_and(|other| other == *number),
         }
@@ -94,6 +106,7 @@ impl fmt::Display for Mirror {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Mirror::Text(text) => write!(f, "{text:?}"),
+            Mirror::Whole(number) => write!(f, "{number}"),
             Mirror::Number(number) => write!(f, "{number}"),
             Mirror::Flag(flag) => write!(f, "{flag}"),
         }

@@ -163,6 +163,15 @@ pub(crate) fn is_modern(request: &Request<'_>) -> bool {
     members("_meta", meta).is_ok_and(|entries| entries.get(modern::VERSION).is_some())
 }
 
+/// What is wrong with a request that its headers say is modern, and that says nothing of it itself.
+#[cfg(feature = "http")]
+pub(crate) fn incomplete(request: &Request<'_>) -> RpcError {
+    match members("params", request.params) {
+        Ok(params) => modern::incomplete(params.get("_meta")),
+        Err(error) => error,
+    }
+}
+
 /// What surrounds a notification: what its `_meta` says, or else the session.
 pub(crate) fn envelope<'a>(params: &Object<'a>, session: &Session) -> Envelope<'a> {
     let meta = params.get("_meta").filter(|raw| type_of(raw.get()) == "object");

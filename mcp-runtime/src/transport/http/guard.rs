@@ -23,7 +23,9 @@ impl Guard {
             Ok(None) => uri.authority().map_or("", |authority| authority.as_str()),
             Err(()) => return Some("a request has one `Host` header".to_owned()),
         };
-        if !allowed(&self.hosts, name_of(host)) {
+        // A target with a host in it has the last word; it must not be smuggled past this.
+        let target = uri.authority().map_or(host, |authority| authority.as_str());
+        if !allowed(&self.hosts, name_of(host)) || !allowed(&self.hosts, name_of(target)) {
             return Some(format!(
                 "host `{host}` is not one this server answers to; `HttpService::allow_hosts` adds it"
             ));

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http::HeaderMap;
+use http::header::ACCEPT;
 use serde_json::value::RawValue;
 
 use crate::era::Witness;
@@ -13,6 +14,8 @@ use crate::error::RpcError;
 use crate::mirror::Mirrored;
 use crate::object::{Key, Object};
 
+pub(super) const JSON: &str = "application/json";
+pub(super) const EVENTS: &str = "text/event-stream";
 pub(super) const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
@@ -27,12 +30,27 @@ impl<'a> Headers<'a> {
         let mut values = self.0.get_all(name).iter();
         match (values.next(), values.next()) {
             (None, _) => Ok(None),
-            (Some(value), None) => match std::str::from_utf8(value.as_bytes()) {
+            // Visible ASCII only: intermediaries read other bytes as they like.
+            (Some(value), None) => match value.to_str() {
                 Ok(text) => Ok(Some(text.trim_matches([' ', '\t']))),
-                Err(_) => Err(mismatch(&format!("`{name}` is not text; encode it as `=?base64?…?=`"))),
+                Err(_) => Err(mismatch(&format!("`{name}` is not plain ASCII; encode it as `=?base64?…?=`"))),
             },
             (Some(_), Some(_)) => Err(mismatch(&format!("`{name}` is there twice"))),
         }
+    }
+
+    /// Whether the client takes a kind of response. Whoever says nothing takes any.
+    pub(super) fn accepts(self, kind: &str) -> bool {
+        let values = self.0.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        let mut ranges = values.flat_map(|value| value.split(',')).map(str::trim).peekable();
+        let any_of_type = |range: &str| range.strip_suffix('*').is_some_and(|start| kind.starts_with(start));
+        ranges.peek().is_none()
+            || ranges.any(|range| {
+                let mut parts = range.split(';').map(str::trim);
+                let range = parts.next().unwrap_or_default().to_ascii_lowercase();
+                let refused = parts.any(|part| part.strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0)));
+                !refused && (range == kind || range == "*/*" || any_of_type(&range))
+            })
     }
 
     fn equals(self, name: &str, body: &str) -> Result<(), RpcError> {

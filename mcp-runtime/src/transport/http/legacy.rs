@@ -91,7 +91,7 @@ pub(super) async fn alone(
 }
 
 /// Takes a notification that belongs to no session: the server's own, or one that means nothing here.
-pub(super) fn told(core: &Arc<Core>, parts: &Arc<Parts>, frame: &[u8]) {
+pub(super) fn told_alone(core: &Arc<Core>, parts: &Arc<Parts>, frame: &[u8]) {
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
     connection.receive(frame, &Outlet::own(Arc::clone(parts), false), &mut Vec::new());
     if connection.control().in_flight.is_busy() {
@@ -122,11 +122,25 @@ pub(super) async fn message(session: &Arc<Session>, parts: Arc<Parts>, frame: &[
     let mut out = Vec::new();
     session.connection().receive(frame, &outlet, &mut out);
     match outlet.into_lines() {
-        // Something is to come.
-        Some(lines) => later(session, out, lines).await,
-        None if out.is_empty() => respond::empty(StatusCode::ACCEPTED),
-        None => at_once(out),
+        // Something is to come. A call that could have told something, and is done, leaves a stream, too.
+        Some(lines) if !ends_with_answer(&out) => later(session, out, lines).await,
+        _ if out.is_empty() => respond::empty(StatusCode::ACCEPTED),
+        // The answers to a batch are a list; this is about the batch.
+        _ if frame.trim_ascii_start().starts_with(b"[") && is_answer(&out) && !out.starts_with(b"[") => {
+            respond::json(StatusCode::BAD_REQUEST, out)
+        }
+        _ => at_once(out),
     }
+}
+
+/// Takes what is owed no answer. What its handler says, nobody hears.
+pub(super) fn told(session: &Session, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
+    session.connection().receive(frame, &Outlet::own(Arc::clone(parts), false), &mut Vec::new());
+    respond::empty(StatusCode::ACCEPTED)
+}
+
+fn ends_with_answer(lines: &[u8]) -> bool {
+    lines.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().is_some_and(is_answer)
 }
 
 /// An answer; behind what was told before it, where something was.
@@ -229,6 +243,7 @@ fn follow(session: &Arc<Session>, streaming: Option<Streaming>, reader: Reader) 
             tokio::select! {
                 () = following.control.closing() => {}
                 () = following.shared.reaches(Phase::Draining) => {}
+                () = following.too_old() => {}
             }
         };
         match &following.interest {

@@ -20,6 +20,7 @@ use crate::error::{Failure, RpcError};
 use crate::jsonrpc::{Id, Request};
 use crate::listen;
 use crate::notify::CloseOnDrop;
+use crate::object::Key;
 use crate::outlet::Outlet;
 use crate::protocol::Revision;
 use crate::router::Router;
@@ -88,11 +89,12 @@ fn start(core: &Arc<Core>, catalog: &Arc<Catalog>, request: &Request<'_>, parts:
     let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
     let outlet = Outlet::own(Arc::clone(parts), false);
     let line = Line::new(&outlet, core);
+    let router = Router::new(core, catalog, request.id, &call, &line);
+    if let Err(error) = mirrors(&router, &call, Headers(&parts.headers)) {
+        return Started::Done(refuse(request.id, &error));
+    }
     if call.method == Method::Listen {
-        let opened = run::caught(|| {
-            let router = Router::new(core, catalog, request.id, &call, &line);
-            listen::open(&router, &call)
-        });
+        let opened = run::caught(|| listen::open(&router, &call));
         let opened = opened.unwrap_or(Err(Failure::Panicked));
         drop(line);
         return match opened {
@@ -108,8 +110,7 @@ fn start(core: &Arc<Core>, catalog: &Arc<Catalog>, request: &Request<'_>, parts:
         };
     }
     let log = catalog.settings.forwards_logs.then(|| line.call_log(call.envelope.log_level)).flatten();
-    let progress =
-        run::start(&core.threads, log, || true, || Router::new(core, catalog, request.id, &call, &line).start(&call));
+    let progress = run::start(&core.threads, log, || true, || router.start(&call));
     let notifier = line.into_notifier();
     match progress {
         Progress::Done(answer) => {
@@ -125,18 +126,29 @@ fn start(core: &Arc<Core>, catalog: &Arc<Catalog>, request: &Request<'_>, parts:
 
 /// The ladder of the era, and what headers repeat of the arguments.
 fn accept<'a>(catalog: &Catalog, request: &Request<'a>, headers: Headers<'_>) -> Result<Accepted<'a>, RpcError> {
+    // Else it would be one of a session, before it is opened.
+    if !era::is_modern(request) {
+        return Err(era::incomplete(request));
+    }
     let call = era::accept(request, &Session::default(), catalog, &headers)?;
     if !catalog.offers(call.method) {
         return Err(era::unknown_method(call.method.name()));
     }
+    Ok(call)
+}
+
+/// Holds the arguments of a tool against the headers that mirror them. A tool the caller may not know
+/// of has none.
+fn mirrors(router: &Router<'_>, call: &Accepted<'_>, headers: Headers<'_>) -> Result<(), RpcError> {
     if call.method == Method::ToolsCall
         && let Some(name) = call.params.get("name")
-        && let Ok(crate::object::Key(name)) = serde_json::from_str(name.get())
-        && let Some(tool) = catalog.tools.get(&name)
+        && let Ok(Key(name)) = serde_json::from_str(name.get())
+        && let Some(tool) = router.catalog.tools.get(&name).filter(|tool| !tool.mirrored.is_empty())
+        && run::caught(|| router.sees(&tool.handler)) == Some(true)
     {
         headers.arguments(&tool.mirrored, call.params.get("arguments"))?;
     }
-    Ok(call)
+    Ok(())
 }
 
 /// A refusal before anything ran: its status says what kind.

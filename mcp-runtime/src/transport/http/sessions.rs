@@ -40,6 +40,8 @@ pub(super) struct Session {
     revision: Revision,
     principal: Option<Box<str>>,
     begun: Instant,
+    /// How old it can be.
+    age: Duration,
     used: Mutex<Instant>,
 }
 
@@ -59,7 +61,13 @@ impl Sessions {
     pub(super) fn room(&self, principal: Option<&str>, limits: &Limits) -> Result<(), Full> {
         let mut table = self.table();
         if table.len() >= limits.sessions {
-            table.retain(|_, session| !session.is_over(limits));
+            table.retain(|_, session| {
+                let over = session.is_over(limits);
+                if over {
+                    drop(session.control.abort());
+                }
+                !over
+            });
         }
         if table.len() >= limits.sessions && !evict(&mut table) {
             return Err(Full::Everybody);
@@ -75,6 +83,7 @@ impl Sessions {
     pub(super) fn enter(&self, connection: Connection, principal: Option<&str>) -> std::io::Result<String> {
         let id = random_id()?;
         let (now, revision) = (Instant::now(), connection.session.revision());
+        let age = connection.core.limits.session_age;
         let session = Session {
             control: Arc::clone(connection.control()),
             shared: Arc::clone(&connection.core.shared),
@@ -85,6 +94,7 @@ impl Sessions {
             revision,
             principal: principal.map(Into::into),
             begun: now,
+            age,
             used: Mutex::new(now),
         };
         self.table().insert(id.as_str().into(), Arc::new(session));
@@ -103,6 +113,22 @@ impl Sessions {
         }
         session.touch();
         Some(Arc::clone(session))
+    }
+
+    /// Waits until no session has anything to do. A call may go on when its client is gone.
+    pub(super) async fn at_rest(&self) {
+        let all: Vec<_> = self.table().values().map(Arc::clone).collect();
+        for session in all {
+            session.control.in_flight.at_most(0).await;
+        }
+    }
+
+    /// Ends all of them.
+    pub(super) fn end_all(&self) {
+        let all = std::mem::take(&mut *self.table());
+        for session in all.values() {
+            drop(session.control.abort());
+        }
     }
 
     /// Ends a session; false if there is none.
@@ -157,6 +183,14 @@ impl Session {
 
     fn is_busy(&self) -> bool {
         self.streaming.load(Ordering::Acquire) || self.control.in_flight.is_busy()
+    }
+
+    /// Waits until it is as old as a session can be.
+    pub(super) async fn too_old(&self) {
+        match self.begun.checked_add(self.age) {
+            Some(end) => tokio::time::sleep_until(end.into()).await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Takes the one stream a session has for what belongs to no request; none if it is taken.
