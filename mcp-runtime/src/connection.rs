@@ -20,6 +20,7 @@ use crate::error::{Failure, RpcError};
 use crate::in_flight::Kind;
 use crate::jsonrpc::{self, Id, Message, Rejection, Request};
 use crate::notify::{CloseOnDrop, Notifier};
+use crate::outlet::Outlet;
 use crate::protocol::Revision;
 use crate::reply::Reply;
 use crate::router::Router;
@@ -35,7 +36,6 @@ pub(crate) struct Connection {
     pub(crate) view: View,
     pub(crate) session: Session,
     pub(crate) runtime: Handle,
-    pub(crate) outbox: mpsc::Sender<Vec<u8>>,
     pub(crate) control: Arc<Control>,
     pub(crate) waiting: JoinSet<()>,
     /// Streams, which go on until they are ended.
@@ -61,14 +61,12 @@ pub(crate) struct Exited {
 }
 
 impl Connection {
-    /// `outbox` takes the answers of calls that had to wait.
-    pub(crate) fn new(core: Arc<Core>, runtime: Handle, outbox: mpsc::Sender<Vec<u8>>) -> Self {
+    pub(crate) fn new(core: Arc<Core>, runtime: Handle) -> Self {
         Connection {
             view: View::new(&core.shared),
             core,
             session: Session::default(),
             runtime,
-            outbox,
             control: Arc::default(),
             waiting: JoinSet::new(),
             streams: JoinSet::new(),
@@ -100,8 +98,9 @@ impl Connection {
         self.errors_in_a_row
     }
 
-    /// Takes one frame. What can be answered at once is appended to `out`, a line each.
-    pub(crate) fn receive(&mut self, frame: &[u8], out: &mut Vec<u8>) {
+    /// Takes one frame. What can be answered at once is appended to `out`, a line each; the rest goes
+    /// through the outlet when it is there.
+    pub(crate) fn receive(&mut self, frame: &[u8], outlet: &Outlet, out: &mut Vec<u8>) {
         // Some shells put a byte order mark in front of what they pipe.
         let frame = frame.strip_prefix("\u{feff}".as_bytes()).unwrap_or(frame);
         self.view.refresh(&self.core.shared);
@@ -109,11 +108,11 @@ impl Connection {
             return self.refuse_deep(frame, out);
         }
         if frame.trim_ascii_start().first() == Some(&b'[') && self.session.has_batches() {
-            return self.batch(frame, out);
+            return self.batch(frame, outlet, out);
         }
         let start = out.len();
-        if let Some(waits) = self.message(jsonrpc::parse(frame), frame, out) {
-            self.wait_for(waits, self.outbox.clone());
+        if let Some(waits) = self.message(jsonrpc::parse(frame), frame, outlet, out) {
+            self.wait_for(waits, outlet.sender().clone());
         }
         if !self.notices.is_empty() {
             out.splice(start..start, self.notices.drain(..));
@@ -125,12 +124,13 @@ impl Connection {
         &mut self,
         message: Result<Message<'_>, Rejection<'_>>,
         raw: &[u8],
+        outlet: &Outlet,
         out: &mut Vec<u8>,
     ) -> Option<Waiting> {
         self.errors_in_a_row = if message.is_ok() { 0 } else { self.errors_in_a_row + 1 };
         match message {
-            Ok(Message::Request(request)) => return self.request(&request, out),
-            Ok(Message::Notification(notification)) => self.notification(&notification, raw),
+            Ok(Message::Request(request)) => return self.request(&request, outlet, out),
+            Ok(Message::Notification(notification)) => self.notification(&notification, raw, outlet),
             Ok(Message::Response) => {
                 let error = RpcError::invalid_request("this answers no request of the server's");
                 self.core.hooks.protocol_error(raw, &error);
@@ -145,7 +145,7 @@ impl Connection {
 
     /// Takes several messages at once. What is owed an answer is answered in one list, when the last
     /// answer is there.
-    fn batch(&mut self, frame: &[u8], out: &mut Vec<u8>) {
+    fn batch(&mut self, frame: &[u8], outlet: &Outlet, out: &mut Vec<u8>) {
         let elements = match batch::elements(frame, self.core.limits.batch) {
             Ok(elements) => elements,
             Err(rejection) => {
@@ -158,7 +158,7 @@ impl Connection {
         let mut later = false;
         for element in elements {
             let mut line = Vec::new();
-            if let Some(waits) = self.message(batch::element(element), element.get().as_bytes(), &mut line) {
+            if let Some(waits) = self.message(batch::element(element), element.get().as_bytes(), outlet, &mut line) {
                 self.wait_for(waits, answers.clone());
                 later = true;
             }
@@ -166,7 +166,7 @@ impl Connection {
             out.append(&mut self.notices);
         }
         if later {
-            let (running, list) = (self.control.in_flight.running(), at_once.complete(all, self.outbox.clone()));
+            let (running, list) = (self.control.in_flight.running(), at_once.complete(all, outlet.sender().clone()));
             let task = async move {
                 let _running = running;
                 list.await;
@@ -201,10 +201,10 @@ impl Connection {
         if self.control.in_flight.contains(request.id) {
             return Err(RpcError::invalid_request("a request with this id is still being answered"));
         }
-        era::accept(request, &self.session, self.view.catalog())
+        era::accept(request, &self.session, self.view.catalog(), &())
     }
 
-    fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) -> Option<Waiting> {
+    fn request(&mut self, request: &Request<'_>, outlet: &Outlet, out: &mut Vec<u8>) -> Option<Waiting> {
         let call = match self.admit(request) {
             Ok(call) => call,
             Err(error) => {
@@ -214,7 +214,7 @@ impl Connection {
         };
         let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
         // Here, too, the user's code is called: predicates, and a bus of their own.
-        match run::caught(|| self.own_business(site, &call)).unwrap_or(Err(Failure::Panicked)) {
+        match run::caught(|| self.own_business(site, &call, outlet)).unwrap_or(Err(Failure::Panicked)) {
             Ok(None) => {}
             Ok(waiting) => return waiting,
             Err(failure) => {
@@ -224,7 +224,7 @@ impl Connection {
         }
         let (core, in_flight, waiting) = (&self.core, &self.control.in_flight, &mut self.waiting);
         let has_room = || in_flight.has_room(Kind::Call, core.limits.in_flight, waiting);
-        let line = Line::new(&self.outbox, core);
+        let line = Line::new(outlet, core);
         let catalog = self.view.catalog();
         let router = Router::new(core, catalog, request.id, &call, &line);
         // A call whose events nobody wants pays nothing for them.
@@ -244,13 +244,18 @@ impl Connection {
     }
 
     /// What a request asks of the connection rather than of a handler.
-    fn own_business(&mut self, site: Site<'_>, call: &Accepted<'_>) -> Result<Option<Waiting>, Failure> {
+    fn own_business(
+        &mut self,
+        site: Site<'_>,
+        call: &Accepted<'_>,
+        outlet: &Outlet,
+    ) -> Result<Option<Waiting>, Failure> {
         let offered = |this: &mut Self| this.view.catalog().offers(call.method);
         match call.method {
             Method::Initialize => self.follow_changes(),
             Method::Shutdown if offered(self) => return Ok(Some(self.shut_down(site))),
-            Method::Listen if offered(self) => return self.listen(site, call).map(Some),
-            Method::Subscribe | Method::Unsubscribe if offered(self) => self.subscribe(site.id, call)?,
+            Method::Listen if offered(self) => return self.listen(site, call, outlet).map(Some),
+            Method::Subscribe | Method::Unsubscribe if offered(self) => self.subscribe(site.id, call, outlet)?,
             _ => {}
         }
         Ok(None)

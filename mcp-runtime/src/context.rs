@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 
 use crate::call_log::CallLog;
 use crate::client::Client;
@@ -14,6 +13,7 @@ use crate::handle::ServerHandle;
 use crate::jsonrpc::Id;
 use crate::notify::Notifier;
 use crate::object::Object;
+use crate::outlet::Outlet;
 use crate::progress::{Amount, Progress};
 use crate::protocol::{LogLevel, Revision};
 use crate::server::Core;
@@ -42,6 +42,10 @@ pub struct Context {
     progress: Option<Arc<Progress>>,
     notifier: Arc<Notifier>,
     server: ServerHandle,
+    #[cfg(feature = "http")]
+    http: Option<Arc<http::request::Parts>>,
+    #[cfg(feature = "http")]
+    resumable: bool,
 }
 
 impl Context {
@@ -124,6 +128,25 @@ impl Context {
     /// ```
     pub fn server(&self) -> &ServerHandle {
         &self.server
+    }
+
+    /// The HTTP request the call came in, without its body: headers, and the extensions that layers in
+    /// front of the server have put in. None on stdio. For the feature `http`.
+    #[cfg(feature = "http")]
+    pub fn http(&self) -> Option<&http::request::Parts> {
+        self.http.as_deref()
+    }
+
+    /// Lets go of the client's connection while the call goes on: the client comes back for the
+    /// answer. For calls that take long, so that nobody has to hold a connection open.
+    ///
+    /// Does nothing where the client cannot come back: it can over HTTP, in sessions of 2025-11-25. For
+    /// the feature `http`.
+    #[cfg(feature = "http")]
+    pub async fn let_go(&self) {
+        if self.resumable && self.revision >= Revision::V2025_11_25 {
+            self.notifier.send(crate::outlet::LET_GO.to_vec()).await;
+        }
     }
 
     /// Whether nobody waits for the answer any more: the client has cancelled the call or is gone, or
@@ -232,14 +255,14 @@ pub struct Caller<'a> {
 /// A call's way back to its client, made when a handler asks for it.
 #[derive(Debug)]
 pub(crate) struct Line<'a> {
-    outbox: &'a mpsc::Sender<Vec<u8>>,
+    outlet: &'a Outlet,
     core: &'a Core,
     notifier: OnceCell<Arc<Notifier>>,
 }
 
 impl<'a> Line<'a> {
-    pub(crate) fn new(outbox: &'a mpsc::Sender<Vec<u8>>, core: &'a Core) -> Self {
-        Line { outbox, core, notifier: OnceCell::new() }
+    pub(crate) fn new(outlet: &'a Outlet, core: &'a Core) -> Self {
+        Line { outlet, core, notifier: OnceCell::new() }
     }
 
     /// Where what the call says to `tracing` goes, if its client wants it.
@@ -248,7 +271,7 @@ impl<'a> Line<'a> {
     }
 
     fn notifier(&self) -> Arc<Notifier> {
-        let new = || Arc::new(Notifier::new(self.outbox.clone(), self.core.limits.log_rate));
+        let new = || Arc::new(Notifier::new(self.outlet.sender().clone(), self.core.limits.log_rate));
         Arc::clone(self.notifier.get_or_init(new))
     }
 
@@ -285,6 +308,10 @@ impl FromServer for Context {
             progress: caller.envelope.meta.and_then(Progress::wanted).map(Arc::new),
             notifier: caller.line.notifier(),
             server: ServerHandle::new(Arc::clone(&caller.line.core.shared)),
+            #[cfg(feature = "http")]
+            http: caller.line.outlet.parts().cloned(),
+            #[cfg(feature = "http")]
+            resumable: caller.line.outlet.is_resumable(),
         }
     }
 }

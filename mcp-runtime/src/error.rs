@@ -306,6 +306,9 @@ impl RpcError {
     pub(crate) const INTERNAL: i32 = -32603;
     /// Resource not found, up to 2025-11-25.
     pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
+    /// A header and the body say different things, from 2026-07-28.
+    #[cfg(feature = "http")]
+    pub(crate) const HEADER_MISMATCH: i32 = -32020;
     /// Unsupported protocol version, from 2026-07-28.
     pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
 

@@ -78,6 +78,12 @@ impl InFlight {
         own && calls.remove(&*key).is_some()
     }
 
+    /// Whether somebody has something to say.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.running.load(Ordering::Acquire) > 0
+    }
+
     /// Counts a task, until what is returned is dropped.
     pub(crate) fn running(self: &Arc<Self>) -> Running {
         self.running.fetch_add(1, Ordering::AcqRel);

@@ -59,9 +59,11 @@ mod lists;
 #[cfg(feature = "tracing-layer")]
 mod log_layer;
 mod macros;
+mod mirror;
 mod notifications;
 mod notify;
 mod object;
+mod outlet;
 mod output;
 mod progress;
 mod prompt;
@@ -115,6 +117,8 @@ pub use resource::Resource;
 pub use server::Server;
 pub use testing::TestClient;
 pub use tool::Tool;
+#[cfg(feature = "http")]
+pub use transport::http::{Body, HttpService};
 
 #[doc = include_str!("../docs/tool.md")]
 pub use mcp_macros::tool;

@@ -34,6 +34,18 @@ pub struct Limits {
     pub streams: usize,
     /// How many resources one session or stream may subscribe to. 256.
     pub subscriptions: usize,
+    /// Over HTTP: how many requests may be served at a time; more are answered 503. 1024.
+    pub requests: usize,
+    /// Over HTTP: how many sessions there may be. 1000.
+    pub sessions: usize,
+    /// Over HTTP: how many sessions one principal may have. 100.
+    pub sessions_each: usize,
+    /// Over HTTP: how long a session lives that is not used. 30 minutes.
+    pub session_idle: Duration,
+    /// Over HTTP: how long any session lives. A day.
+    pub session_age: Duration,
+    /// Over HTTP: how long a client may take to send a request. 30 seconds.
+    pub request_time: Duration,
     /// How long calls may go on when the connection ends. 5 seconds.
     pub drain: Duration,
 }
@@ -49,6 +61,12 @@ impl Default for Limits {
             log_rate: 1000,
             streams: 16,
             subscriptions: 256,
+            requests: 1024,
+            sessions: 1000,
+            sessions_each: 100,
+            session_idle: Duration::from_mins(30),
+            session_age: Duration::from_hours(24),
+            request_time: Duration::from_secs(30),
             drain: Duration::from_secs(5),
         }
     }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use tokio::sync::mpsc;
 
 use crate::connection::{Connection, Waiting};
 use crate::context::Line;
@@ -13,6 +14,7 @@ use crate::error::{Failure, RpcError, shorten};
 use crate::in_flight::Kind;
 use crate::jsonrpc::Id;
 use crate::object::{Key, members, type_of};
+use crate::outlet::Outlet;
 use crate::reply::Reply;
 use crate::router::{Router, string};
 use crate::run::Pending;
@@ -31,7 +33,7 @@ impl Connection {
 
     /// Adds to what the session is told of, or removes from it. Both may be done twice.
     /// <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions>
-    pub(crate) fn subscribe(&mut self, id: Id<'_>, call: &Accepted<'_>) -> Result<(), Failure> {
+    pub(crate) fn subscribe(&mut self, id: Id<'_>, call: &Accepted<'_>, outlet: &Outlet) -> Result<(), Failure> {
         let Key(uri) = string(&call.params, "uri")?;
         // The session was opened when there was nothing to subscribe to: it was told so, and that holds.
         let Some(interest) = &self.interest else { return Err(era::unknown_method(call.method.name()).into()) };
@@ -39,7 +41,7 @@ impl Connection {
             interest.remove(&uri);
             return Ok(());
         }
-        let line = Line::new(&self.outbox, &self.core);
+        let line = Line::new(outlet, &self.core);
         let router = Router::new(&self.core, self.view.catalog(), id, call, &line);
         match router.announces(&uri) {
             Some(true) => Ok(interest.add(&uri, self.core.limits.subscriptions)?),
@@ -48,40 +50,64 @@ impl Connection {
         }
     }
 
-    /// Opens a stream. It is entered at the bus before it is acknowledged, and tells nothing before.
-    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>
-    pub(crate) fn listen(&mut self, site: Site<'_>, call: &Accepted<'_>) -> Result<Waiting, Failure> {
-        let raw = call.params.get("notifications");
-        let raw = raw.ok_or_else(|| RpcError::wrong_field("notifications", "object", "missing"))?;
-        let wanted: Filter = match type_of(raw.get()) {
-            "object" => {
-                members("notifications", Some(raw))?;
-                serde_json::from_str(raw.get()).map_err(|error| filter_error(raw.get(), &error))?
-            }
-            other => return Err(RpcError::wrong_field("notifications", "object", other).into()),
-        };
+    /// Opens a stream, if there is room for one more.
+    pub(crate) fn listen(&mut self, site: Site<'_>, call: &Accepted<'_>, outlet: &Outlet) -> Result<Waiting, Failure> {
         let limit = self.core.limits.streams;
         if !self.control.in_flight.has_room(Kind::Stream, limit, &mut self.streams) {
             return Err(too_many(limit).into());
         }
-        if wanted.resources() > self.core.limits.subscriptions {
-            return Err(too_many(self.core.limits.subscriptions).into());
-        }
-        let line = Line::new(&self.outbox, &self.core);
-        let catalog = self.view.catalog();
-        let router = Router::new(&self.core, catalog, site.id, call, &line);
-        let agreed = wanted.agreed(catalog, |uri| router.announces(uri) == Some(true));
-        let stream: Box<str> = site.id.as_str().into();
-        let first = notice::acknowledged(&stream, &agreed);
-        let interest = Interest::enter(self.core.shared.bus(), agreed);
-        let (outbox, control) = (self.outbox.clone(), Arc::clone(&self.control));
-        let pending = Pending::new(async move {
-            // Nobody is left to tell if the outbox is closed.
-            let _ = outbox.send(first).await;
-            interest.tell(&outbox, Some(&stream), &control).await;
-            Ok(Reply::Listened)
-        });
+        let line = Line::new(outlet, &self.core);
+        let router = Router::new(&self.core, self.view.catalog(), site.id, call, &line);
+        let stream = open(&router, call)?;
+        let control = Arc::clone(&self.control);
+        let pending = stream.pending(outlet.sender().clone(), async move { control.closing().await });
         Ok(Waiting::new(site, pending, None))
+    }
+}
+
+/// A stream of changes. It is entered at the bus before it is acknowledged, and tells nothing before.
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>
+#[derive(Debug)]
+pub(crate) struct Stream {
+    id: Box<str>,
+    acknowledgement: Vec<u8>,
+    interest: Arc<Interest>,
+}
+
+/// Opens the stream a request asks for.
+pub(crate) fn open(router: &Router<'_>, call: &Accepted<'_>) -> Result<Stream, Failure> {
+    let raw = call.params.get("notifications");
+    let raw = raw.ok_or_else(|| RpcError::wrong_field("notifications", "object", "missing"))?;
+    let wanted: Filter = match type_of(raw.get()) {
+        "object" => {
+            members("notifications", Some(raw))?;
+            serde_json::from_str(raw.get()).map_err(|error| filter_error(raw.get(), &error))?
+        }
+        other => return Err(RpcError::wrong_field("notifications", "object", other).into()),
+    };
+    let limit = router.core.limits.subscriptions;
+    if wanted.resources() > limit {
+        return Err(too_many(limit).into());
+    }
+    let agreed = wanted.agreed(router.catalog, |uri| router.announces(uri) == Some(true));
+    let id: Box<str> = router.caller.id.as_str().into();
+    let acknowledgement = notice::acknowledged(&id, &agreed);
+    Ok(Stream { id, acknowledgement, interest: Interest::enter(router.core.shared.bus(), agreed) })
+}
+
+impl Stream {
+    /// Tells everything until `closing`, and then that it is over.
+    pub(crate) fn pending(
+        self,
+        outbox: mpsc::Sender<Vec<u8>>,
+        closing: impl Future<Output = ()> + Send + 'static,
+    ) -> Pending {
+        Pending::new(async move {
+            // Nobody is left to tell if the outbox is closed.
+            let _ = outbox.send(self.acknowledgement).await;
+            self.interest.tell(&outbox, Some(&self.id), closing).await;
+            Ok(Reply::Listened)
+        })
     }
 }
 

@@ -12,6 +12,7 @@ use crate::in_flight::Kind;
 use crate::jsonrpc::{Id, Notification};
 use crate::notify::CloseOnDrop;
 use crate::object::{Object, members};
+use crate::outlet::Outlet;
 use crate::reply::Reply;
 use crate::router::own_params;
 use crate::run::{self, Pending};
@@ -19,17 +20,17 @@ use crate::run::{self, Pending};
 impl Connection {
     /// What is told and not asked is never answered, understood or not. What goes wrong is told to
     /// the server's author.
-    pub(crate) fn notification(&mut self, notification: &Notification<'_>, raw: &[u8]) {
+    pub(crate) fn notification(&mut self, notification: &Notification<'_>, raw: &[u8], outlet: &Outlet) {
         let catalog = Arc::clone(self.view.catalog());
         let own = catalog.notifications.get(&notification.method);
         match &*notification.method {
             "notifications/cancelled" => self.cancel(notification),
             // Without its prefix, some clients have it from the Language Server Protocol.
-            "notifications/initialized" | "initialized" => self.ready(),
+            "notifications/initialized" | "initialized" => self.ready(outlet),
             "exit" if catalog.settings.ends_on_request => {
                 self.exited = Some(Exited { announced: self.control.is_closing() });
             }
-            method => match own.map(|own| self.take(own, notification)) {
+            method => match own.map(|own| self.take(own, notification, outlet)) {
                 None => tracing::trace!(method, "notification"),
                 Some(Ok(())) => {}
                 Some(Err(error)) => self.core.hooks.protocol_error(raw, &error),
@@ -38,16 +39,17 @@ impl Connection {
     }
 
     /// The client has taken note of what was settled: from now on it is told of changes.
-    fn ready(&mut self) {
+    fn ready(&mut self, outlet: &Outlet) {
         let Some(client) = self.session.client().filter(|_| !self.ready) else { return };
         self.ready = true;
         self.core.hooks.initialized(&Peer { client, revision: self.session.revision() });
-        let Some(interest) = self.interest.clone() else { return };
-        let (outbox, control) = (self.outbox.clone(), Arc::clone(&self.control));
+        // Where every request has a stream of its own, the client opens one for this.
+        let (Some(interest), Outlet::Shared(outbox)) = (self.interest.clone(), outlet) else { return };
+        let (outbox, control) = (outbox.clone(), Arc::clone(&self.control));
         let running = self.control.in_flight.running();
         let telling = async move {
             let _running = running;
-            interest.tell(&outbox, None, &control).await;
+            interest.tell(&outbox, None, control.closing()).await;
         };
         self.telling.spawn_on(telling, &self.runtime);
     }
@@ -62,7 +64,12 @@ impl Connection {
     }
 
     /// Runs the handler of a notification of the server's own making, in a task.
-    fn take(&mut self, own: &Custom<Result<()>>, notification: &Notification<'_>) -> Result<(), RpcError> {
+    fn take(
+        &mut self,
+        own: &Custom<Result<()>>,
+        notification: &Notification<'_>,
+        outlet: &Outlet,
+    ) -> Result<(), RpcError> {
         let limit = self.core.limits.in_flight;
         if self.control.is_closing() || !self.control.in_flight.has_room(Kind::Call, limit, &mut self.waiting) {
             return Err(internal("there is no room for another call; the notification is lost".to_owned()));
@@ -72,7 +79,7 @@ impl Connection {
             raw => members("params", raw)?,
         };
         let envelope = era::envelope(&params, &self.session);
-        let line = Line::new(&self.outbox, &self.core);
+        let line = Line::new(outlet, &self.core);
         let caller = Caller { id: Id::NULL, envelope: &envelope, line: &line, uri: "", guarded: false };
         let own_params = own_params(notification.params, &params);
         let started = run::caught(|| (own.call)(provide(&caller), &own_params));

@@ -176,7 +176,7 @@ impl<'a> Router<'a> {
     }
 
     /// Whether the caller may know of a handler. What it may not know of does not exist.
-    fn sees(&self, handler: &Handler) -> bool {
+    pub(crate) fn sees(&self, handler: &Handler) -> bool {
         handler.visible.as_ref().is_none_or(|visible| visible.to(&provide(&self.caller)))
     }
 

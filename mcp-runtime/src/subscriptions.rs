@@ -12,7 +12,6 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::catalog::Catalog;
 use crate::change::{Change, ChangeBus, Listener};
-use crate::control::Control;
 use crate::era::notice;
 use crate::error::RpcError;
 
@@ -117,12 +116,18 @@ impl Interest {
 
     /// Tells a client everything until the connection is to end, and what changed before that; on a
     /// stream, with the stream's id.
-    pub(crate) async fn tell(&self, outbox: &mpsc::Sender<Vec<u8>>, stream: Option<&str>, control: &Control) {
+    pub(crate) async fn tell(
+        &self,
+        outbox: &mpsc::Sender<Vec<u8>>,
+        stream: Option<&str>,
+        closing: impl Future<Output = ()>,
+    ) {
+        let mut closing = std::pin::pin!(closing);
         loop {
             let change = tokio::select! {
                 // First: changes may come without end.
                 biased;
-                () = control.closing() => break,
+                () = &mut closing => break,
                 change = self.next() => change,
             };
             if outbox.send(notice::change(&change, stream)).await.is_err() {
@@ -163,6 +168,7 @@ pub(crate) fn too_many(limit: usize) -> RpcError {
 mod tests {
     use super::*;
     use crate::change::LocalBus;
+    use crate::control::Control;
 
     /// Somebody who wants to know of lists and two resources, and is told by a task when there is room.
     fn interested() -> (Arc<Interest>, Arc<Control>, mpsc::Receiver<Vec<u8>>) {
@@ -173,7 +179,7 @@ mod tests {
         }
         let (control, (outbox, told)) = (Arc::new(Control::default()), mpsc::channel(1));
         let (telling, until) = (Arc::clone(&interest), Arc::clone(&control));
-        tokio::spawn(async move { telling.tell(&outbox, None, &until).await });
+        tokio::spawn(async move { telling.tell(&outbox, None, until.closing()).await });
         (interest, control, told)
     }
 

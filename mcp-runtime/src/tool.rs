@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::args::{Argument, Key};
 use crate::context::{Caller, Context};
 use crate::error::Error;
+use crate::mirror::{self, Mirrored};
 use crate::output::IntoToolResult;
 use crate::protocol::{ToolAnnotations, ToolDescriptor};
 use crate::reply::Reply;
@@ -17,6 +18,9 @@ pub struct Tool {
     /// Boxed: `tools![…]` is an array, which should stay small on the stack.
     pub(crate) descriptor: Box<ToolDescriptor>,
     pub(crate) handler: Handler,
+    /// The arguments that travel in headers, too.
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
+    pub(crate) mirrored: Vec<Mirrored>,
 }
 
 impl Tool {
@@ -106,7 +110,9 @@ impl Kind for ToolKind {
             annotations: self.annotations,
             meta: about.meta,
         };
-        Tool { descriptor: Box::new(descriptor), handler }
+        let mirrored = mirror::mirrored(&descriptor.input_schema)
+            .unwrap_or_else(|why| panic!("tool `{}`: {why}", descriptor.name));
+        Tool { descriptor: Box::new(descriptor), handler, mirrored }
     }
 }
 

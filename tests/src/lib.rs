@@ -1,6 +1,7 @@
 //! What the tests share: a server with one of everything, the transcript runner, a process.
 
 pub mod fixture;
+pub mod http;
 pub mod process;
 pub mod transcript;
 

@@ -47,6 +47,14 @@ impl Session {
         LogLevel::ALL[usize::from(self.log_level.0.load(Ordering::Relaxed))]
     }
 
+    /// A session nobody opened, for a server that keeps none.
+    #[cfg(feature = "http")]
+    pub(crate) fn assumed(revision: Revision) -> Self {
+        let session = Session::default();
+        let _ = session.negotiated.set(Negotiated { revision, client: Arc::default() });
+        session
+    }
+
     /// Who opened it, if it was opened.
     pub(crate) fn client(&self) -> Option<&Client> {
         self.negotiated.get().map(|negotiated| &*negotiated.client)

@@ -26,6 +26,8 @@ use crate::protocol::{LogLevel, Revision};
 pub(crate) use legacy::Session;
 pub(crate) use method::{Method, unknown as unknown_method};
 pub(crate) use modern::CAPABILITIES;
+#[cfg(feature = "http")]
+pub(crate) use modern::is_modern_date;
 
 /// What surrounds a call: computed here, at the edge, and the same for both eras.
 #[derive(Debug)]
@@ -71,11 +73,65 @@ pub(crate) struct Accepted<'a> {
     pub(crate) envelope: Envelope<'a>,
 }
 
+/// Which rules a request over HTTP is served by.
+#[cfg(feature = "http")]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Era<'a> {
+    Modern,
+    Legacy,
+    /// An `initialize` under a header that knows none.
+    Contradiction,
+    /// A header with a version nobody knows.
+    Unknown(&'a str),
+}
+
+/// The era of a request, by its body and the version its header names.
+#[cfg(feature = "http")]
+pub(crate) fn of<'a>(request: &Request<'_>, header: Option<&'a str>) -> Era<'a> {
+    let params = members("params", request.params).unwrap_or_default();
+    let meta = params.get("_meta").filter(|raw| type_of(raw.get()) == "object");
+    let entries = members("_meta", meta).unwrap_or_default();
+    let claim = entries.get(modern::VERSION);
+    let modern_header = header.is_some_and(is_modern_date);
+    if request.method == "initialize" {
+        return match claim {
+            Some(claim) if modern::looks_modern(claim) => Era::Modern,
+            None if modern_header => Era::Contradiction,
+            _ => Era::Legacy,
+        };
+    }
+    match header {
+        _ if claim.is_some() || modern_header || Method::is_modern_only(&request.method) => Era::Modern,
+        Some(version) if !Revision::LEGACY.iter().any(|known| known.as_str() == version) => Era::Unknown(version),
+        _ => Era::Legacy,
+    }
+}
+
+/// What a transport says of a request besides its body, which must not contradict it.
+pub(crate) trait Witness {
+    /// The revision.
+    fn version(&self, claim: &str) -> Result<(), RpcError>;
+    /// The method, and what it is called on.
+    fn call(&self, method: &str, params: &Object<'_>) -> Result<(), RpcError>;
+}
+
+/// A transport that says nothing.
+impl Witness for () {
+    fn version(&self, _: &str) -> Result<(), RpcError> {
+        Ok(())
+    }
+
+    fn call(&self, _: &str, _: &Object<'_>) -> Result<(), RpcError> {
+        Ok(())
+    }
+}
+
 /// Decides the era of a request and validates it by that era's rules.
 pub(crate) fn accept<'a>(
     request: &Request<'a>,
     session: &Session,
     catalog: &Catalog,
+    witness: &impl Witness,
 ) -> Result<Accepted<'a>, RpcError> {
     let method = &*request.method;
     if method.starts_with("notifications/") {
@@ -92,7 +148,7 @@ pub(crate) fn accept<'a>(
     let entries = members("_meta", object)?;
     let (method, envelope) = match entries.get(modern::VERSION) {
         Some(claim) if method != "initialize" || modern::looks_modern(claim) => {
-            modern::accept(method, object, &entries, catalog)?
+            modern::accept(method, &params, object, catalog, witness)?
         }
         None if Method::is_modern_only(method) => return Err(modern::incomplete(meta)),
         _ => legacy::accept(method, &params, object, session, catalog)?,
@@ -107,11 +163,20 @@ pub(crate) fn is_modern(request: &Request<'_>) -> bool {
     members("_meta", meta).is_ok_and(|entries| entries.get(modern::VERSION).is_some())
 }
 
+/// What is wrong with a request that its headers say is modern, and that says nothing of it itself.
+#[cfg(feature = "http")]
+pub(crate) fn incomplete(request: &Request<'_>) -> RpcError {
+    match members("params", request.params) {
+        Ok(params) => modern::incomplete(params.get("_meta")),
+        Err(error) => error,
+    }
+}
+
 /// What surrounds a notification: what its `_meta` says, or else the session.
 pub(crate) fn envelope<'a>(params: &Object<'a>, session: &Session) -> Envelope<'a> {
     let meta = params.get("_meta").filter(|raw| type_of(raw.get()) == "object");
     let entries = members("_meta", meta).unwrap_or_default();
-    modern::envelope(meta, &entries).unwrap_or_else(|_| session.envelope(meta))
+    modern::envelope(meta, &entries, &()).unwrap_or_else(|_| session.envelope(meta))
 }
 
 /// A log level, or an error that names them all.

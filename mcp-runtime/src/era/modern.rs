@@ -4,10 +4,10 @@
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{Envelope, Method, Peer};
+use super::{Envelope, Method, Peer, Witness};
 use crate::catalog::Catalog;
 use crate::error::RpcError;
-use crate::object::{Key, Object, type_of};
+use crate::object::{Key, Object, members, type_of};
 use crate::protocol::Revision;
 
 pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -17,28 +17,39 @@ const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// Whether a claimed version is one an `initialize` cannot mean: a date of this era.
 pub(super) fn looks_modern(claim: &RawValue) -> bool {
-    let Ok(Key(date)) = serde_json::from_str(claim.get()) else { return false };
+    serde_json::from_str(claim.get()).is_ok_and(|Key(date)| is_modern_date(&date))
+}
+
+/// Whether a version is a date of this era.
+pub(crate) fn is_modern_date(date: &str) -> bool {
     let dated = date.len() == 10
         && date
             .bytes()
             .enumerate()
             .all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() });
-    dated && &*date >= Revision::V2026_07_28.as_str()
+    dated && date >= Revision::V2026_07_28.as_str()
 }
 
 /// The validation ladder; the first rung that fails answers.
 pub(super) fn accept<'a>(
     method: &str,
+    params: &Object<'a>,
     meta: Option<&'a RawValue>,
-    entries: &Object<'a>,
     catalog: &Catalog,
+    witness: &impl Witness,
 ) -> Result<(Method, Envelope<'a>), RpcError> {
-    let envelope = envelope(meta, entries)?;
+    let entries = members("_meta", meta)?;
+    let envelope = envelope(meta, &entries, witness)?;
+    witness.call(method, params)?;
     Ok((Method::find(method, envelope.revision, catalog)?, envelope))
 }
 
 /// What a message of this era says of itself.
-pub(super) fn envelope<'a>(meta: Option<&'a RawValue>, entries: &Object<'a>) -> Result<Envelope<'a>, RpcError> {
+pub(super) fn envelope<'a>(
+    meta: Option<&'a RawValue>,
+    entries: &Object<'a>,
+    witness: &impl Witness,
+) -> Result<Envelope<'a>, RpcError> {
     let claim = string(entries, VERSION)?.ok_or_else(|| missing(VERSION, "string"))?;
     let capabilities = entries.get(CAPABILITIES).ok_or_else(|| missing(CAPABILITIES, "object"))?;
     if type_of(capabilities.get()) != "object" {
@@ -50,6 +61,7 @@ pub(super) fn envelope<'a>(meta: Option<&'a RawValue>, entries: &Object<'a>) -> 
     }
     let log_level =
         entries.get(LOG_LEVEL).map(|raw| super::log_level(raw, &format!("_meta.{LOG_LEVEL}"))).transpose()?;
+    witness.version(&claim)?;
     let revision =
         Revision::MODERN.into_iter().find(|revision| revision.as_str() == claim).ok_or_else(|| unsupported(&claim))?;
     Ok(Envelope { revision, meta, log_level, peer: Peer::Request(client) })

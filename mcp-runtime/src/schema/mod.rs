@@ -180,7 +180,11 @@ fn tidy(root: Map<String, Value>, mut definitions: Map<String, Value>) -> Value 
         definitions.values_mut().for_each(|schema| inline(schema, &name, &target));
     }
     if let (Value::Object(root), false) = (&mut root, definitions.is_empty()) {
-        root.insert("$defs".into(), definitions.into());
+        match root.get_mut("$defs") {
+            // A schema written by hand may have brought its own.
+            Some(Value::Object(written)) => written.extend(definitions),
+            _ => drop(root.insert("$defs".into(), definitions.into())),
+        }
     }
     drop_number_formats(&mut root);
     root
@@ -300,5 +304,52 @@ mod tests {
                 "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]},
             }})
         );
+    }
+
+    struct Written;
+
+    impl JsonSchema for Written {
+        fn schema_name() -> Cow<'static, str> {
+            "Written".into()
+        }
+
+        fn json_schema(_: &mut SchemaGenerator) -> schemars::Schema {
+            written().try_into().unwrap()
+        }
+    }
+
+    /// What a derive would not write.
+    fn written() -> Value {
+        json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "$defs": {"address": {"$anchor": "addressDef", "type": "object"}},
+            "properties": {"address": {"$ref": "#/$defs/address"}, "email": {"type": "string", "format": "email"}},
+            "required": ["address"],
+            "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+            "if": {"required": ["email"]},
+            "then": {"minProperties": 2},
+            "else": {"maxProperties": 1},
+            "additionalProperties": false,
+        })
+    }
+
+    #[test]
+    fn a_schema_written_by_hand_stays_as_it_is() {
+        let mut schema = InputSchema::new();
+        schema.flatten::<Written>();
+        assert_eq!(schema.finish(), written());
+    }
+
+    #[test]
+    fn definitions_written_by_hand_stay_beside_those_of_other_arguments() {
+        let mut schema = InputSchema::new();
+        schema.flatten::<Written>();
+        schema.property::<Tree>("tree", Extras::default());
+        let schema = schema.finish();
+        assert_eq!(schema["$defs"]["address"], written()["$defs"]["address"]);
+        assert_eq!(schema["properties"]["tree"], json!({"$ref": "#/$defs/Tree"}));
+        assert!(schema["$defs"]["Tree"].is_object(), "{schema}");
+        assert_eq!(schema["required"], json!(["address", "tree"]));
     }
 }

@@ -25,6 +25,8 @@ use crate::run::Threads;
 use crate::shared::Shared;
 use crate::tool::Tool;
 use crate::transport;
+#[cfg(feature = "http")]
+use crate::transport::http::HttpService;
 
 /// An MCP server, put together by chaining and then served.
 ///
@@ -251,6 +253,21 @@ impl Server {
         }
         let (input, output) = transport::claim::standard_streams()?;
         transport::stdio::serve(self.into_core(), input, output).await
+    }
+
+    /// The server as a service for HTTP, to be nested in axum or anything else that takes a tower
+    /// `Service`. For the feature `http`.
+    #[cfg(feature = "http")]
+    pub fn into_service(self) -> HttpService {
+        let keep_signals = self.keep_signals;
+        HttpService::new(self.into_core(), keep_signals)
+    }
+
+    /// Serves clients of every revision over HTTP, on one endpoint, until SIGTERM or Ctrl-C. For the
+    /// feature `http`.
+    #[cfg(feature = "http")]
+    pub async fn serve_http(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
+        self.into_service().serve(address).await
     }
 
     pub(crate) fn into_core(self) -> Arc<Core> {

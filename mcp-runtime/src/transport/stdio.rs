@@ -24,12 +24,11 @@ use crate::era::encode;
 use crate::error::{Error, Result, RpcError};
 use crate::hooks::{Disconnected, Hooks};
 use crate::jsonrpc::Id;
+use crate::outlet::Outlet;
 use crate::protocol::Implementation;
 use crate::server::Core;
 use crate::shared::Phase;
 
-/// How many answers may wait for the client to read.
-const OUTBOX: usize = 64;
 /// A batch of answers is written when it is this long, even if there are more messages to take.
 const BATCH_BYTES: usize = 64 * 1024;
 /// The least time the client has to read its last answers, even if no call is waited for.
@@ -83,10 +82,10 @@ where
 {
     let runtime = Handle::current();
     let output = Arc::new(Output(Mutex::new(Some(output))));
-    let (outbox, answers) = mpsc::channel(OUTBOX);
-    let last = outbox.clone();
+    let (outlet, answers) = Outlet::shared();
+    let last = outlet.sender().clone();
     let (limit, grace) = (core.limits.message_bytes, core.limits.drain);
-    let mut connection = Connection::new(Arc::clone(&core), runtime.clone(), outbox);
+    let mut connection = Connection::new(Arc::clone(&core), runtime.clone());
     let end = End { control: Arc::clone(connection.control()), last, output: Arc::clone(&output) };
 
     let writer = spawn("mcp-outbox", {
@@ -97,7 +96,7 @@ where
         let _in_runtime = runtime.enter();
         // What handlers say here is heard by who listens where the server is served.
         let _says = says.as_ref().map(set_default);
-        let read = read(&mut connection, Lines::new(input, limit), &output);
+        let read = read(&mut connection, Lines::new(input, limit), &outlet, &output);
         (connection, read)
     })?;
 
@@ -216,13 +215,18 @@ fn spawn<T: Send + 'static>(name: &str, body: impl FnOnce() -> T + Send + 'stati
 }
 
 /// Takes messages until the input ends or the client says `exit`; what is answered at once is written in batches.
-fn read(connection: &mut Connection, mut lines: Lines<impl Read>, output: &Output<impl Write>) -> io::Result<()> {
+fn read(
+    connection: &mut Connection,
+    mut lines: Lines<impl Read>,
+    outlet: &Outlet,
+    output: &Output<impl Write>,
+) -> io::Result<()> {
     let control = Arc::clone(connection.control());
     let mut at_work = None;
     let mut batch = Vec::new();
     loop {
         match lines.next() {
-            Line::Message(frame) => connection.receive(frame, &mut batch),
+            Line::Message(frame) => connection.receive(frame, outlet, &mut batch),
             Line::TooLong(beginning) => connection.refuse_oversized(beginning, &mut batch),
             Line::NoMore => {
                 flush(&mut batch, output)?;

@@ -1,0 +1,77 @@
+//! Two MCP servers in a web application, beside its own pages.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::get;
+use mcp_runtime::{ServerHandle, prelude::*};
+
+/// What the whole application shares.
+#[derive(Debug, Default)]
+pub struct App {
+    visits: AtomicU64,
+}
+
+/// Who makes a request, as a layer of the application has found out.
+#[derive(Debug, Clone)]
+struct User(String);
+
+/// What the application's own state is good for: a tool's `self` has it.
+struct Counter {
+    app: Arc<App>,
+}
+
+#[handlers]
+impl Counter {
+    /// How often the front page was visited.
+    #[tool(read_only)]
+    fn visits(&self) -> u64 {
+        self.app.visits.load(Ordering::Relaxed)
+    }
+
+    /// Who is asking.
+    #[tool(read_only)]
+    fn whoami(&self, ctx: &Context) -> Option<String> {
+        let user = ctx.http()?.extensions.get::<User>()?;
+        Some(user.0.clone())
+    }
+}
+
+/// Add two integers.
+#[tool(read_only)]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// The application, and handles to end its servers with.
+pub fn app() -> (Router, [ServerHandle; 2]) {
+    let app = Arc::new(App::default());
+    let counter = Server::new("counter", "1.0.0").mount(Counter { app: Arc::clone(&app) }).into_service();
+    let counter = counter.principal(|parts| parts.extensions.get::<User>().map(|user| user.0.clone()));
+    let calculator = Server::new("calculator", "1.0.0").tools(tools![add]).into_service();
+    let handles = [counter.handle(), calculator.handle()];
+    let router = Router::new()
+        .route("/", get(front_page))
+        .nest_service("/counter", counter)
+        .nest_service("/calculator", calculator)
+        .layer(middleware::from_fn(who))
+        .with_state(app);
+    (router, handles)
+}
+
+async fn front_page(State(app): State<Arc<App>>) -> String {
+    format!("You are visitor {}.", app.visits.fetch_add(1, Ordering::Relaxed) + 1)
+}
+
+/// Stands for whatever authenticates people; here it believes what they say.
+async fn who(mut request: Request, next: Next) -> Response {
+    let name = request.headers().get("x-user").and_then(|name| name.to_str().ok()).map(str::to_owned);
+    if let Some(name) = name {
+        request.extensions_mut().insert(User(name));
+    }
+    next.run(request).await
+}

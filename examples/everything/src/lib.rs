@@ -1,0 +1,22 @@
+//! One of everything: the server the official conformance suite talks to.
+
+mod content;
+mod prompts;
+mod resources;
+mod schema;
+mod telling;
+
+use mcp_runtime::{Cache, prelude::*};
+
+/// The server, with all it has.
+pub fn server() -> Server {
+    Server::new("everything", env!("CARGO_PKG_VERSION"))
+        .title("Everything")
+        .dynamic()
+        .cache(Cache::NONE)
+        .tools(content::tools())
+        .tools(telling::tools())
+        .tools(schema::tools())
+        .prompts(prompts::prompts())
+        .resources(resources::resources())
+}

@@ -1,0 +1,19 @@
+//! `everything stdio` speaks on standard input and output, `everything http 127.0.0.1:8080` over HTTP.
+//! Port 0 is any that is free; which one it is, standard error says.
+
+use mcp_runtime::prelude::*;
+use tokio::net::TcpListener;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["stdio"] => everything::server().serve_stdio().await,
+        ["http", address] => {
+            let listener = TcpListener::bind(address).await?;
+            eprintln!("listening on http://{}/mcp", listener.local_addr()?);
+            everything::server().into_service().serve_on(listener).await
+        }
+        _ => Err(Error::tool("usage: everything stdio | everything http ADDRESS")),
+    }
+}

@@ -1,0 +1,87 @@
+//! Tools that tell something while they run, or change something.
+
+use std::time::Duration;
+
+use mcp_runtime::{LogLevel, prelude::*};
+
+async fn a_moment() {
+    tokio::time::sleep(Duration::from_millis(50)).await;
+}
+
+/// Reports its progress.
+#[tool]
+async fn test_tool_with_progress(ctx: &Context) -> &'static str {
+    for done in [0, 50, 100] {
+        ctx.progress(done, 100).await;
+        a_moment().await;
+    }
+    "done"
+}
+
+/// Logs what it does.
+#[tool]
+async fn test_tool_with_logging(ctx: &Context) -> &'static str {
+    ctx.log(LogLevel::Info, "Tool execution started").await;
+    a_moment().await;
+    ctx.log(LogLevel::Info, "Tool processing data").await;
+    a_moment().await;
+    ctx.log(LogLevel::Info, "Tool execution completed").await;
+    "logged"
+}
+
+/// Logs, for clients that want it.
+#[tool]
+async fn test_logging_tool(ctx: &Context) -> &'static str {
+    ctx.log(LogLevel::Info, "nobody may want this").await;
+    "logged"
+}
+
+/// Lets go of the client, which comes back for the answer.
+#[tool]
+async fn test_reconnection(ctx: &Context) -> &'static str {
+    ctx.let_go().await;
+    a_moment().await;
+    "welcome back"
+}
+
+/// Changes the list of tools.
+#[tool]
+fn test_trigger_tool_change(ctx: &Context) -> &'static str {
+    let tools = ctx.server().tools();
+    let _ = tools.disable("test_sometimes") || tools.enable("test_sometimes");
+    "changed"
+}
+
+/// Changes the list of prompts.
+#[tool]
+fn test_trigger_prompt_change(ctx: &Context) -> &'static str {
+    let prompts = ctx.server().prompts();
+    let _ = prompts.disable("test_sometimes") || prompts.enable("test_sometimes");
+    "changed"
+}
+
+/// Says that `test://watched-resource` has changed.
+#[tool]
+fn test_trigger_resource_update(ctx: &Context) -> &'static str {
+    ctx.server().updated("test://watched-resource");
+    "updated"
+}
+
+/// Is not always there.
+#[tool]
+fn test_sometimes() -> &'static str {
+    "here"
+}
+
+pub fn tools() -> [Tool; 8] {
+    tools![
+        test_tool_with_progress,
+        test_tool_with_logging,
+        test_logging_tool,
+        test_reconnection,
+        test_trigger_tool_change,
+        test_trigger_prompt_change,
+        test_trigger_resource_update,
+        test_sometimes,
+    ]
+}

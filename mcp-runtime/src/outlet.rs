@@ -1,0 +1,86 @@
+//! Where the lines of calls go that had to wait, and what they tell before: an outbox everybody
+//! shares, or a stream of a request's own.
+
+#[cfg(feature = "http")]
+use std::sync::{Arc, OnceLock};
+
+#[cfg(feature = "http")]
+use http::request::Parts;
+use tokio::sync::mpsc;
+
+/// How many lines may wait for the client to read.
+const LINES: usize = 64;
+
+/// What is sent instead of a line to let go of the client's connection; no line is like it.
+#[cfg(feature = "http")]
+pub(crate) const LET_GO: &[u8] = b"\0";
+
+/// The way of lines from calls to their client.
+#[derive(Debug)]
+pub(crate) enum Outlet {
+    /// One for all calls of a connection.
+    Shared(mpsc::Sender<Vec<u8>>),
+    /// One for this request, made when a call needs it.
+    #[cfg(feature = "http")]
+    Own(Own),
+}
+
+#[cfg(feature = "http")]
+type Channel = (mpsc::Sender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
+
+/// A stream of a request's own.
+#[cfg(feature = "http")]
+#[derive(Debug)]
+pub(crate) struct Own {
+    channel: OnceLock<Channel>,
+    /// The request without its body.
+    parts: Arc<Parts>,
+    /// Whether the client comes back if it is let go.
+    resumable: bool,
+}
+
+impl Outlet {
+    /// The way of a connection with one stream, and its other end.
+    pub(crate) fn shared() -> (Self, mpsc::Receiver<Vec<u8>>) {
+        let (sender, lines) = mpsc::channel(LINES);
+        (Outlet::Shared(sender), lines)
+    }
+
+    /// The way of one request.
+    #[cfg(feature = "http")]
+    pub(crate) fn own(parts: Arc<Parts>, resumable: bool) -> Self {
+        Outlet::Own(Own { channel: OnceLock::new(), parts, resumable })
+    }
+
+    /// The HTTP request, where there is one.
+    #[cfg(feature = "http")]
+    pub(crate) fn parts(&self) -> Option<&Arc<Parts>> {
+        match self {
+            Outlet::Shared(_) => None,
+            Outlet::Own(own) => Some(&own.parts),
+        }
+    }
+
+    /// Whether a call can let go of its client, which comes back for the rest.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_resumable(&self) -> bool {
+        matches!(self, Outlet::Own(own) if own.resumable)
+    }
+
+    pub(crate) fn sender(&self) -> &mpsc::Sender<Vec<u8>> {
+        match self {
+            Outlet::Shared(sender) => sender,
+            #[cfg(feature = "http")]
+            Outlet::Own(own) => &own.channel.get_or_init(|| mpsc::channel(LINES)).0,
+        }
+    }
+
+    /// The other end of a request's own stream, if a call needed one. It is over when all of them are.
+    #[cfg(feature = "http")]
+    pub(crate) fn into_lines(self) -> Option<mpsc::Receiver<Vec<u8>>> {
+        match self {
+            Outlet::Shared(_) => None,
+            Outlet::Own(own) => own.channel.into_inner().map(|(_, lines)| lines),
+        }
+    }
+}

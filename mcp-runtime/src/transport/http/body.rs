@@ -1,0 +1,110 @@
+//! What a response carries: one JSON text, or events as they happen.
+//! <https://html.spec.whatwg.org/multipage/server-sent-events.html>
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, Sleep};
+
+/// How long a stream may be silent before it says that it is still there.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// The body of a response.
+pub struct Body(Kind);
+
+enum Kind {
+    Full(Option<Bytes>),
+    Events { source: Pin<Box<dyn Events>>, silence: Pin<Box<Sleep>>, place: Option<OwnedSemaphorePermit> },
+}
+
+/// Where the events of a stream come from.
+pub(super) trait Events: Send {
+    /// What to write next, already in the form of events; nothing when the stream is over.
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
+}
+
+impl Body {
+    pub(super) fn empty() -> Self {
+        Body(Kind::Full(None))
+    }
+
+    pub(super) fn full(bytes: impl Into<Bytes>) -> Self {
+        Body(Kind::Full(Some(bytes.into())))
+    }
+
+    pub(super) fn events(source: impl Events + 'static) -> Self {
+        Body(Kind::Events { source: Box::pin(source), silence: Box::pin(tokio::time::sleep(KEEP_ALIVE)), place: None })
+    }
+}
+
+impl Body {
+    /// Gives a stream its place among the requests, until it is over; anything else is done already.
+    pub(super) fn keep(&mut self, permit: OwnedSemaphorePermit) {
+        if let Kind::Events { place, .. } = &mut self.0 {
+            *place = Some(permit);
+        }
+    }
+}
+
+impl HttpBody for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        match &mut self.0 {
+            Kind::Full(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Kind::Events { source, silence, .. } => {
+                let next = match source.as_mut().poll_next(cx) {
+                    Poll::Ready(None) => return Poll::Ready(None),
+                    Poll::Ready(Some(bytes)) => bytes,
+                    Poll::Pending if silence.as_mut().poll(cx).is_ready() => Bytes::from_static(b": still here\n\n"),
+                    Poll::Pending => return Poll::Pending,
+                };
+                silence.as_mut().reset(Instant::now() + KEEP_ALIVE);
+                // Registered for the next time, whether or not the connection asks at once.
+                let _ = silence.as_mut().poll(cx);
+                Poll::Ready(Some(Ok(Frame::data(next))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.0, Kind::Full(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Kind::Events { .. } => SizeHint::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Full(bytes) => f.debug_tuple("Full").field(bytes).finish(),
+            Kind::Events { .. } => f.write_str("Events"),
+        }
+    }
+}
+
+/// Lines as events, one each.
+pub(super) fn events(lines: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(lines.len() + 16);
+    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        out.extend_from_slice(b"data: ");
+        out.extend_from_slice(line);
+        out.extend_from_slice(b"\n\n");
+    }
+    out
+}

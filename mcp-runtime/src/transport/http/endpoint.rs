@@ -1,0 +1,263 @@
+//! The endpoint: what a request is, and who answers it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::request::Parts;
+use http::{Method, Response, StatusCode};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde_json::json;
+
+use super::headers::{self, Headers, mismatch};
+use super::{Body, BoxError, Inner, legacy, modern, respond, sessions};
+use crate::depth;
+use crate::era::{self, Era};
+use crate::error::{Result, RpcError};
+use crate::jsonrpc::{self, Message};
+use crate::protocol::Revision;
+
+impl Inner {
+    pub(super) async fn answer<B>(&self, parts: Parts, body: B) -> Response<Body>
+    where
+        B: http_body::Body,
+        B::Error: Into<BoxError>,
+    {
+        let parts = Arc::new(parts);
+        if self.options.sse
+            && let Some(response) = Inner::with_sse(&parts)
+        {
+            return match response {
+                Sse::Open => self.sse.open(&self.core, self.principal(&parts)),
+                Sse::Message => match self.read(&parts, body).await {
+                    Ok(frame) => self.sse.message(&parts, self.principal(&parts).as_deref(), &frame).await,
+                    Err(refusal) => refusal,
+                },
+                Sse::Neither => respond::not_allowed("GET"),
+            };
+        }
+        if self.options.endpoint.as_ref().is_some_and(|path| path != parts.uri.path()) {
+            return respond::empty(StatusCode::NOT_FOUND);
+        }
+        match parts.method {
+            Method::POST => match self.read(&parts, body).await {
+                Ok(frame) => self.post(&parts, &frame).await,
+                Err(refusal) => refusal,
+            },
+            Method::GET => self.get(&parts),
+            Method::DELETE => self.delete(&parts),
+            _ => respond::not_allowed("POST, GET, DELETE"),
+        }
+    }
+}
+
+/// What a request on the addresses of HTTP+SSE wants.
+enum Sse {
+    Open,
+    Message,
+    /// A newer client that tries what is there; what it finds tells it to try GET.
+    Neither,
+}
+
+impl Inner {
+    fn with_sse(parts: &Parts) -> Option<Sse> {
+        let last = parts.uri.path().rsplit('/').next().unwrap_or_default();
+        match (last, &parts.method) {
+            ("sse", &Method::GET) => Some(Sse::Open),
+            ("messages", &Method::POST) => Some(Sse::Message),
+            ("sse" | "messages", _) => Some(Sse::Neither),
+            _ => None,
+        }
+    }
+
+    /// The body of a POST, if it is one.
+    async fn read<B>(&self, parts: &Parts, body: B) -> Result<Bytes, Response<Body>>
+    where
+        B: http_body::Body,
+        B::Error: Into<BoxError>,
+    {
+        let kind = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let essence = kind.split(';').next().unwrap_or_default().trim();
+        if !essence.eq_ignore_ascii_case("application/json") {
+            let text = "a message is sent as `Content-Type: application/json`";
+            return Err(respond::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, RpcError::INVALID_REQUEST, text));
+        }
+        let limits = &self.core.limits;
+        let too_long = || {
+            let text = format!("the message is longer than {} bytes", limits.message_bytes);
+            respond::refuse(StatusCode::PAYLOAD_TOO_LARGE, RpcError::INVALID_REQUEST, &text)
+        };
+        // Announced to be too long: nothing of it is read.
+        if body.size_hint().lower() > limits.message_bytes as u64 {
+            return Err(too_long());
+        }
+        let body = std::pin::pin!(Limited::new(body, limits.message_bytes));
+        match tokio::time::timeout(limits.request_time, body.collect()).await {
+            Ok(Ok(collected)) => Ok(collected.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
+            Ok(Err(_)) => {
+                let text = "the message did not arrive whole";
+                Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text))
+            }
+            Err(_) => {
+                let text = "the message took too long to arrive";
+                Err(respond::refuse(StatusCode::REQUEST_TIMEOUT, RpcError::INVALID_REQUEST, text))
+            }
+        }
+    }
+
+    async fn post(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
+        let headers = Headers(&parts.headers);
+        if depth::exceeds(frame, self.core.limits.depth) {
+            return match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
+                Some(rejection) => bad(rejection.id, &rejection.error),
+                None => respond::empty(StatusCode::ACCEPTED),
+            };
+        }
+        if frame.trim_ascii_start().first() == Some(&b'[') {
+            return self.in_session(parts, frame).await;
+        }
+        let request = match jsonrpc::parse(frame) {
+            Ok(Message::Request(request)) => request,
+            Ok(Message::Response) if self.options.sessionless => return respond::empty(StatusCode::ACCEPTED),
+            Ok(Message::Notification(_))
+                if self.options.sessionless
+                    || !parts.headers.contains_key(legacy::SESSION)
+                    || Self::is_modern(parts) =>
+            {
+                legacy::told_alone(&self.core, parts, frame);
+                return respond::empty(StatusCode::ACCEPTED);
+            }
+            Ok(Message::Notification(_) | Message::Response) => {
+                return match self.session(parts) {
+                    Ok(session) => legacy::told(&session, parts, frame),
+                    Err(refusal) => refusal,
+                };
+            }
+            Err(rejection) => {
+                self.core.hooks.protocol_error(frame, &rejection.error);
+                return bad(rejection.id, &rejection.error);
+            }
+        };
+        let streams = headers.accepts(headers::EVENTS);
+        if !streams && (request.method == "subscriptions/listen" || !headers.accepts(headers::JSON)) {
+            let text = "send `Accept: application/json, text/event-stream`: the answer is one of them";
+            return answer(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text));
+        }
+        let version = match headers.get(headers::VERSION) {
+            Ok(version) => version,
+            Err(error) => return bad(request.id, &error),
+        };
+        match era::of(&request, version) {
+            Era::Modern => {
+                let catalog = self.core.shared.catalog();
+                modern::serve(&self.core, &catalog, &request, parts).await
+            }
+            Era::Contradiction => {
+                bad(request.id, &mismatch("`initialize` has no place in the revision the header names"))
+            }
+            Era::Unknown(version) => bad(request.id, &unsupported(version)),
+            Era::Legacy if self.options.sessionless => {
+                let revision = Revision::LEGACY.into_iter().find(|known| Some(known.as_str()) == version);
+                legacy::alone(&self.core, revision, parts, &request, frame).await
+            }
+            Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(legacy::SESSION) => {
+                legacy::open(&self.core, &self.sessions, self.principal(parts).as_deref(), Arc::clone(parts), frame)
+            }
+            Era::Legacy if request.method == "initialize" => match self.session(parts) {
+                Ok(_) => bad(request.id, &RpcError::invalid_request("this session is initialized already")),
+                Err(refusal) => refusal,
+            },
+            Era::Legacy => self.in_session(parts, frame).await,
+        }
+    }
+
+    /// Takes a message of the legacy era, which belongs to a session.
+    async fn in_session(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
+        match self.session(parts) {
+            Ok(session) => legacy::message(&session, Arc::clone(parts), frame).await,
+            Err(refusal) => refusal,
+        }
+    }
+
+    fn session(&self, parts: &Parts) -> Result<Arc<sessions::Session>, Response<Body>> {
+        let Some(id) = parts.headers.get(legacy::SESSION) else {
+            let text = "send `initialize` first and its `Mcp-Session-Id` with every request, or describe the request in its `_meta`";
+            return Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text));
+        };
+        if parts.headers.get_all(legacy::SESSION).iter().count() > 1 {
+            let text = "a request belongs to one session; `Mcp-Session-Id` is there twice";
+            return Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text));
+        }
+        match Headers(&parts.headers).get(headers::VERSION) {
+            Ok(Some(version)) if Revision::LEGACY.iter().all(|known| known.as_str() != version) => {
+                return Err(bad(jsonrpc::Id::NULL, &unsupported(version)));
+            }
+            Ok(_) => {}
+            Err(error) => return Err(bad(jsonrpc::Id::NULL, &error)),
+        }
+        let found =
+            id.to_str().ok().and_then(|id| self.sessions.find(id, self.principal(parts).as_deref(), &self.core.limits));
+        found.ok_or_else(|| {
+            let text = "there is no such session; send `initialize` to open one";
+            respond::refuse(StatusCode::NOT_FOUND, RpcError::INVALID_REQUEST, text)
+        })
+    }
+
+    fn get(&self, parts: &Parts) -> Response<Body> {
+        if self.options.sessionless || !parts.headers.contains_key(legacy::SESSION) || Self::is_modern(parts) {
+            return respond::not_allowed("POST");
+        }
+        if !Headers(&parts.headers).accepts(headers::EVENTS) {
+            return respond::refuse(
+                StatusCode::NOT_ACCEPTABLE,
+                RpcError::INVALID_REQUEST,
+                "what is here is a stream of events: send `Accept: text/event-stream`",
+            );
+        }
+        match self.session(parts) {
+            Ok(session) => {
+                let last_event = parts.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
+                legacy::stream(&session, last_event)
+            }
+            Err(refusal) => refusal,
+        }
+    }
+
+    fn delete(&self, parts: &Parts) -> Response<Body> {
+        if self.options.sessionless || Self::is_modern(parts) {
+            return respond::not_allowed("POST");
+        }
+        match self.session(parts) {
+            Ok(_) => {
+                let id = parts.headers.get(legacy::SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
+                self.sessions.end(id, self.principal(parts).as_deref());
+                respond::empty(StatusCode::NO_CONTENT)
+            }
+            Err(refusal) => refusal,
+        }
+    }
+
+    fn is_modern(parts: &Parts) -> bool {
+        Headers(&parts.headers).get(headers::VERSION).is_ok_and(|version| version.is_some_and(era::is_modern_date))
+    }
+
+    fn principal(&self, parts: &Parts) -> Option<String> {
+        self.options.principal.as_ref().and_then(|principal| principal(parts))
+    }
+}
+
+fn bad(id: jsonrpc::Id<'_>, error: &RpcError) -> Response<Body> {
+    answer(StatusCode::BAD_REQUEST, id, error)
+}
+
+fn answer(status: StatusCode, id: jsonrpc::Id<'_>, error: &RpcError) -> Response<Body> {
+    let mut line = Vec::new();
+    era::encode::error(id, error, &mut line);
+    respond::json(status, line)
+}
+
+fn unsupported(version: &str) -> RpcError {
+    RpcError::new(RpcError::UNSUPPORTED_VERSION, "Unsupported protocol version")
+        .with_data(json!({"supported": Revision::MODERN, "requested": version}))
+}

@@ -1,0 +1,281 @@
+//! The legacy era over HTTP (2025-03-26 to 2025-11-25): sessions, answers in responses or on their
+//! streams, and one stream for the rest.
+//! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http>
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::HeaderValue;
+use http::request::Parts;
+use http::{Response, StatusCode};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use super::body::{Body, Events, events};
+use super::respond;
+use super::sessions::{Full, Session, Sessions, Streaming};
+use super::streams::Reader;
+use crate::connection::Connection;
+use crate::era;
+use crate::error::RpcError;
+use crate::jsonrpc::Request;
+use crate::outlet::{LET_GO, Outlet};
+use crate::protocol::Revision;
+use crate::server::Core;
+use crate::shared::Phase;
+
+/// What the header is called that names a session.
+pub(super) const SESSION: &str = "mcp-session-id";
+
+/// Opens a session: takes an `initialize`, and if it succeeds keeps what it settled.
+pub(super) fn open(
+    core: &Arc<Core>,
+    sessions: &Sessions,
+    principal: Option<&str>,
+    parts: Arc<Parts>,
+    frame: &[u8],
+) -> Response<Body> {
+    match sessions.room(principal, &core.limits) {
+        Ok(()) => {}
+        Err(Full::Everybody) => return respond::later(StatusCode::SERVICE_UNAVAILABLE, "too many sessions"),
+        Err(Full::Principal) => {
+            return respond::later(StatusCode::TOO_MANY_REQUESTS, "too many sessions of yours; end one");
+        }
+    }
+    let mut connection = Connection::new(Arc::clone(core), Handle::current());
+    let mut out = Vec::new();
+    connection.receive(frame, &Outlet::own(parts, false), &mut out);
+    if connection.session.client().is_none() {
+        return respond::json(StatusCode::OK, out);
+    }
+    let mut response = respond::json(StatusCode::OK, out);
+    match sessions.enter(connection, principal).map(HeaderValue::try_from) {
+        Ok(Ok(id)) => {
+            response.headers_mut().insert(SESSION, id);
+            response
+        }
+        _ => respond::later(StatusCode::SERVICE_UNAVAILABLE, "no session can be made now"),
+    }
+}
+
+/// Serves a request of a server that keeps no sessions; by the rules of the revision its header names,
+/// or of the oldest that can come this way.
+pub(super) async fn alone(
+    core: &Arc<Core>,
+    revision: Option<Revision>,
+    parts: &Arc<Parts>,
+    request: &Request<'_>,
+    frame: &[u8],
+) -> Response<Body> {
+    let mut connection = Connection::new(Arc::clone(core), Handle::current());
+    if request.method != "initialize" {
+        connection.session = era::Session::assumed(revision.unwrap_or(Revision::V2025_03_26));
+    }
+    let outlet = Outlet::own(Arc::clone(parts), false);
+    let mut out = Vec::new();
+    connection.receive(frame, &outlet, &mut out);
+    let Some(lines) = outlet.into_lines() else { return at_once(out) };
+    // Nobody else has the connection: with it, the call is dropped when the client is gone.
+    let mut alone = Alone { _connection: connection, first: None, lines };
+    if out.is_empty() {
+        match alone.lines.recv().await {
+            None => return respond::empty(StatusCode::ACCEPTED),
+            Some(line) if is_answer(&line) => return respond::json(StatusCode::OK, line),
+            Some(line) => out = line,
+        }
+    }
+    alone.first = Some(events(&out).into());
+    respond::events(Body::events(alone))
+}
+
+/// Takes a notification that belongs to no session: the server's own, or one that means nothing here.
+pub(super) fn told_alone(core: &Arc<Core>, parts: &Arc<Parts>, frame: &[u8]) {
+    let mut connection = Connection::new(Arc::clone(core), Handle::current());
+    connection.receive(frame, &Outlet::own(Arc::clone(parts), false), &mut Vec::new());
+    if connection.control().in_flight.is_busy() {
+        // Its handler runs for as long as the connection is there.
+        tokio::spawn(async move { connection.control().in_flight.at_most(0).await });
+    }
+}
+
+/// The events of a request that belongs to no session.
+struct Alone {
+    _connection: Connection,
+    first: Option<Bytes>,
+    lines: mpsc::Receiver<Vec<u8>>,
+}
+
+impl Events for Alone {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(first));
+        }
+        self.lines.poll_recv(cx).map(|line| line.map(|line| events(&line).into()))
+    }
+}
+
+/// Takes a message, or several, in a session.
+pub(super) async fn message(session: &Arc<Session>, parts: Arc<Parts>, frame: &[u8]) -> Response<Body> {
+    let outlet = Outlet::own(parts, true);
+    let mut out = Vec::new();
+    session.connection().receive(frame, &outlet, &mut out);
+    match outlet.into_lines() {
+        // Something is to come. A call that could have told something, and is done, leaves a stream, too.
+        Some(lines) if !ends_with_answer(&out) => later(session, out, lines).await,
+        _ if out.is_empty() => respond::empty(StatusCode::ACCEPTED),
+        // The answers to a batch are a list; this is about the batch.
+        _ if frame.trim_ascii_start().starts_with(b"[") && is_answer(&out) && !out.starts_with(b"[") => {
+            respond::json(StatusCode::BAD_REQUEST, out)
+        }
+        _ => at_once(out),
+    }
+}
+
+/// Takes what is owed no answer. What its handler says, nobody hears.
+pub(super) fn told(session: &Session, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
+    session.connection().receive(frame, &Outlet::own(Arc::clone(parts), false), &mut Vec::new());
+    respond::empty(StatusCode::ACCEPTED)
+}
+
+fn ends_with_answer(lines: &[u8]) -> bool {
+    lines.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().is_some_and(is_answer)
+}
+
+/// An answer; behind what was told before it, where something was.
+fn at_once(lines: Vec<u8>) -> Response<Body> {
+    let last = lines.trim_ascii_end().iter().rposition(|byte| *byte == b'\n');
+    match last {
+        None => respond::json(StatusCode::OK, lines),
+        Some(_) => respond::events(Body::full(events(&lines))),
+    }
+}
+
+/// The head of the response is held until it is known what it is the head of. The call goes on
+/// whether or not somebody waits: only the client's `notifications/cancelled` cancels it.
+async fn later(session: &Arc<Session>, told: Vec<u8>, lines: mpsc::Receiver<Vec<u8>>) -> Response<Body> {
+    // Whatever becomes of this connection, somebody takes what the call says.
+    let mut waiting = Waiting { session: Arc::clone(session), lines: Some(lines) };
+    if told.is_empty() {
+        match waiting.first().await {
+            // Cancelled: it is owed no answer, but HTTP wants one.
+            None => return respond::empty(StatusCode::ACCEPTED),
+            Some(line) if is_answer(&line) => return respond::json(StatusCode::OK, line),
+            Some(line) => return waiting.stream(&line),
+        }
+    }
+    waiting.stream(&told)
+}
+
+/// A request whose answer is to come. If its client goes before anything came, what comes is kept for
+/// nobody, but the call goes on.
+struct Waiting {
+    session: Arc<Session>,
+    lines: Option<mpsc::Receiver<Vec<u8>>>,
+}
+
+impl Waiting {
+    async fn first(&mut self) -> Option<Vec<u8>> {
+        match &mut self.lines {
+            Some(lines) => lines.recv().await,
+            None => None,
+        }
+    }
+
+    /// The response is a stream, which the client may leave and come back to.
+    fn stream(mut self, told: &[u8]) -> Response<Body> {
+        let stream = self.session.streams.open(false);
+        // Clients before that do not know events without data.
+        let reader = stream.read(self.session.revision() >= Revision::V2025_11_25);
+        if told == LET_GO {
+            stream.let_go();
+        } else {
+            stream.push(told);
+        }
+        if let Some(lines) = self.lines.take() {
+            tokio::spawn(stream.take(lines));
+        }
+        respond::events(Body::events(reader))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(mut lines) = self.lines.take() {
+            // A call that cannot say anything would wait for ever.
+            tokio::spawn(async move { while lines.recv().await.is_some() {} });
+        }
+    }
+}
+
+/// Whether a line is what a request waits for, rather than something told before.
+fn is_answer(line: &[u8]) -> bool {
+    line.starts_with(br#"{"jsonrpc":"2.0","id":"#) || line.starts_with(b"[")
+}
+
+/// The session's stream for what belongs to no request; or the rest of another, for a client that was
+/// cut off.
+pub(super) fn stream(session: &Arc<Session>, last_event: Option<&str>) -> Response<Body> {
+    if let Some(id) = last_event {
+        return match session.streams.resume(id) {
+            // Whoever had it before has been left.
+            Some(reader) if reader.stream.of_session => follow(session, session.stream(), reader),
+            Some(reader) => respond::events(Body::events(reader)),
+            None => {
+                let text = "there is no such event any more; open a new stream without `Last-Event-ID`";
+                respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text)
+            }
+        };
+    }
+    let Some(streaming) = session.stream() else {
+        return respond::refuse(StatusCode::CONFLICT, RpcError::INVALID_REQUEST, "this session has its stream already");
+    };
+    let reader = session.streams.open(true).read(session.revision() >= Revision::V2025_11_25);
+    follow(session, Some(streaming), reader)
+}
+
+fn follow(session: &Arc<Session>, streaming: Option<Streaming>, reader: Reader) -> Response<Body> {
+    let (outbox, lines) = mpsc::channel(1);
+    let following = Arc::clone(session);
+    let telling = Box::pin(async move {
+        let closing = async {
+            tokio::select! {
+                () = following.control.closing() => {}
+                () = following.shared.reaches(Phase::Draining) => {}
+                () = following.too_old() => {}
+            }
+        };
+        match &following.interest {
+            Some(interest) => interest.tell(&outbox, None, closing).await,
+            None => closing.await,
+        }
+    });
+    respond::events(Body::events(Telling { _streaming: streaming, work: Some(telling), lines, reader }))
+}
+
+/// What changes, as events, for as long as somebody listens. Nothing is taken for a stream nobody
+/// reads: it waits where it is, each change once.
+struct Telling {
+    _streaming: Option<Streaming>,
+    work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    lines: mpsc::Receiver<Vec<u8>>,
+    reader: Reader,
+}
+
+impl Events for Telling {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(work) = &mut self.work
+            && work.as_mut().poll(cx).is_ready()
+        {
+            self.work = None;
+        }
+        while let Poll::Ready(Some(line)) = self.lines.poll_recv(cx) {
+            self.reader.stream.push(&line);
+        }
+        if self.work.is_none() {
+            self.reader.stream.end();
+        }
+        Pin::new(&mut self.reader).poll_next(cx)
+    }
+}

@@ -1,0 +1,209 @@
+//! The HTTP transports: one endpoint for every revision.
+//!
+//! A request of 2026-07-28 is served by itself (`modern`); older ones belong to a session (`legacy`).
+//! Which it is, the message says, and its headers must not contradict it.
+//! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
+#![allow(clippy::result_large_err, reason = "a refusal is a response, and made once")]
+
+mod body;
+mod endpoint;
+mod guard;
+mod headers;
+mod legacy;
+mod modern;
+mod respond;
+mod serve;
+mod sessions;
+mod sse;
+mod streams;
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::request::Parts;
+use http::{Request, Response, StatusCode};
+use tokio::sync::Semaphore;
+
+pub use body::Body;
+use guard::Guard;
+use sessions::Sessions;
+use sse::SseSessions;
+
+use crate::error::{Result, RpcError};
+use crate::handle::ServerHandle;
+use crate::server::Core;
+use crate::shared::Phase;
+
+/// As many requests at a time as can be counted.
+const MOST_REQUESTS: u32 = u32::MAX >> 3;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A server as a service for HTTP requests: a tower `Service`, to be nested in axum or anything else
+/// that takes one. Clones share everything.
+#[derive(Clone)]
+pub struct HttpService(Arc<Inner>);
+
+struct Inner {
+    core: Arc<Core>,
+    sessions: Sessions,
+    sse: Arc<SseSessions>,
+    /// Places for requests; a stream has one until it is over.
+    requests: Arc<Semaphore>,
+    options: Options,
+}
+
+#[derive(Default, Clone)]
+struct Options {
+    guard: Guard,
+    principal: Option<Principal>,
+    /// The path of the endpoint; none if whoever nests the service decides that.
+    endpoint: Option<String>,
+    sessionless: bool,
+    sse: bool,
+    keep_signals: bool,
+}
+
+type Principal = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
+
+impl HttpService {
+    pub(crate) fn new(core: Arc<Core>, keep_signals: bool) -> Self {
+        let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
+        let (sessions, sse) = (Sessions::default(), Arc::default());
+        let options = Options { keep_signals, ..Options::default() };
+        HttpService(Arc::new(Inner { core, sessions, sse, requests, options }))
+    }
+
+    /// Sets the host names the server answers to, without ports: `*` is any. Without, it answers to
+    /// `localhost`, `127.0.0.1` and `[::1]`, so that no page in a browser can reach it by another name.
+    #[track_caller]
+    pub fn allow_hosts(self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.with(|options| options.guard.hosts = hosts.into_iter().map(Into::into).collect())
+    }
+
+    /// Sets the origins whose pages may call the server, like `https://app.example.com`. Without, those
+    /// are the pages of the server's own hosts.
+    #[track_caller]
+    pub fn allow_origins(self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.with(|options| options.guard.origins = origins.into_iter().map(Into::into).collect())
+    }
+
+    /// Says who makes a request, from what a layer in front has found out. A session belongs to who
+    /// opened it; for others it does not exist.
+    #[track_caller]
+    pub fn principal(self, principal: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.with(|options| options.principal = Some(Arc::new(principal)))
+    }
+
+    /// Keeps no sessions for clients of 2025-03-26 to 2025-11-25: every request is served by itself, so
+    /// that any replica can serve it. They are then told of nothing between requests, and
+    /// `logging/setLevel` and `resources/subscribe` have no effect.
+    #[track_caller]
+    pub fn sessionless(self) -> Self {
+        self.with(|options| options.sessionless = true)
+    }
+
+    /// Serves clients of 2024-11-05, too, which open a stream with `GET …/sse` and send messages with
+    /// `POST …/messages`. That transport is deprecated; without this it is off.
+    #[track_caller]
+    pub fn with_sse(self) -> Self {
+        self.with(|options| options.sse = true)
+    }
+
+    /// Sets the path of the endpoint; requests for others are not found. For [`serve`](Self::serve) it
+    /// is `/mcp`; a service that is nested elsewhere takes every path it is given.
+    #[track_caller]
+    pub fn endpoint(self, path: impl Into<String>) -> Self {
+        self.with(|options| options.endpoint = Some(path.into()))
+    }
+
+    #[track_caller]
+    fn with(mut self, change: impl FnOnce(&mut Options)) -> Self {
+        let inner = Arc::get_mut(&mut self.0).expect("set options before the service is cloned");
+        change(&mut inner.options);
+        self
+    }
+
+    /// A handle on the server.
+    pub fn handle(&self) -> ServerHandle {
+        ServerHandle::new(Arc::clone(&self.0.core.shared))
+    }
+
+    /// Ends the server gracefully, where it is not [served](Self::serve) but nested in something that
+    /// is: from now on requests are answered 503, streams end with their result, and what runs has
+    /// [`Limits::drain`](crate::Limits::drain) to finish.
+    pub async fn close(&self) {
+        self.handle().begin_close();
+        let places = u32::try_from(self.0.core.limits.requests).unwrap_or(MOST_REQUESTS).min(MOST_REQUESTS);
+        let done = async {
+            let _ = self.0.requests.acquire_many(places).await;
+            self.0.sessions.at_rest().await;
+        };
+        let _ = tokio::time::timeout(self.0.core.limits.drain, done).await;
+        self.0.sessions.end_all();
+    }
+
+    /// Serves on this address until SIGTERM, Ctrl-C or the handle ends it: then nothing new is accepted,
+    /// streams end with their result, and requests have [`Limits::drain`](crate::Limits::drain) to finish.
+    pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
+        self.serve_on(tokio::net::TcpListener::bind(address).await?).await
+    }
+
+    /// Like [`serve`](Self::serve), on a listener that is there already.
+    pub async fn serve_on(self, listener: tokio::net::TcpListener) -> Result<()> {
+        if !self.0.options.keep_signals {
+            crate::transport::signals::end_on_signal(&self.0.core.shared)?;
+        }
+        let service = if self.0.options.endpoint.is_some() { self } else { self.endpoint("/mcp") };
+        serve::listen(service, listener).await
+    }
+
+    async fn respond<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body,
+        B::Error: Into<BoxError>,
+    {
+        let (parts, body) = request.into_parts();
+        if let Some(why) = self.0.options.guard.refusal(&parts.headers, &parts.uri) {
+            return respond::refuse(StatusCode::FORBIDDEN, RpcError::INVALID_REQUEST, &why);
+        }
+        if self.0.core.shared.phase() > Phase::Running {
+            return respond::later(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
+        }
+        let Ok(place) = Arc::clone(&self.0.requests).try_acquire_owned() else {
+            return respond::later(StatusCode::SERVICE_UNAVAILABLE, "too many requests at a time");
+        };
+        let mut response = self.0.answer(parts, body).await;
+        response.body_mut().keep(place);
+        response
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for HttpService
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move { Ok(service.respond(request).await) })
+    }
+}
+
+impl fmt::Debug for HttpService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpService").field("sessions", &self.0.sessions).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,212 @@
+//! One request of 2026-07-28: no session, its answer in the response, cancelled when the client is gone.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Response, StatusCode};
+use tokio::sync::mpsc;
+
+use super::body::{Body, Events, events};
+use super::headers::Headers;
+use super::respond;
+use crate::catalog::Catalog;
+use crate::context::Line;
+use crate::era::encode::{self, Site};
+use crate::era::{self, Accepted, Method, Session};
+use crate::error::{Failure, RpcError};
+use crate::jsonrpc::{Id, Request};
+use crate::listen;
+use crate::notify::CloseOnDrop;
+use crate::object::Key;
+use crate::outlet::Outlet;
+use crate::protocol::Revision;
+use crate::router::Router;
+use crate::run::{self, Pending, Progress};
+use crate::server::Core;
+
+/// What is left of a request when its frame is gone.
+struct Waiting {
+    core: Arc<Core>,
+    id: Box<str>,
+    method: Method,
+    revision: Revision,
+}
+
+impl Waiting {
+    fn new(core: &Arc<Core>, site: Site<'_>) -> Self {
+        let Site { id, method, revision } = site;
+        Waiting { core: Arc::clone(core), id: id.as_str().into(), method, revision }
+    }
+
+    /// Waits for the answer, after what the call tells.
+    async fn finish(self, pending: Pending, line: CloseOnDrop) -> Vec<u8> {
+        if let Some(notifier) = &line.0 {
+            notifier.go_live().await;
+        }
+        let answer = pending.finish().await;
+        drop(line);
+        let site = Site { id: Id::trusted(&self.id), method: self.method, revision: self.revision };
+        let mut out = Vec::new();
+        encode::answer(&self.core, site, answer, &mut out);
+        out
+    }
+}
+
+/// Serves a request to its end.
+pub(super) async fn serve(
+    core: &Arc<Core>,
+    catalog: &Arc<Catalog>,
+    request: &Request<'_>,
+    parts: &Arc<Parts>,
+) -> Response<Body> {
+    let started = start(core, catalog, request, parts);
+    match started {
+        Started::Done(response) => response,
+        Started::Waits { answer, lines } => first(answer, lines).await,
+    }
+}
+
+enum Started {
+    Done(Response<Body>),
+    /// The answer is to come, and perhaps something before it.
+    Waits {
+        answer: Answer,
+        lines: Option<mpsc::Receiver<Vec<u8>>>,
+    },
+}
+
+type Answer = Pin<Box<dyn Future<Output = Vec<u8>> + Send>>;
+
+/// Everything that can be done at once.
+fn start(core: &Arc<Core>, catalog: &Arc<Catalog>, request: &Request<'_>, parts: &Arc<Parts>) -> Started {
+    let call = match accept(catalog, request, Headers(&parts.headers)) {
+        Ok(call) => call,
+        Err(error) => return Started::Done(refuse(request.id, &error)),
+    };
+    let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
+    let outlet = Outlet::own(Arc::clone(parts), false);
+    let line = Line::new(&outlet, core);
+    let router = Router::new(core, catalog, request.id, &call, &line);
+    if let Err(error) = mirrors(&router, &call, Headers(&parts.headers)) {
+        return Started::Done(refuse(request.id, &error));
+    }
+    if call.method == Method::Listen {
+        let opened = run::caught(|| listen::open(&router, &call));
+        let opened = opened.unwrap_or(Err(Failure::Panicked));
+        drop(line);
+        return match opened {
+            Ok(stream) => {
+                let (waiting, control) = (Waiting::new(core, site), Arc::clone(&core.shared));
+                let outbox = outlet.sender().clone();
+                let pending =
+                    stream.pending(outbox, async move { control.reaches(crate::shared::Phase::Draining).await });
+                let answer = Box::pin(waiting.finish(pending, CloseOnDrop(None)));
+                Started::Waits { answer, lines: outlet.into_lines() }
+            }
+            Err(failure) => Started::Done(answered(core, site, Err(failure), Vec::new())),
+        };
+    }
+    let log = catalog.settings.forwards_logs.then(|| line.call_log(call.envelope.log_level)).flatten();
+    let progress = run::start(&core.threads, log, || true, || router.start(&call));
+    let notifier = line.into_notifier();
+    match progress {
+        Progress::Done(answer) => {
+            let notices = notifier.map(|notifier| notifier.take()).unwrap_or_default();
+            Started::Done(answered(core, site, answer, notices))
+        }
+        Progress::Pending(pending) => {
+            let answer = Box::pin(Waiting::new(core, site).finish(pending, CloseOnDrop(notifier)));
+            Started::Waits { answer, lines: outlet.into_lines() }
+        }
+    }
+}
+
+/// The ladder of the era, and what headers repeat of the arguments.
+fn accept<'a>(catalog: &Catalog, request: &Request<'a>, headers: Headers<'_>) -> Result<Accepted<'a>, RpcError> {
+    // Else it would be one of a session, before it is opened.
+    if !era::is_modern(request) {
+        return Err(era::incomplete(request));
+    }
+    let call = era::accept(request, &Session::default(), catalog, &headers)?;
+    if !catalog.offers(call.method) {
+        return Err(era::unknown_method(call.method.name()));
+    }
+    Ok(call)
+}
+
+/// Holds the arguments of a tool against the headers that mirror them. A tool the caller may not know
+/// of has none.
+fn mirrors(router: &Router<'_>, call: &Accepted<'_>, headers: Headers<'_>) -> Result<(), RpcError> {
+    if call.method == Method::ToolsCall
+        && let Some(name) = call.params.get("name")
+        && let Ok(Key(name)) = serde_json::from_str(name.get())
+        && let Some(tool) = router.catalog.tools.get(&name).filter(|tool| !tool.mirrored.is_empty())
+        && run::caught(|| router.sees(&tool.handler)) == Some(true)
+    {
+        headers.arguments(&tool.mirrored, call.params.get("arguments"))?;
+    }
+    Ok(())
+}
+
+/// A refusal before anything ran: its status says what kind.
+fn refuse(id: Id<'_>, error: &RpcError) -> Response<Body> {
+    let status = match error.code {
+        RpcError::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    let mut out = Vec::new();
+    encode::error(id, error, &mut out);
+    respond::json(status, out)
+}
+
+/// The answer of a call that is done, behind what it told.
+fn answered(core: &Core, site: Site<'_>, answer: crate::reply::Answer, mut lines: Vec<u8>) -> Response<Body> {
+    let told = !lines.is_empty();
+    encode::answer(core, site, answer, &mut lines);
+    if told { respond::events(Body::full(events(&lines))) } else { respond::json(StatusCode::OK, lines) }
+}
+
+/// The head of the response is held until it is known what it is the head of: an answer, or a stream.
+async fn first(mut answer: Answer, lines: Option<mpsc::Receiver<Vec<u8>>>) -> Response<Body> {
+    let Some(mut lines) = lines else { return respond::json(StatusCode::OK, answer.await) };
+    tokio::select! {
+        biased;
+        Some(line) = lines.recv() => {
+            let first = Some(Bytes::from(events(&line)));
+            respond::events(Body::events(Stream { first, lines, answer: Some(answer) }))
+        }
+        line = &mut answer => respond::json(StatusCode::OK, line),
+    }
+}
+
+/// The events of one request: what it tells, then its answer. Dropped with the connection, and the
+/// call with it.
+struct Stream {
+    first: Option<Bytes>,
+    lines: mpsc::Receiver<Vec<u8>>,
+    answer: Option<Answer>,
+}
+
+impl Events for Stream {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(first));
+        }
+        if let Poll::Ready(Some(line)) = self.lines.poll_recv(cx) {
+            return Poll::Ready(Some(events(&line).into()));
+        }
+        let Some(answer) = &mut self.answer else { return Poll::Ready(None) };
+        let Poll::Ready(line) = answer.as_mut().poll(cx) else { return Poll::Pending };
+        self.answer = None;
+        let mut out = Vec::new();
+        // What was told while the answer was made comes before it.
+        while let Ok(told) = self.lines.try_recv() {
+            out.extend_from_slice(&events(&told));
+        }
+        out.extend_from_slice(&events(&line));
+        Poll::Ready(Some(out.into()))
+    }
+}

@@ -1,0 +1,60 @@
+//! Responses, with the headers every one of them has.
+
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::{Response, StatusCode};
+
+use super::body::Body;
+use crate::era::encode;
+use crate::error::RpcError;
+use crate::jsonrpc::Id;
+
+/// A JSON text.
+pub(super) fn json(status: StatusCode, mut line: Vec<u8>) -> Response<Body> {
+    line.pop_if(|byte| *byte == b'\n');
+    with(status, "application/json", Body::full(line))
+}
+
+/// A stream of events.
+pub(super) fn events(body: Body) -> Response<Body> {
+    let mut response = with(StatusCode::OK, "text/event-stream", body);
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    // Some proxies collect what they forward, unless told not to.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// Nothing, with a status.
+pub(super) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+/// A refusal of the transport's: a JSON-RPC error without a request.
+pub(super) fn refuse(status: StatusCode, code: i32, text: &str) -> Response<Body> {
+    let mut line = Vec::new();
+    encode::error(Id::NULL, &RpcError::new(code, text.to_owned()), &mut line);
+    json(status, line)
+}
+
+/// A method the endpoint does not have.
+pub(super) fn not_allowed(methods: &'static str) -> Response<Body> {
+    let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+    response
+}
+
+/// Too much for now.
+pub(super) fn later(status: StatusCode, text: &str) -> Response<Body> {
+    let mut response = refuse(status, RpcError::INTERNAL, text);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+fn with(status: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}

@@ -1,0 +1,78 @@
+//! A listener of our own: connections, and their end.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use super::HttpService;
+use crate::error::Result;
+use crate::shared::Phase;
+
+/// Accepts connections until the server is told to end; then those there are have time to finish.
+pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Result<()> {
+    let core = Arc::clone(&service.0.core);
+    let _serving = core.shared.serving();
+    let mut connections = JoinSet::new();
+    let ending = core.shared.reaches(Phase::Draining);
+    let mut ending = std::pin::pin!(ending);
+    loop {
+        while connections.try_join_next().is_some() {}
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut ending => break,
+        };
+        match accepted {
+            Ok((stream, _)) => drop(connections.spawn(serve(service.clone(), stream))),
+            // Too many open files, or a client that was gone before it was there: neither is the end.
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+    drop(listener);
+    let all = async {
+        while connections.join_next().await.is_some() {}
+        service.0.sessions.at_rest().await;
+    };
+    tokio::select! {
+        _ = tokio::time::timeout(core.limits.drain, all) => {}
+        () = core.shared.reaches(Phase::Aborted) => {}
+    }
+    // Somebody else may have the service, too, and with it what still runs.
+    service.0.sessions.end_all();
+    Ok(())
+}
+
+async fn serve(service: HttpService, stream: TcpStream) {
+    // An answer is one write; nothing is gained by waiting for more.
+    let _ = stream.set_nodelay(true);
+    let shared = Arc::clone(&service.0.core.shared);
+    let limits = &service.0.core.limits;
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(limits.request_time);
+    let respond = {
+        let service = service.clone();
+        service_fn(move |request| {
+            let service = service.clone();
+            async move { Ok::<_, Infallible>(service.respond(request).await) }
+        })
+    };
+    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), respond));
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = shared.reaches(Phase::Draining) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended");
+    }
+}

