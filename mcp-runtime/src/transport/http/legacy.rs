@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::HeaderValue;
+use http::header::{HeaderName, HeaderValue};
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -16,12 +16,17 @@ use super::body::{Body, Events, events};
 use super::respond;
 use super::sessions::{Full, Session, Sessions, Streaming};
 use crate::connection::Connection;
+use crate::era::Read;
 use crate::error::RpcError;
+use crate::jsonrpc::Request;
 use crate::outlet::Outlet;
 use crate::server::Core;
 
+/// Room for the answer of most calls.
+pub(super) const ANSWER: usize = 256;
+
 /// What the header is called that names a session.
-pub(super) const SESSION: &str = "mcp-session-id";
+pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// Opens a session: takes an `initialize`, and if it succeeds keeps what it settled.
 pub(super) fn open(core: &Arc<Core>, sessions: &Sessions, principal: Option<&str>, frame: &[u8]) -> Response<Body> {
@@ -41,7 +46,7 @@ pub(super) fn open(core: &Arc<Core>, sessions: &Sessions, principal: Option<&str
     let mut response = respond::json(StatusCode::OK, out);
     match sessions.enter(connection, principal).map(|id| HeaderValue::try_from(id)) {
         Ok(Ok(id)) => {
-            response.headers_mut().insert(SESSION, id);
+            response.headers_mut().insert(&SESSION, id);
             response
         }
         _ => respond::later(StatusCode::SERVICE_UNAVAILABLE, "no session can be made now"),
@@ -50,9 +55,23 @@ pub(super) fn open(core: &Arc<Core>, sessions: &Sessions, principal: Option<&str
 
 /// Takes a message, or several, in a session.
 pub(super) async fn message(session: &Session, frame: &[u8]) -> Response<Body> {
-    let outlet = Outlet::own();
-    let mut out = Vec::new();
+    let (outlet, mut out) = (Outlet::own(), Vec::new());
     session.connection().receive(frame, &outlet, &mut out);
+    conclude(outlet, out).await
+}
+
+/// Takes a request in a session.
+pub(super) async fn request<'a>(
+    session: &Session,
+    request: &Request<'a>,
+    read: Result<Read<'a>, RpcError>,
+) -> Response<Body> {
+    let (outlet, mut out) = (Outlet::own(), Vec::with_capacity(ANSWER));
+    session.connection().receive_request(request, read, &outlet, &mut out);
+    conclude(outlet, out).await
+}
+
+async fn conclude(outlet: Outlet, out: Vec<u8>) -> Response<Body> {
     match outlet.into_lines() {
         // Something is to come.
         Some(lines) => later(out, lines).await,
@@ -63,9 +82,9 @@ pub(super) async fn message(session: &Session, frame: &[u8]) -> Response<Body> {
 
 /// An answer; behind what was told before it, where something was.
 fn at_once(lines: Vec<u8>) -> Response<Body> {
-    match lines.iter().filter(|byte| **byte == b'\n').count() {
-        0 | 1 => respond::json(StatusCode::OK, lines),
-        _ => respond::events(Body::full(events(&lines))),
+    match memchr::memchr(b'\n', &lines) {
+        Some(end) if end + 1 < lines.len() => respond::events(Body::full(events(&lines))),
+        _ => respond::json(StatusCode::OK, lines),
     }
 }
 

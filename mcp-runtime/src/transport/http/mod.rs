@@ -15,6 +15,7 @@ mod sessions;
 
 use std::convert::Infallible;
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -23,11 +24,11 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
 pub use body::Body;
+use body::Incomplete;
 use guard::Guard;
 use headers::{Headers, mismatch};
 use sessions::Sessions;
@@ -153,14 +154,23 @@ impl Inner {
             return Err(respond::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, RpcError::INVALID_REQUEST, text));
         }
         let limits = &self.core.limits;
-        let body = std::pin::pin!(Limited::new(body, limits.message_bytes));
-        match tokio::time::timeout(limits.request_time, body.collect()).await {
-            Ok(Ok(collected)) => Ok(collected.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+        let mut gathering = std::pin::pin!(body::gather(body, limits.message_bytes));
+        // Most are there whole; only for the others is there a clock.
+        let at_once = poll_fn(|cx| match gathering.as_mut().poll(cx) {
+            Poll::Ready(gathered) => Poll::Ready(Some(gathered)),
+            Poll::Pending => Poll::Ready(None),
+        });
+        let gathered = match at_once.await {
+            Some(gathered) => Ok(gathered),
+            None => tokio::time::timeout(limits.request_time, gathering).await,
+        };
+        match gathered {
+            Ok(Ok(frame)) => Ok(frame),
+            Ok(Err(Incomplete::TooLong)) => {
                 let text = format!("the message is longer than {} bytes", limits.message_bytes);
                 Err(respond::refuse(StatusCode::PAYLOAD_TOO_LARGE, RpcError::INVALID_REQUEST, &text))
             }
-            Ok(Err(_)) => {
+            Ok(Err(Incomplete::Broken)) => {
                 let text = "the message did not arrive whole";
                 Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text))
             }
@@ -184,7 +194,7 @@ impl Inner {
         }
         let request = match jsonrpc::parse(frame) {
             Ok(Message::Request(request)) => request,
-            Ok(Message::Notification(_)) if !parts.headers.contains_key(legacy::SESSION) => {
+            Ok(Message::Notification(_)) if !parts.headers.contains_key(&legacy::SESSION) => {
                 return respond::empty(StatusCode::ACCEPTED);
             }
             Ok(Message::Notification(_) | Message::Response) => return self.in_session(parts, frame).await,
@@ -193,14 +203,15 @@ impl Inner {
                 return bad(rejection.id, &rejection.error);
             }
         };
-        let version = match headers.get(headers::VERSION) {
+        let version = match headers.get(&headers::VERSION) {
             Ok(version) => version,
             Err(error) => return bad(request.id, &error),
         };
-        match era::of(&request, version) {
+        let read = era::read(&request);
+        match era::of(&request, read.as_ref().ok(), version) {
             Era::Modern => {
                 let catalog = self.core.shared.catalog();
-                modern::serve(&self.core, &catalog, &request, headers).await
+                modern::serve(&self.core, &catalog, &request, read, headers).await
             }
             Era::Contradiction => {
                 let text = "`initialize` has no place in the revision the header names".to_owned();
@@ -211,10 +222,13 @@ impl Inner {
                     .with_data(json!({"supported": Revision::MODERN, "requested": version}));
                 bad(request.id, &error)
             }
-            Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(legacy::SESSION) => {
+            Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(&legacy::SESSION) => {
                 legacy::open(&self.core, &self.sessions, self.principal(parts).as_deref(), frame)
             }
-            Era::Legacy => self.in_session(parts, frame).await,
+            Era::Legacy => match self.session(parts) {
+                Ok(session) => legacy::request(&session, &request, read).await,
+                Err(refusal) => refusal,
+            },
         }
     }
 
@@ -227,7 +241,7 @@ impl Inner {
     }
 
     fn session(&self, parts: &Parts) -> Result<Arc<sessions::Session>, Response<Body>> {
-        let Some(id) = parts.headers.get(legacy::SESSION) else {
+        let Some(id) = parts.headers.get(&legacy::SESSION) else {
             let text = "send `initialize` first and its `Mcp-Session-Id` with every request, or describe the request in its `_meta`";
             return Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text));
         };
@@ -244,7 +258,7 @@ impl Inner {
         let streams = accepts.flat_map(|value| value.split(',')).any(|kind| {
             matches!(kind.split(';').next().unwrap_or_default().trim(), "text/event-stream" | "text/*" | "*/*")
         });
-        if !parts.headers.contains_key(legacy::SESSION) || self.is_modern(parts) {
+        if !parts.headers.contains_key(&legacy::SESSION) || self.is_modern(parts) {
             return respond::not_allowed("POST");
         }
         if !streams {
@@ -266,7 +280,7 @@ impl Inner {
         }
         match self.session(parts) {
             Ok(_) => {
-                let id = parts.headers.get(legacy::SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
+                let id = parts.headers.get(&legacy::SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
                 self.sessions.end(id, self.principal(parts).as_deref());
                 respond::empty(StatusCode::NO_CONTENT)
             }
@@ -275,7 +289,7 @@ impl Inner {
     }
 
     fn is_modern(&self, parts: &Parts) -> bool {
-        Headers(&parts.headers).get(headers::VERSION).is_ok_and(|version| version.is_some_and(era::is_modern_date))
+        Headers(&parts.headers).get(&headers::VERSION).is_ok_and(|version| version.is_some_and(era::is_modern_date))
     }
 
     fn principal(&self, parts: &Parts) -> Option<String> {

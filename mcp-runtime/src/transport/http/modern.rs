@@ -14,7 +14,7 @@ use super::respond;
 use crate::catalog::Catalog;
 use crate::context::Line;
 use crate::era::encode::{self, Site};
-use crate::era::{self, Accepted, Method, Session};
+use crate::era::{self, Accepted, Method, Read, Session};
 use crate::error::{Failure, RpcError};
 use crate::jsonrpc::{Id, Request};
 use crate::listen;
@@ -58,10 +58,10 @@ pub(super) async fn serve(
     core: &Arc<Core>,
     catalog: &Arc<Catalog>,
     request: &Request<'_>,
+    read: Result<Read<'_>, RpcError>,
     headers: Headers<'_>,
 ) -> Response<Body> {
-    let started = start(core, catalog, request, headers);
-    match started {
+    match start(core, catalog, request, read, headers) {
         Started::Done(response) => response,
         Started::Waits { answer, lines } => first(answer, lines).await,
     }
@@ -79,8 +79,14 @@ enum Started {
 type Answer = Pin<Box<dyn Future<Output = Vec<u8>> + Send>>;
 
 /// Everything that can be done at once.
-fn start(core: &Arc<Core>, catalog: &Arc<Catalog>, request: &Request<'_>, headers: Headers<'_>) -> Started {
-    let call = match accept(catalog, request, headers) {
+fn start<'a>(
+    core: &Arc<Core>,
+    catalog: &Arc<Catalog>,
+    request: &Request<'a>,
+    read: Result<Read<'a>, RpcError>,
+    headers: Headers<'_>,
+) -> Started {
+    let call = match accept(catalog, request, read, headers) {
         Ok(call) => call,
         Err(error) => return Started::Done(refuse(request.id, &error)),
     };
@@ -123,8 +129,13 @@ fn start(core: &Arc<Core>, catalog: &Arc<Catalog>, request: &Request<'_>, header
 }
 
 /// The ladder of the era, and what headers repeat of the arguments.
-fn accept<'a>(catalog: &Catalog, request: &Request<'a>, headers: Headers<'_>) -> Result<Accepted<'a>, RpcError> {
-    let call = era::accept(request, &Session::default(), catalog, &headers)?;
+fn accept<'a>(
+    catalog: &Catalog,
+    request: &Request<'a>,
+    read: Result<Read<'a>, RpcError>,
+    headers: Headers<'_>,
+) -> Result<Accepted<'a>, RpcError> {
+    let call = era::accept(request, read, &Session::default(), catalog, &headers)?;
     if !catalog.offers(call.method) {
         return Err(era::unknown_method(call.method.name()));
     }
@@ -152,6 +163,7 @@ fn refuse(id: Id<'_>, error: &RpcError) -> Response<Body> {
 /// The answer of a call that is done, behind what it told.
 fn answered(core: &Core, site: Site<'_>, answer: crate::reply::Answer, mut lines: Vec<u8>) -> Response<Body> {
     let told = !lines.is_empty();
+    lines.reserve(super::legacy::ANSWER);
     encode::answer(core, site, answer, &mut lines);
     if told { respond::events(Body::full(events(&lines))) } else { respond::json(StatusCode::OK, lines) }
 }
