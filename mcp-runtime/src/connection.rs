@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
 use crate::batch::{self, Batch};
 use crate::context::Line;
@@ -17,7 +16,7 @@ use crate::depth;
 use crate::era::encode::{self, Site};
 use crate::era::{self, Accepted, Method, Read, Session, notice};
 use crate::error::{Failure, RpcError};
-use crate::in_flight::Kind;
+use crate::in_flight::{Kind, Tasks};
 use crate::jsonrpc::{self, Id, Message, Rejection, Request};
 use crate::notify::{CloseOnDrop, Notifier};
 use crate::outlet::Outlet;
@@ -37,11 +36,11 @@ pub(crate) struct Connection {
     pub(crate) session: Session,
     pub(crate) runtime: Handle,
     pub(crate) control: Arc<Control>,
-    pub(crate) waiting: JoinSet<()>,
+    pub(crate) waiting: Tasks,
     /// Streams, which go on until they are ended.
-    pub(crate) streams: JoinSet<()>,
+    pub(crate) streams: Tasks,
     /// Tells the session of changes, if there is one to be told.
-    pub(crate) telling: JoinSet<()>,
+    pub(crate) telling: Tasks,
     /// What the session is told of.
     pub(crate) interest: Option<Arc<Interest>>,
     pub(crate) exited: Option<Exited>,
@@ -68,9 +67,9 @@ impl Connection {
             session: Session::default(),
             runtime,
             control: Arc::default(),
-            waiting: JoinSet::new(),
-            streams: JoinSet::new(),
-            telling: JoinSet::new(),
+            waiting: Tasks::default(),
+            streams: Tasks::default(),
+            telling: Tasks::default(),
             interest: None,
             exited: None,
             ready: false,
