@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::{Envelope, Method, Peer, Witness};
 use crate::catalog::Catalog;
 use crate::error::RpcError;
-use crate::object::{Key, Object, type_of};
+use crate::object::{Object, text, type_of};
 use crate::protocol::Revision;
 
 pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -19,7 +19,7 @@ const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// Whether a claimed version is one an `initialize` cannot mean: a date of this era.
 pub(super) fn looks_modern(claim: &RawValue) -> bool {
-    serde_json::from_str(claim.get()).is_ok_and(|Key(date)| is_modern_date(&date))
+    text(claim).is_some_and(|date| is_modern_date(&date))
 }
 
 /// Whether a version is a date of this era.
@@ -71,7 +71,7 @@ pub(super) fn envelope<'a>(
 
 fn string<'a>(entries: &Object<'a>, key: &str) -> Result<Option<Cow<'a, str>>, RpcError> {
     let Some(raw) = entries.get(key) else { return Ok(None) };
-    serde_json::from_str(raw.get()).map(|Key(text)| Some(text)).map_err(|_| wrong(key, "string", raw))
+    text(raw).map(Some).ok_or_else(|| wrong(key, "string", raw))
 }
 
 fn check_client(client: &RawValue) -> Result<(), RpcError> {

@@ -69,17 +69,22 @@ fn instructions(options: &Options, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// One core first, where figures repeat; then all cores, where latency means something.
+/// One core first, where figures repeat; then all cores, as in real life; then server and client on a core each, for how
+/// long a call takes: with more threads than cores that would mostly be how long the scheduler lets others wait.
 fn processor_time(subjects: &[Subject], lengths: Lengths, report: &mut Report) -> Result<()> {
     for era in Era::ALL {
         eprintln!("measuring HTTP {era} on one core");
-        for samples in placement::on_one_core(|| run(subjects, era, lengths))? {
+        for samples in placement::on_one_core(|| rounds(start(subjects, era)?, lengths))? {
             report.add(report::http_sequential(era), samples.subject, median(samples.sequential));
             report.add(report::http_parallel(era), samples.subject, median(samples.parallel));
         }
         eprintln!("measuring HTTP {era} on all cores");
-        for samples in run(subjects, era, lengths)? {
+        for samples in rounds(start(subjects, era)?, lengths)? {
             report.add(report::http_free_parallel(era), samples.subject, median(samples.parallel));
+        }
+        eprintln!("measuring HTTP {era} on a core each");
+        let start = || start(subjects, era);
+        for samples in placement::apart(start, |runners| rounds(runners, lengths))? {
             report.add(report::http_latency(era, 50), samples.subject, least(&samples.half));
             report.add(report::http_latency(era, 99), samples.subject, least(&samples.most));
         }
@@ -104,9 +109,12 @@ struct Runner {
     samples: Samples,
 }
 
+fn start(subjects: &[Subject], era: Era) -> Result<Vec<Runner>> {
+    subjects.iter().map(|subject| Runner::start(*subject, era)).collect()
+}
+
 /// Rounds go A B C A B C, so that a slow minute of the machine hits every server alike.
-fn run(subjects: &[Subject], era: Era, lengths: Lengths) -> Result<Vec<Samples>> {
-    let mut runners = subjects.iter().map(|subject| Runner::start(*subject, era)).collect::<Result<Vec<_>>>()?;
+fn rounds(mut runners: Vec<Runner>, lengths: Lengths) -> Result<Vec<Samples>> {
     for runner in &mut runners {
         runner.round(lengths.http_calls)?;
         runner.samples.forget();

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::era::Witness;
 use crate::error::RpcError;
 use crate::mirror::Mirrored;
-use crate::object::{Key, Object};
+use crate::object::{Object, text};
 
 pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 static METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -30,7 +30,7 @@ impl<'a> Headers<'a> {
         match (values.next(), values.next()) {
             (None, _) => Ok(None),
             (Some(value), None) => match std::str::from_utf8(value.as_bytes()) {
-                Ok(text) => Ok(Some(text.trim_matches([' ', '\t']))),
+                Ok(text) => Ok(Some(text.trim_ascii())),
                 Err(_) => Err(mismatch(format!("`{name}` is not text; encode it as `=?base64?…?=`"))),
             },
             (Some(_), Some(_)) => Err(mismatch(format!("`{name}` is there twice"))),
@@ -93,8 +93,8 @@ impl Witness for Headers<'_> {
             _ => return Ok(()),
         };
         // Where the body lacks it, that is what is wrong.
-        match params.get(field).and_then(|raw| serde_json::from_str(raw.get()).ok()) {
-            Some(Key(name)) => self.equals(&NAME, &name),
+        match params.get(field).and_then(text) {
+            Some(name) => self.equals(&NAME, &name),
             None => Ok(()),
         }
     }

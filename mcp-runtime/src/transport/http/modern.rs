@@ -19,6 +19,7 @@ use crate::error::{Failure, RpcError};
 use crate::jsonrpc::{Id, Request};
 use crate::listen;
 use crate::notify::CloseOnDrop;
+use crate::object::text;
 use crate::outlet::Outlet;
 use crate::protocol::Revision;
 use crate::router::Router;
@@ -140,8 +141,7 @@ fn accept<'a>(
         return Err(era::unknown_method(call.method.name()));
     }
     if call.method == Method::ToolsCall
-        && let Some(name) = call.params.get("name")
-        && let Ok(crate::object::Key(name)) = serde_json::from_str(name.get())
+        && let Some(name) = call.params.get("name").and_then(text)
         && let Some(tool) = catalog.tools.get(&name)
     {
         headers.arguments(&tool.mirrored, call.params.get("arguments"))?;
