@@ -4,6 +4,7 @@
 //! Which it is, the message says, and its headers must not contradict it.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 
+mod alarm;
 mod body;
 mod guard;
 mod headers;
