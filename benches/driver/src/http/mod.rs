@@ -30,7 +30,8 @@ pub fn measure(options: &Options, report: &mut Report) -> Result<()> {
     for subject in &options.subjects {
         smoke_test(*subject).map_err(|error| format!("{subject} over HTTP: {error}"))?;
     }
-    instructions(options, report)?;
+    // On one core who is faster is always the same, and with it how often the server is woken for a request.
+    placement::on_one_core(|| instructions(options, report))?;
     processor_time(&options.subjects, options.lengths, report)?;
     for subject in options.subjects.iter().filter(|subject| subject.has_sessions()) {
         eprintln!("measuring sessions: {subject}");
