@@ -8,16 +8,15 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
 use crate::batch::{self, Batch};
 use crate::context::Line;
 use crate::control::Control;
 use crate::depth;
 use crate::era::encode::{self, Site};
-use crate::era::{self, Accepted, Method, Session, notice};
+use crate::era::{self, Accepted, Method, Read, Session, notice};
 use crate::error::{Failure, RpcError};
-use crate::in_flight::Kind;
+use crate::in_flight::{Kind, Tasks};
 use crate::jsonrpc::{self, Id, Message, Rejection, Request};
 use crate::notify::{CloseOnDrop, Notifier};
 use crate::outlet::Outlet;
@@ -37,11 +36,11 @@ pub(crate) struct Connection {
     pub(crate) session: Session,
     pub(crate) runtime: Handle,
     pub(crate) control: Arc<Control>,
-    pub(crate) waiting: JoinSet<()>,
+    pub(crate) waiting: Tasks,
     /// Streams, which go on until they are ended.
-    pub(crate) streams: JoinSet<()>,
+    pub(crate) streams: Tasks,
     /// Tells the session of changes, if there is one to be told.
-    pub(crate) telling: JoinSet<()>,
+    pub(crate) telling: Tasks,
     /// What the session is told of.
     pub(crate) interest: Option<Arc<Interest>>,
     pub(crate) exited: Option<Exited>,
@@ -68,9 +67,9 @@ impl Connection {
             session: Session::default(),
             runtime,
             control: Arc::default(),
-            waiting: JoinSet::new(),
-            streams: JoinSet::new(),
-            telling: JoinSet::new(),
+            waiting: Tasks::default(),
+            streams: Tasks::default(),
+            telling: Tasks::default(),
             interest: None,
             exited: None,
             ready: false,
@@ -111,7 +110,29 @@ impl Connection {
             return self.batch(frame, outlet, out);
         }
         let start = out.len();
-        if let Some(waits) = self.message(jsonrpc::parse(frame), frame, outlet, out) {
+        let waits = self.message(jsonrpc::parse(frame), frame, outlet, out);
+        self.conclude(waits, start, outlet, out);
+    }
+
+    /// Takes a request that whoever took its frame has looked into.
+    #[cfg(feature = "http")]
+    pub(crate) fn receive_request<'a>(
+        &mut self,
+        request: &Request<'a>,
+        read: Result<Read<'a>, RpcError>,
+        outlet: &Outlet,
+        out: &mut Vec<u8>,
+    ) {
+        self.view.refresh(&self.core.shared);
+        self.errors_in_a_row = 0;
+        let start = out.len();
+        let waits = self.request(request, read, outlet, out);
+        self.conclude(waits, start, outlet, out);
+    }
+
+    /// Waits for what is to be waited for, and puts what the message told before its answer.
+    fn conclude(&mut self, waits: Option<Waiting>, start: usize, outlet: &Outlet, out: &mut Vec<u8>) {
+        if let Some(waits) = waits {
             self.wait_for(waits, outlet.sender().clone());
         }
         if !self.notices.is_empty() {
@@ -129,7 +150,7 @@ impl Connection {
     ) -> Option<Waiting> {
         self.errors_in_a_row = if message.is_ok() { 0 } else { self.errors_in_a_row + 1 };
         match message {
-            Ok(Message::Request(request)) => return self.request(&request, outlet, out),
+            Ok(Message::Request(request)) => return self.request(&request, era::read(&request), outlet, out),
             Ok(Message::Notification(notification)) => self.notification(&notification, raw, outlet),
             Ok(Message::Response) => {
                 let error = RpcError::invalid_request("this answers no request of the server's");
@@ -194,18 +215,24 @@ impl Connection {
     }
 
     /// What this connection lets through: its own state first, then the era's rules.
-    fn admit<'a>(&self, request: &Request<'a>) -> Result<Accepted<'a>, RpcError> {
+    fn admit<'a>(&self, request: &Request<'a>, read: Result<Read<'a>, RpcError>) -> Result<Accepted<'a>, RpcError> {
         if self.control.is_closing() {
             return Err(RpcError::invalid_request("the server is shutting down; only `exit` is accepted"));
         }
         if self.control.in_flight.contains(request.id) {
             return Err(RpcError::invalid_request("a request with this id is still being answered"));
         }
-        era::accept(request, &self.session, self.view.catalog(), &())
+        era::accept(request, read, &self.session, self.view.catalog(), &())
     }
 
-    fn request(&mut self, request: &Request<'_>, outlet: &Outlet, out: &mut Vec<u8>) -> Option<Waiting> {
-        let call = match self.admit(request) {
+    fn request<'a>(
+        &mut self,
+        request: &Request<'a>,
+        read: Result<Read<'a>, RpcError>,
+        outlet: &Outlet,
+        out: &mut Vec<u8>,
+    ) -> Option<Waiting> {
+        let call = match self.admit(request, read) {
             Ok(call) => call,
             Err(error) => {
                 encode::error(request.id, &error, out);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -44,6 +45,27 @@ impl Drop for Running {
     }
 }
 
+/// Tasks of a connection, dropped with it. Many connections never have any, and pay for none.
+#[derive(Debug, Default)]
+pub(crate) struct Tasks(Option<JoinSet<()>>);
+
+impl Tasks {
+    pub(crate) fn spawn_on(
+        &mut self,
+        task: impl Future<Output = ()> + Send + 'static,
+        runtime: &Handle,
+    ) -> AbortHandle {
+        self.0.get_or_insert_default().spawn_on(task, runtime)
+    }
+
+    /// How many there are that are not done.
+    fn count(&mut self) -> usize {
+        let Some(tasks) = &mut self.0 else { return 0 };
+        while tasks.try_join_next().is_some() {}
+        tasks.len()
+    }
+}
+
 impl InFlight {
     fn calls(&self) -> MutexGuard<'_, HashMap<Box<str>, Entry>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
@@ -64,10 +86,10 @@ impl InFlight {
 
     /// Whether there may be one more of a kind. A cancelled one is none any more; but its task is
     /// there until it is dropped, as is one whose answer nobody reads, so these have a limit, too.
-    pub(crate) fn has_room(&self, kind: Kind, limit: usize, tasks: &mut JoinSet<()>) -> bool {
-        while tasks.try_join_next().is_some() {}
+    pub(crate) fn has_room(&self, kind: Kind, limit: usize, tasks: &mut Tasks) -> bool {
+        let count = tasks.count();
         let of_kind = || self.calls().values().filter(|entry| entry.kind == kind).count();
-        tasks.len() < limit || (tasks.len() < limit.saturating_mul(2) && of_kind() < limit)
+        count < limit || (count < limit.saturating_mul(2) && of_kind() < limit)
     }
 
     /// Takes out a call that is done; false if it was cancelled before. Said by the call's own task:

@@ -94,6 +94,16 @@ pub(crate) fn members<'a>(name: &str, raw: Option<&'a RawValue>) -> Result<Objec
 #[serde(transparent)]
 pub(crate) struct Key<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
+/// The text of a value that is a string. Without escapes it is there already, checked when the frame was read.
+pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let raw = raw.get();
+    match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(plain) if memchr::memchr(b'\\', plain.as_bytes()).is_none() => Some(Cow::Borrowed(plain)),
+        Some(_) => serde_json::from_str(raw).ok().map(|Key(text)| text),
+        None => None,
+    }
+}
+
 /// The name JSON Schema gives the type of the value `raw` begins with, for error texts.
 pub(crate) fn type_of(raw: &str) -> &'static str {
     match raw.as_bytes().first() {
@@ -142,6 +152,19 @@ mod tests {
             assert_eq!(string_end(text.as_bytes(), 0), end, "{text}");
         }
         assert_eq!(string_end(br#"["a"]"#, 1), Some(4));
+    }
+
+    #[test]
+    fn the_text_of_strings() {
+        let read = |json: &str| text(serde_json::from_str(json).unwrap()).map(Cow::into_owned);
+        for (json, text) in
+            [(r#""""#, ""), (r#" "add" "#, "add"), (r#""a\"b""#, "a\"b"), (r#""\u0061""#, "a"), (r#""–""#, "–")]
+        {
+            assert_eq!(read(json).as_deref(), Some(text), "{json}");
+        }
+        for json in ["null", "1", "{}", "[\"a\"]", r#""\ud800""#] {
+            assert_eq!(read(json), None, "{json}");
+        }
     }
 
     #[test]

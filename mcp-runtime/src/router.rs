@@ -15,7 +15,7 @@ use crate::era::{self, Accepted, Method, encode};
 use crate::error::{Failure, RpcError, shorten};
 use crate::jsonrpc::Id;
 use crate::lists::{Cursor, List};
-use crate::object::{Key, Object, type_of};
+use crate::object::{Key, Object, text, type_of};
 use crate::protocol::Revision;
 use crate::reply::Reply;
 use crate::server::Core;
@@ -274,5 +274,5 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
 /// A member that must be a text.
 pub(crate) fn string<'a>(params: &Object<'a>, field: &str) -> Result<Key<'a>, RpcError> {
     let raw = params.get(field).ok_or_else(|| RpcError::wrong_field(field, "string", "missing"))?;
-    serde_json::from_str(raw.get()).map_err(|_| RpcError::wrong_field(field, "string", type_of(raw.get())))
+    text(raw).map(Key).ok_or_else(|| RpcError::wrong_field(field, "string", type_of(raw.get())))
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use crate::{
+    http::Era,
+    options::Options,
     report::{self, Report},
     subject::Subject,
     work::Tool,
@@ -15,6 +17,18 @@ const OVER_THE_FLOOR: f64 = 2.5;
 
 /// A call must not get dearer with the number of registered tools.
 const MANY_OVER_FEW: f64 = 1.05;
+
+/// Over HTTP, a call to `add` may cost this many times what it costs bare hyper.
+const OVER_HYPER: f64 = 1.5;
+
+/// With all connections busy, the slowest calls must be done in this part of the time rmcp's take at its best.
+const OF_RMCP: f64 = 1.0 / 1.5;
+
+/// A session nobody uses may occupy this many bytes.
+const SESSION: f64 = 2048.0;
+
+/// How many rules there are for stdio, and how many for HTTP.
+const RULES: [usize; 2] = [2, 7];
 
 /// How many other tools are few, and how many are many.
 pub const OTHER_TOOLS: [usize; 2] = [1, 200];
@@ -57,24 +71,59 @@ pub fn judge(report: &Report) -> Vec<Verdict> {
         let rule = format!("instructions of add, among {many} / among {few} other tools");
         verdicts.push(Verdict { rule, measured: with_many / with_few, limit: MANY_OVER_FEW });
     }
+    for era in Era::ALL {
+        judge_http(era, report, &mut verdicts);
+    }
+    if let Some(measured) = report.figure(report::SESSION_MEMORY, Subject::Ours) {
+        verdicts.push(Verdict { rule: report::SESSION_MEMORY.to_owned(), measured, limit: SESSION });
+    }
     verdicts
 }
 
-/// Nothing measured is not a bar met: both rules must have been judged.
-pub fn all_met(verdicts: &[Verdict]) -> bool {
-    verdicts.len() == 2 && verdicts.iter().all(Verdict::met)
+fn judge_http(era: Era, report: &Report, verdicts: &mut Vec<Verdict>) {
+    for metric in [report::http_instructions(era), report::http_parallel(era)] {
+        let figure = |subject| report.figure(&metric, subject);
+        if let (Some(ours), Some(floor)) = (figure(Subject::Ours), figure(Subject::Floor)) {
+            let rule = format!("{metric}, ours / floor");
+            verdicts.push(Verdict { rule, measured: ours / floor, limit: OVER_HYPER });
+        }
+    }
+    let metric = report::http_latency(era, 99);
+    let figure = |subject| report.figure(&metric, subject);
+    if let (Some(ours), Some(plain), Some(tuned)) =
+        (figure(Subject::Ours), figure(Subject::Rmcp), figure(Subject::RmcpTuned))
+    {
+        let rule = format!("{metric}, ours / the faster rmcp");
+        verdicts.push(Verdict { rule, measured: ours / plain.min(tuned), limit: OF_RMCP });
+    }
+}
+
+/// Nothing measured is not a bar met: every rule must have been judged.
+pub fn all_met(verdicts: &[Verdict], options: &Options) -> bool {
+    let [stdio, http] = RULES;
+    let rules = usize::from(options.stdio) * stdio + usize::from(options.http) * http;
+    verdicts.len() == rules && verdicts.iter().all(Verdict::met)
 }
 
 #[cfg(test)]
 mod tests {
     use super::{all_met, judge};
     use crate::{
+        http::Era,
+        options::{Options, Wish},
         report::{self, Report},
         subject::Subject,
         work::Tool,
     };
 
-    fn report(ours: f64, among_many: f64) -> Report {
+    fn options(flag: &str) -> Options {
+        match Options::parse([flag.to_owned()].into_iter()) {
+            Ok(Wish::Measure(options)) => options,
+            _ => panic!("{flag} is a flag"),
+        }
+    }
+
+    fn stdio(ours: f64, among_many: f64) -> Report {
         let mut report = Report::new(&Subject::ALL);
         report.add(report::instructions(Tool::Add), Subject::Floor, 100.0);
         report.add(report::instructions(Tool::Add), Subject::Ours, ours);
@@ -83,11 +132,38 @@ mod tests {
         report
     }
 
+    fn http(ours: f64, latency: f64, session: f64) -> Report {
+        let mut report = Report::new(&Subject::ALL);
+        for era in Era::ALL {
+            for metric in [report::http_instructions(era), report::http_parallel(era)] {
+                report.add(metric.clone(), Subject::Floor, 100.0);
+                report.add(metric, Subject::Ours, ours);
+            }
+            let figures = [(Subject::Ours, latency), (Subject::Rmcp, 400.0), (Subject::RmcpTuned, 300.0)];
+            for (subject, figure) in figures {
+                report.add(report::http_latency(era, 99), subject, figure);
+            }
+        }
+        report.add(report::SESSION_MEMORY, Subject::Ours, session);
+        report
+    }
+
     #[test]
-    fn judges_both_rules() {
-        assert!(all_met(&judge(&report(250.0, 105.0))));
-        assert!(!all_met(&judge(&report(251.0, 100.0))));
-        assert!(!all_met(&judge(&report(200.0, 106.0))));
-        assert!(!all_met(&judge(&Report::new(&Subject::ALL))), "nothing measured is nothing met");
+    fn judges_every_rule() {
+        let met = |report: &Report| all_met(&judge(report), &options("--stdio"));
+        assert!(met(&stdio(250.0, 105.0)));
+        assert!(!met(&stdio(251.0, 100.0)));
+        assert!(!met(&stdio(200.0, 106.0)));
+        assert!(!met(&Report::new(&Subject::ALL)), "nothing measured is nothing met");
+    }
+
+    #[test]
+    fn judges_every_rule_over_http() {
+        let met = |report: &Report| all_met(&judge(report), &options("--http"));
+        assert!(met(&http(150.0, 200.0, 2048.0)));
+        assert!(!met(&http(151.0, 200.0, 2048.0)));
+        assert!(!met(&http(150.0, 201.0, 2048.0)), "the faster of the two is the peer");
+        assert!(!met(&http(150.0, 200.0, 2049.0)));
+        assert!(!met(&Report::new(&Subject::ALL)), "nothing measured is nothing met");
     }
 }

@@ -16,8 +16,8 @@ const WINDOW: usize = 64;
 
 /// What the kernel has charged a process for so far.
 #[derive(Clone, Copy)]
-struct Usage {
-    nanoseconds: u64,
+pub struct Usage {
+    pub nanoseconds: u64,
     switches: u64,
 }
 
@@ -107,7 +107,7 @@ impl Runner {
 
 impl Usage {
     /// Sums over the threads; none of them ends during a round.
-    fn of(process: u32) -> Result<Self> {
+    pub fn of(process: u32) -> Result<Self> {
         let mut usage = Self { nanoseconds: 0, switches: 0 };
         for thread in fs::read_dir(format!("/proc/{process}/task"))? {
             let thread = thread?.path();
@@ -118,6 +118,13 @@ impl Usage {
         }
         Ok(usage)
     }
+}
+
+/// Bytes of resident memory now.
+#[expect(clippy::cast_precision_loss, reason = "memory stays far below 2^52 bytes")]
+pub fn resident_memory(process: u32) -> Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+    Ok((status_field(&status, "VmRSS:")? * 1024) as f64)
 }
 
 /// Bytes of resident memory at the highest.
@@ -133,11 +140,11 @@ fn status_field(status: &str, label: &str) -> Result<u64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a round takes less than 2^52 nanoseconds")]
-fn per_call(total: u64, calls: usize) -> f64 {
+pub fn per_call(total: u64, calls: usize) -> f64 {
     total as f64 / calls as f64
 }
 
-fn median(mut samples: Vec<f64>) -> f64 {
+pub fn median(mut samples: Vec<f64>) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 2]
 }

@@ -3,6 +3,7 @@
 
 mod bar;
 mod cpu;
+mod http;
 mod options;
 mod placement;
 mod report;
@@ -45,26 +46,38 @@ fn measure(options: &Options) -> Result<Report> {
     valgrind::require()?;
     let subjects = &options.subjects;
     if options.build {
-        subject::build(subjects)?;
+        subject::build(subjects, options)?;
     }
+    let mut report = Report::new(subjects);
+    if options.stdio {
+        stdio(options, &mut report)?;
+    }
+    if options.http {
+        http::measure(options, &mut report)?;
+    }
+    Ok(report)
+}
+
+fn stdio(options: &Options, report: &mut Report) -> Result<()> {
+    let subjects = &options.subjects;
     for subject in subjects {
         server::smoke_test(*subject)?;
     }
-    let mut report = Report::new(subjects);
-    instructions(options, &mut report)?;
-    allocations(options, &mut report)?;
-    cpu::measure(subjects, options.lengths, &mut report)?;
+    instructions(options, report)?;
+    allocations(options, report)?;
+    cpu::measure(subjects, options.lengths, report)?;
     for subject in subjects {
-        report.add(report::BINARY, *subject, subject.stripped_size()?);
+        report.add(report::BINARY, *subject, subject.program()?.stripped_size()?);
     }
-    Ok(report)
+    Ok(())
 }
 
 fn instructions(options: &Options, report: &mut Report) -> Result<()> {
     for subject in &options.subjects {
         for tool in Tool::ALL {
             eprintln!("counting instructions: {subject}, {tool}");
-            let count = valgrind::instructions_per_call(&subject.program()?, tool, options.lengths)?;
+            let life = |command, calls| valgrind::stdio_life(command, tool, calls);
+            let count = valgrind::instructions_per_call(&subject.program()?, options.lengths, life)?;
             report.add(report::instructions(tool), *subject, count);
         }
     }
@@ -72,7 +85,8 @@ fn instructions(options: &Options, report: &mut Report) -> Result<()> {
         for others in bar::OTHER_TOOLS {
             eprintln!("counting instructions: {}, add among {others} others", Subject::Ours);
             let program = Program::ours_among(others)?;
-            let count = valgrind::instructions_per_call(&program, Tool::Add, options.lengths)?;
+            let life = |command, calls| valgrind::stdio_life(command, Tool::Add, calls);
+            let count = valgrind::instructions_per_call(&program, options.lengths, life)?;
             report.add(report::instructions_among(others), Subject::Ours, count);
         }
     }
@@ -101,5 +115,5 @@ fn publish(report: &Report, options: &Options) -> ExitCode {
             println!("{verdict}");
         }
     }
-    if options.check && !bar::all_met(&verdicts) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if options.check && !bar::all_met(&verdicts, options) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

@@ -9,6 +9,8 @@ usage: cargo run --release -p driver -- [flags]
 
   --check        exit with 1 unless the bar is met (see README.md)
   --quick        shorter runs: good enough for a look, not for publishing
+  --stdio        only what is measured over stdio
+  --http         only what is measured over HTTP
   --only LIST    comma-separated subset of: floor, ours, rmcp, rmcp-tuned
   --no-build     measure the release binaries that are already there
   --json         print machine-readable JSON instead of a table
@@ -18,6 +20,8 @@ pub struct Options {
     pub subjects: Vec<Subject>,
     pub build: bool,
     pub check: bool,
+    pub stdio: bool,
+    pub http: bool,
     pub json: bool,
     pub lengths: Lengths,
 }
@@ -37,19 +41,32 @@ pub struct Lengths {
     pub timed_calls: usize,
     /// CPU rounds per server; the median is reported.
     pub rounds: usize,
+    /// The same over HTTP, where a call takes longer.
+    pub http_calls: usize,
+    pub http_rounds: usize,
 }
 
-const FULL: Lengths = Lengths { counted_calls: 2_000, timed_calls: 5_000, rounds: 15 };
-const QUICK: Lengths = Lengths { counted_calls: 500, timed_calls: 1_000, rounds: 5 };
+const FULL: Lengths =
+    Lengths { counted_calls: 2_000, timed_calls: 5_000, rounds: 15, http_calls: 6_400, http_rounds: 9 };
+const QUICK: Lengths = Lengths { counted_calls: 500, timed_calls: 1_000, rounds: 5, http_calls: 1_920, http_rounds: 3 };
 
 impl Options {
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Wish> {
-        let mut options =
-            Self { subjects: Subject::ALL.to_vec(), build: true, check: false, json: false, lengths: FULL };
+        let mut options = Self {
+            subjects: Subject::ALL.to_vec(),
+            build: true,
+            check: false,
+            stdio: true,
+            http: true,
+            json: false,
+            lengths: FULL,
+        };
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--check" => options.check = true,
                 "--quick" => options.lengths = QUICK,
+                "--stdio" => options.http = false,
+                "--http" => options.stdio = false,
                 "--json" => options.json = true,
                 "--no-build" => options.build = false,
                 "--only" => options.subjects = subjects(&arguments.next().unwrap_or_default())?,
@@ -57,8 +74,14 @@ impl Options {
                 other => return Err(format!("unknown flag `{other}`\n\n{HELP}").into()),
             }
         }
-        if options.check && ![Subject::Floor, Subject::Ours].iter().all(|needed| options.subjects.contains(needed)) {
-            return Err("`--check` compares `ours` with `floor`; `--only` must keep both".into());
+        if !options.stdio && !options.http {
+            return Err("`--stdio` and `--http` each leave out the other; without either, both are measured".into());
+        }
+        let needed = if options.http { &Subject::ALL[..] } else { &[Subject::Floor, Subject::Ours] };
+        if options.check && !needed.iter().all(|needed| options.subjects.contains(needed)) {
+            return Err("`--check` compares `ours` with `floor`, and over HTTP with the others, too; \
+                        `--only` must keep them"
+                .into());
         }
         Ok(Wish::Measure(options))
     }

@@ -17,6 +17,33 @@ pub fn on_one_core<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     outcome
 }
 
+/// Runs `start`, which starts servers, on one core, and then `body` on the others, so that client and server do not wait
+/// for each other's core. Where there is one core only, they share it.
+pub fn apart<S, T>(start: impl FnOnce() -> Result<S>, body: impl FnOnce(S) -> Result<T>) -> Result<T> {
+    let allowed = allowed()?;
+    let started = on_one_core(start)?;
+    let others = others(&allowed);
+    restrict_to(if others.is_empty() { &allowed } else { &others })?;
+    let outcome = body(started);
+    restrict_to(&allowed)?;
+    outcome
+}
+
+/// The list without its last processor.
+fn others(list: &str) -> String {
+    match list.rsplit_once([',', '-']) {
+        None => String::new(),
+        Some((rest, _)) if list[rest.len()..].starts_with(',') => rest.to_owned(),
+        Some((rest, last)) => {
+            let first = rest.rsplit(',').next().unwrap_or(rest);
+            match (first.parse::<usize>(), last.parse::<usize>()) {
+                (Ok(first), Ok(last)) if last > first + 1 => format!("{rest}-{}", last - 1),
+                _ => rest.to_owned(),
+            }
+        }
+    }
+}
+
 /// The list of processors as the kernel writes it, such as `0-3,8`.
 fn allowed() -> Result<String> {
     let status = fs::read_to_string("/proc/self/status")?;
@@ -31,5 +58,19 @@ fn restrict_to(list: &str) -> Result<()> {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(format!("taskset failed: {}", String::from_utf8_lossy(&output.stderr)).into()),
         Err(error) => Err(format!("taskset (from util-linux) is needed: {error}").into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::others;
+
+    #[test]
+    fn leaves_out_the_last() {
+        for (list, rest) in
+            [("0", ""), ("0-1", "0"), ("0-3", "0-2"), ("0-3,8", "0-3"), ("0,2-3", "0,2"), ("1,4-6", "1,4-5")]
+        {
+            assert_eq!(others(list), rest, "{list}");
+        }
     }
 }

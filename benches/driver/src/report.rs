@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
-use crate::{bar::Verdict, subject::Subject, work::Tool};
+use crate::{bar::Verdict, http::Era, subject::Subject, work::Tool};
 
 pub const ONE_CORE_SEQUENTIAL: &str = "CPU µs per 1000 calls, one core, sequential";
 pub const ONE_CORE_PIPELINED: &str = "CPU µs per 1000 calls, one core, 64 in flight";
@@ -12,6 +12,29 @@ pub const FREE_PIPELINED: &str = "CPU µs per 1000 calls, all cores, 64 in fligh
 pub const SWITCHES: &str = "context switches per call, sequential";
 pub const MEMORY: &str = "peak memory, bytes";
 pub const BINARY: &str = "stripped binary, bytes";
+
+pub const SESSION_MEMORY: &str = "HTTP, memory per idle session, bytes";
+pub const HTTP_BINARY: &str = "HTTP, stripped binary, bytes";
+
+pub fn http_instructions(era: Era) -> String {
+    format!("HTTP {era}, instructions per call")
+}
+
+pub fn http_sequential(era: Era) -> String {
+    format!("HTTP {era}, CPU, one core, sequential")
+}
+
+pub fn http_parallel(era: Era) -> String {
+    format!("HTTP {era}, CPU, one core, 64 connections")
+}
+
+pub fn http_free_parallel(era: Era) -> String {
+    format!("HTTP {era}, CPU, all cores, 64 connections")
+}
+
+pub fn http_latency(era: Era, percent: u32) -> String {
+    format!("HTTP {era}, p{percent} µs, 64 connections")
+}
 
 pub fn instructions(tool: Tool) -> String {
     format!("instructions per call, {tool}")

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use crate::Result;
+use crate::{Result, options::Options};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
@@ -36,6 +36,14 @@ impl Subject {
         }
     }
 
+    fn http_package(self) -> &'static str {
+        match self {
+            Self::Floor => "floor-http",
+            Self::Ours => "ours-http",
+            Self::Rmcp | Self::RmcpTuned => "rmcp-http",
+        }
+    }
+
     pub fn program(self) -> Result<Program> {
         match self {
             Self::Floor => Program::find("floor"),
@@ -45,17 +53,19 @@ impl Subject {
         }
     }
 
-    /// Size without symbols and debug information, which is what people ship.
-    pub fn stripped_size(self) -> Result<f64> {
-        let stripped = scratch_file("stripped");
-        let status = Command::new("strip").arg("-o").arg(&stripped).arg(self.program()?.path).status()?;
-        if !status.success() {
-            return Err(format!("strip failed on {self}").into());
+    /// The same server over HTTP; it takes the address to listen on.
+    pub fn http_program(self) -> Result<Program> {
+        match self {
+            Self::Floor => Program::find("floor-http"),
+            Self::Ours => Program::find("ours-http"),
+            Self::Rmcp => Program::find("rmcp-http"),
+            Self::RmcpTuned => Program::find("rmcp-http-tuned"),
         }
-        let size = fs::metadata(&stripped)?.len();
-        fs::remove_file(&stripped)?;
-        #[expect(clippy::cast_precision_loss, reason = "binaries are smaller than 2^52 bytes")]
-        Ok(size as f64)
+    }
+
+    /// Whether it keeps sessions over HTTP.
+    pub fn has_sessions(self) -> bool {
+        matches!(self, Self::Ours | Self::Rmcp)
     }
 }
 
@@ -87,6 +97,19 @@ impl Program {
         Ok(program)
     }
 
+    /// Size without symbols and debug information, which is what people ship.
+    pub fn stripped_size(&self) -> Result<f64> {
+        let stripped = scratch_file("stripped");
+        let status = Command::new("strip").arg("-o").arg(&stripped).arg(&self.path).status()?;
+        if !status.success() {
+            return Err(format!("strip failed on {}", self.path.display()).into());
+        }
+        let size = fs::metadata(&stripped)?.len();
+        fs::remove_file(&stripped)?;
+        #[expect(clippy::cast_precision_loss, reason = "binaries are smaller than 2^52 bytes")]
+        Ok(size as f64)
+    }
+
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.args(&self.arguments);
@@ -102,8 +125,10 @@ impl Program {
 
 /// Builds one package per cargo call: building them together would unify the features of shared dependencies,
 /// and each server would carry what only another one asked for.
-pub fn build(subjects: &[Subject]) -> Result<()> {
-    let mut packages: Vec<&str> = subjects.iter().map(|subject| subject.package()).collect();
+pub fn build(subjects: &[Subject], options: &Options) -> Result<()> {
+    let stdio = subjects.iter().filter(|_| options.stdio).map(|subject| subject.package());
+    let http = subjects.iter().filter(|_| options.http).map(|subject| subject.http_package());
+    let mut packages: Vec<&str> = stdio.chain(http).collect();
     packages.dedup();
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     for package in packages {

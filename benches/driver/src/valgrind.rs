@@ -25,14 +25,19 @@ pub fn require() -> Result<()> {
         .into())
 }
 
-/// Instructions of the whole process, every thread included.
-pub fn instructions_per_call(program: &Program, tool: Tool, lengths: Lengths) -> Result<f64> {
+/// Instructions of the whole process, every thread included. `life` runs the command it is given from start to end, with
+/// that many calls.
+pub fn instructions_per_call(
+    program: &Program,
+    lengths: Lengths,
+    life: impl Fn(Command, usize) -> Result<()>,
+) -> Result<f64> {
     per_call(lengths, |calls| {
         let counts = scratch_file("callgrind");
         let log = scratch_file("valgrind-log");
         let mut command = valgrind(&log);
         command.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", counts.display()));
-        run(program, command, tool, calls, &log)?;
+        run(program, command, &log, |command| life(command, calls))?;
         let written = fs::read_to_string(&counts)?;
         fs::remove_file(&counts)?;
         number_after(&written, "totals:").ok_or_else(|| "callgrind gave no total".into())
@@ -45,7 +50,7 @@ pub fn allocations_per_call(program: &Program, tool: Tool, lengths: Lengths) -> 
         let mut command = valgrind(&log);
         // Only the heap summary is wanted; tracking undefined values would double the time.
         command.args(["--tool=memcheck", "--leak-check=no", "--undef-value-errors=no"]);
-        let printed = run(program, command, tool, calls, &log)?;
+        let printed = run(program, command, &log, |command| stdio_life(command, tool, calls))?;
         number_after(&printed, "total heap usage:").ok_or_else(|| "memcheck gave no heap summary".into())
     })
 }
@@ -68,13 +73,18 @@ fn valgrind(log: &Path) -> Command {
 }
 
 /// One whole life of a server under valgrind; returns what valgrind printed.
-fn run(program: &Program, valgrind: Command, tool: Tool, calls: usize, log: &Path) -> Result<String> {
-    let mut server = Server::start(program.run_by(valgrind))?;
-    server.call_sequentially(tool, calls)?;
-    server.stop()?;
+fn run(program: &Program, valgrind: Command, log: &Path, life: impl FnOnce(Command) -> Result<()>) -> Result<String> {
+    life(program.run_by(valgrind))?;
     let printed = fs::read_to_string(log)?;
     fs::remove_file(log)?;
     Ok(printed)
+}
+
+/// One whole life of a stdio server, with that many calls.
+pub fn stdio_life(command: Command, tool: Tool, calls: usize) -> Result<()> {
+    let mut server = Server::start(command)?;
+    server.call_sequentially(tool, calls)?;
+    server.stop()
 }
 
 /// The number that follows `label`, thousands separators allowed.

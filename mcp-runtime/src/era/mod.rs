@@ -73,6 +73,31 @@ pub(crate) struct Accepted<'a> {
     pub(crate) envelope: Envelope<'a>,
 }
 
+/// The parameters of a request and what their `_meta` says, read once for everybody who asks.
+#[derive(Debug, Default)]
+pub(crate) struct Read<'a> {
+    params: Object<'a>,
+    /// The `_meta`, if it is an object: to older revisions another one means nothing; nor does null to any.
+    meta: Option<&'a RawValue>,
+    entries: Object<'a>,
+}
+
+impl Read<'_> {
+    /// Whether the request says that it is of the modern era.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_modern(&self) -> bool {
+        self.entries.get(modern::VERSION).is_some()
+    }
+}
+
+/// Reads the parameters of a request.
+pub(crate) fn read<'a>(request: &Request<'a>) -> Result<Read<'a>, RpcError> {
+    let params = members("params", request.params)?;
+    let meta = params.get("_meta").filter(|raw| type_of(raw.get()) == "object");
+    let entries = members("_meta", meta)?;
+    Ok(Read { params, meta, entries })
+}
+
 /// Which rules a request over HTTP is served by.
 #[cfg(feature = "http")]
 #[derive(Debug, PartialEq, Eq)]
@@ -87,11 +112,8 @@ pub(crate) enum Era<'a> {
 
 /// The era of a request, by its body and the version its header names.
 #[cfg(feature = "http")]
-pub(crate) fn of<'a>(request: &Request<'_>, header: Option<&'a str>) -> Era<'a> {
-    let params = members("params", request.params).unwrap_or_default();
-    let meta = params.get("_meta").filter(|raw| type_of(raw.get()) == "object");
-    let entries = members("_meta", meta).unwrap_or_default();
-    let claim = entries.get(modern::VERSION);
+pub(crate) fn of<'a>(request: &Request<'_>, read: Option<&Read<'_>>, header: Option<&'a str>) -> Era<'a> {
+    let claim = read.and_then(|read| read.entries.get(modern::VERSION));
     let modern_header = header.is_some_and(is_modern_date);
     if request.method == "initialize" {
         return match claim {
@@ -129,6 +151,7 @@ impl Witness for () {
 /// Decides the era of a request and validates it by that era's rules.
 pub(crate) fn accept<'a>(
     request: &Request<'a>,
+    read: Result<Read<'a>, RpcError>,
     session: &Session,
     catalog: &Catalog,
     witness: &impl Witness,
@@ -137,21 +160,18 @@ pub(crate) fn accept<'a>(
     if method.starts_with("notifications/") {
         return Err(RpcError::invalid_request(&format!("`{}` is a notification; it carries no id", shorten(method))));
     }
-    let params = match request.params {
+    let is_list = |raw: &RawValue| raw.get().starts_with('[');
+    let Read { params, meta, entries } = match read {
         // The protocol's own methods take objects; others may do as they like.
-        Some(raw) if raw.get().starts_with('[') && Method::custom(method, catalog).is_some() => Object::default(),
-        raw => members("params", raw)?,
+        Err(_) if request.params.is_some_and(is_list) && Method::custom(method, catalog).is_some() => Read::default(),
+        read => read?,
     };
-    let meta = params.get("_meta");
-    // To older revisions a `_meta` that is no object means nothing; nor does null to any.
-    let object = meta.filter(|raw| type_of(raw.get()) == "object");
-    let entries = members("_meta", object)?;
     let (method, envelope) = match entries.get(modern::VERSION) {
         Some(claim) if method != "initialize" || modern::looks_modern(claim) => {
-            modern::accept(method, &params, object, catalog, witness)?
+            modern::accept(method, &params, meta, &entries, catalog, witness)?
         }
-        None if Method::is_modern_only(method) => return Err(modern::incomplete(meta)),
-        _ => legacy::accept(method, &params, object, session, catalog)?,
+        None if Method::is_modern_only(method) => return Err(modern::incomplete(params.get("_meta"))),
+        _ => legacy::accept(method, &params, meta, session, catalog)?,
     };
     Ok(Accepted { method, params, raw_params: request.params, envelope })
 }

@@ -1,13 +1,15 @@
 //! The modern era (2026-07-28): no session, every request says in its `_meta` what it needs to.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic>
 
+use std::borrow::Cow;
+
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::{Envelope, Method, Peer, Witness};
 use crate::catalog::Catalog;
 use crate::error::RpcError;
-use crate::object::{Key, Object, members, type_of};
+use crate::object::{Object, text, type_of};
 use crate::protocol::Revision;
 
 pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -17,7 +19,7 @@ const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// Whether a claimed version is one an `initialize` cannot mean: a date of this era.
 pub(super) fn looks_modern(claim: &RawValue) -> bool {
-    serde_json::from_str(claim.get()).is_ok_and(|Key(date)| is_modern_date(&date))
+    text(claim).is_some_and(|date| is_modern_date(&date))
 }
 
 /// Whether a version is a date of this era.
@@ -35,11 +37,11 @@ pub(super) fn accept<'a>(
     method: &str,
     params: &Object<'a>,
     meta: Option<&'a RawValue>,
+    entries: &Object<'a>,
     catalog: &Catalog,
     witness: &impl Witness,
 ) -> Result<(Method, Envelope<'a>), RpcError> {
-    let entries = members("_meta", meta)?;
-    let envelope = envelope(meta, &entries, witness)?;
+    let envelope = envelope(meta, entries, witness)?;
     witness.call(method, params)?;
     Ok((Method::find(method, envelope.revision, catalog)?, envelope))
 }
@@ -67,8 +69,9 @@ pub(super) fn envelope<'a>(
     Ok(Envelope { revision, meta, log_level, peer: Peer::Request(client) })
 }
 
-fn string(entries: &Object<'_>, key: &str) -> Result<Option<String>, RpcError> {
-    entries.get(key).map(|raw| serde_json::from_str(raw.get()).map_err(|_| wrong(key, "string", raw))).transpose()
+fn string<'a>(entries: &Object<'a>, key: &str) -> Result<Option<Cow<'a, str>>, RpcError> {
+    let Some(raw) = entries.get(key) else { return Ok(None) };
+    text(raw).map(Some).ok_or_else(|| wrong(key, "string", raw))
 }
 
 fn check_client(client: &RawValue) -> Result<(), RpcError> {

@@ -3,11 +3,12 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Buf, BufMut, Bytes};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep};
@@ -98,6 +99,34 @@ impl fmt::Debug for Body {
     }
 }
 
+/// Why the body of a request is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Incomplete {
+    TooLong,
+    Broken,
+}
+
+/// The whole body of a request. One that came in a piece is not copied.
+pub(super) async fn gather<B: HttpBody>(body: B, limit: usize) -> Result<Bytes, Incomplete> {
+    let mut body = std::pin::pin!(body);
+    let (mut whole, mut pieces) = (Bytes::new(), Vec::new());
+    while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
+        // Trailers are no part of the message.
+        let Ok(mut data) = frame.map_err(|_| Incomplete::Broken)?.into_data() else { continue };
+        let length = data.remaining();
+        if length > limit - whole.len() - pieces.len() {
+            return Err(Incomplete::TooLong);
+        }
+        if whole.is_empty() && pieces.is_empty() {
+            whole = data.copy_to_bytes(length);
+            continue;
+        }
+        pieces.extend_from_slice(&std::mem::take(&mut whole));
+        pieces.put(data);
+    }
+    Ok(if pieces.is_empty() { whole } else { pieces.into() })
+}
+
 /// Lines as events, one each.
 pub(super) fn events(lines: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(lines.len() + 16);
@@ -107,4 +136,33 @@ pub(super) fn events(lines: &[u8]) -> Vec<u8> {
         out.extend_from_slice(b"\n\n");
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A body that comes in these pieces, and perhaps breaks off.
+    struct Pieces(Vec<Result<&'static [u8], ()>>);
+
+    impl HttpBody for Pieces {
+        type Data = Bytes;
+        type Error = ();
+
+        fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, ()>>> {
+            let next = (!self.0.is_empty()).then(|| self.0.remove(0));
+            Poll::Ready(next.map(|piece| piece.map(|bytes| Frame::data(Bytes::from_static(bytes)))))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_is_gathered_up_to_the_limit() {
+        let gathered = async |pieces: &[Result<&'static [u8], ()>]| gather(Pieces(pieces.to_vec()), 6).await;
+        assert_eq!(gathered(&[]).await, Ok(Bytes::new()));
+        assert_eq!(gathered(&[Ok(b"abcdef")]).await, Ok("abcdef".into()));
+        assert_eq!(gathered(&[Ok(b""), Ok(b"ab"), Ok(b""), Ok(b"cd"), Ok(b"ef")]).await, Ok("abcdef".into()));
+        assert_eq!(gathered(&[Ok(b"abcdefg")]).await, Err(Incomplete::TooLong));
+        assert_eq!(gathered(&[Ok(b"ab"), Ok(b"cd"), Ok(b"efg")]).await, Err(Incomplete::TooLong));
+        assert_eq!(gathered(&[Ok(b"ab"), Err(())]).await, Err(Incomplete::Broken));
+    }
 }

@@ -1,14 +1,16 @@
 //! The endpoint: what a request is, and who answers it.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::json;
 
+use super::body::{self, Incomplete};
 use super::headers::{self, Headers, mismatch};
 use super::{Body, BoxError, Inner, legacy, modern, respond, sessions};
 use crate::depth;
@@ -91,11 +93,20 @@ impl Inner {
         if body.size_hint().lower() > limits.message_bytes as u64 {
             return Err(too_long());
         }
-        let body = std::pin::pin!(Limited::new(body, limits.message_bytes));
-        match tokio::time::timeout(limits.request_time, body.collect()).await {
-            Ok(Ok(collected)) => Ok(collected.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
-            Ok(Err(_)) => {
+        let mut gathering = std::pin::pin!(body::gather(body, limits.message_bytes));
+        // Most are there whole; only for the others is there a clock.
+        let at_once = poll_fn(|cx| match gathering.as_mut().poll(cx) {
+            Poll::Ready(gathered) => Poll::Ready(Some(gathered)),
+            Poll::Pending => Poll::Ready(None),
+        });
+        let gathered = match at_once.await {
+            Some(gathered) => Ok(gathered),
+            None => tokio::time::timeout(limits.request_time, gathering).await,
+        };
+        match gathered {
+            Ok(Ok(frame)) => Ok(frame),
+            Ok(Err(Incomplete::TooLong)) => Err(too_long()),
+            Ok(Err(Incomplete::Broken)) => {
                 let text = "the message did not arrive whole";
                 Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text))
             }
@@ -122,7 +133,7 @@ impl Inner {
             Ok(Message::Response) if self.options.sessionless => return respond::empty(StatusCode::ACCEPTED),
             Ok(Message::Notification(_))
                 if self.options.sessionless
-                    || !parts.headers.contains_key(legacy::SESSION)
+                    || !parts.headers.contains_key(&legacy::SESSION)
                     || Self::is_modern(parts) =>
             {
                 legacy::told_alone(&self.core, parts, frame);
@@ -144,14 +155,15 @@ impl Inner {
             let text = "send `Accept: application/json, text/event-stream`: the answer is one of them";
             return answer(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text));
         }
-        let version = match headers.get(headers::VERSION) {
+        let version = match headers.get(&headers::VERSION) {
             Ok(version) => version,
             Err(error) => return bad(request.id, &error),
         };
-        match era::of(&request, version) {
+        let read = era::read(&request);
+        match era::of(&request, read.as_ref().ok(), version) {
             Era::Modern => {
                 let catalog = self.core.shared.catalog();
-                modern::serve(&self.core, &catalog, &request, parts).await
+                modern::serve(&self.core, &catalog, &request, read, parts).await
             }
             Era::Contradiction => {
                 bad(request.id, &mismatch("`initialize` has no place in the revision the header names"))
@@ -161,14 +173,17 @@ impl Inner {
                 let revision = Revision::LEGACY.into_iter().find(|known| Some(known.as_str()) == version);
                 legacy::alone(&self.core, revision, parts, &request, frame).await
             }
-            Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(legacy::SESSION) => {
+            Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(&legacy::SESSION) => {
                 legacy::open(&self.core, &self.sessions, self.principal(parts).as_deref(), Arc::clone(parts), frame)
             }
             Era::Legacy if request.method == "initialize" => match self.session(parts) {
                 Ok(_) => bad(request.id, &RpcError::invalid_request("this session is initialized already")),
                 Err(refusal) => refusal,
             },
-            Era::Legacy => self.in_session(parts, frame).await,
+            Era::Legacy => match self.session(parts) {
+                Ok(session) => legacy::request(&session, Arc::clone(parts), &request, read).await,
+                Err(refusal) => refusal,
+            },
         }
     }
 
@@ -181,15 +196,15 @@ impl Inner {
     }
 
     fn session(&self, parts: &Parts) -> Result<Arc<sessions::Session>, Response<Body>> {
-        let Some(id) = parts.headers.get(legacy::SESSION) else {
+        let Some(id) = parts.headers.get(&legacy::SESSION) else {
             let text = "send `initialize` first and its `Mcp-Session-Id` with every request, or describe the request in its `_meta`";
             return Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text));
         };
-        if parts.headers.get_all(legacy::SESSION).iter().count() > 1 {
+        if parts.headers.get_all(&legacy::SESSION).iter().count() > 1 {
             let text = "a request belongs to one session; `Mcp-Session-Id` is there twice";
             return Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text));
         }
-        match Headers(&parts.headers).get(headers::VERSION) {
+        match Headers(&parts.headers).get(&headers::VERSION) {
             Ok(Some(version)) if Revision::LEGACY.iter().all(|known| known.as_str() != version) => {
                 return Err(bad(jsonrpc::Id::NULL, &unsupported(version)));
             }
@@ -205,7 +220,7 @@ impl Inner {
     }
 
     fn get(&self, parts: &Parts) -> Response<Body> {
-        if self.options.sessionless || !parts.headers.contains_key(legacy::SESSION) || Self::is_modern(parts) {
+        if self.options.sessionless || !parts.headers.contains_key(&legacy::SESSION) || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
         if !Headers(&parts.headers).accepts(headers::EVENTS) {
@@ -230,7 +245,7 @@ impl Inner {
         }
         match self.session(parts) {
             Ok(_) => {
-                let id = parts.headers.get(legacy::SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
+                let id = parts.headers.get(&legacy::SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
                 self.sessions.end(id, self.principal(parts).as_deref());
                 respond::empty(StatusCode::NO_CONTENT)
             }
@@ -239,7 +254,7 @@ impl Inner {
     }
 
     fn is_modern(parts: &Parts) -> bool {
-        Headers(&parts.headers).get(headers::VERSION).is_ok_and(|version| version.is_some_and(era::is_modern_date))
+        Headers(&parts.headers).get(&headers::VERSION).is_ok_and(|version| version.is_some_and(era::is_modern_date))
     }
 
     fn principal(&self, parts: &Parts) -> Option<String> {

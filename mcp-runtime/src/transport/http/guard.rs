@@ -30,6 +30,9 @@ impl Guard {
                 "host `{host}` is not one this server answers to; `HttpService::allow_hosts` adds it"
             ));
         }
+        if !headers.contains_key(&ORIGIN) {
+            return None;
+        }
         let Ok(origin) = one(headers, &ORIGIN) else { return Some("a request has one `Origin` header".to_owned()) };
         let origin = origin?;
         let known = match origin.split_once("://") {

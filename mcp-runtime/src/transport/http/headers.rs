@@ -2,23 +2,24 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-headers>
 
 use std::borrow::Cow;
+use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use http::HeaderMap;
-use http::header::ACCEPT;
+use http::header::{ACCEPT, AsHeaderName};
+use http::{HeaderMap, HeaderName};
 use serde_json::value::RawValue;
 
 use crate::era::Witness;
 use crate::error::RpcError;
 use crate::mirror::Mirrored;
-use crate::object::{Key, Object};
+use crate::object::{Object, text};
 
 pub(super) const JSON: &str = "application/json";
 pub(super) const EVENTS: &str = "text/event-stream";
-pub(super) const VERSION: &str = "mcp-protocol-version";
-const METHOD: &str = "mcp-method";
-const NAME: &str = "mcp-name";
+pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+static METHOD: HeaderName = HeaderName::from_static("mcp-method");
+static NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// The headers of a request, as witnesses of its body.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +27,7 @@ pub(super) struct Headers<'a>(pub(super) &'a HeaderMap);
 
 impl<'a> Headers<'a> {
     /// The text of a header, without the white space around it.
-    pub(super) fn get(self, name: &str) -> Result<Option<&'a str>, RpcError> {
+    pub(super) fn get(self, name: impl AsHeaderName + Copy + fmt::Display) -> Result<Option<&'a str>, RpcError> {
         let mut values = self.0.get_all(name).iter();
         match (values.next(), values.next()) {
             (None, _) => Ok(None),
@@ -53,11 +54,11 @@ impl<'a> Headers<'a> {
             })
     }
 
-    fn equals(self, name: &str, body: &str) -> Result<(), RpcError> {
+    fn equals(self, name: &HeaderName, body: &str) -> Result<(), RpcError> {
         let Some(raw) = self.get(name)? else {
             return Err(mismatch(&format!("`{name}` is missing; the body says {body:?}")));
         };
-        if decode(name, raw)? != body {
+        if decode(name.as_str(), raw)? != body {
             return Err(mismatch(&format!("`{name}` is {raw:?}, the body says {body:?}")));
         }
         Ok(())
@@ -67,7 +68,7 @@ impl<'a> Headers<'a> {
     pub(super) fn arguments(self, mirrored: &[Mirrored], arguments: Option<&RawValue>) -> Result<(), RpcError> {
         for mirror in mirrored {
             let name = format!("mcp-param-{}", mirror.header);
-            let raw = self.get(&name)?;
+            let raw = self.get(name.as_str())?;
             match (mirror.value(arguments), raw) {
                 (None, None) => {}
                 (None, Some(raw)) => {
@@ -90,12 +91,12 @@ impl<'a> Headers<'a> {
 
 impl Witness for Headers<'_> {
     fn version(&self, claim: &str) -> Result<(), RpcError> {
-        self.equals(VERSION, claim)
+        self.equals(&VERSION, claim)
     }
 
     fn call(&self, method: &str, params: &Object<'_>) -> Result<(), RpcError> {
         // A method is never encoded.
-        match self.get(METHOD)? {
+        match self.get(&METHOD)? {
             Some(header) if header == method => {}
             Some(header) => {
                 return Err(mismatch(&format!("`{METHOD}` is {header:?}, the body says {method:?}")));
@@ -109,8 +110,8 @@ impl Witness for Headers<'_> {
             _ => return Ok(()),
         };
         // Where the body lacks it, that is what is wrong.
-        match params.get(field).and_then(|raw| serde_json::from_str(raw.get()).ok()) {
-            Some(Key(name)) => self.equals(NAME, &name),
+        match params.get(field).and_then(text) {
+            Some(name) => self.equals(&NAME, &name),
             None => Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::HeaderValue;
+use http::header::{HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
@@ -18,7 +18,7 @@ use super::respond;
 use super::sessions::{Full, Session, Sessions, Streaming};
 use super::streams::Reader;
 use crate::connection::Connection;
-use crate::era;
+use crate::era::{self, Read};
 use crate::error::RpcError;
 use crate::jsonrpc::Request;
 use crate::outlet::{LET_GO, Outlet};
@@ -26,8 +26,11 @@ use crate::protocol::Revision;
 use crate::server::Core;
 use crate::shared::Phase;
 
+/// Room for the answer of most calls.
+pub(super) const ANSWER: usize = 256;
+
 /// What the header is called that names a session.
-pub(super) const SESSION: &str = "mcp-session-id";
+pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// Opens a session: takes an `initialize`, and if it succeeds keeps what it settled.
 pub(super) fn open(
@@ -53,7 +56,7 @@ pub(super) fn open(
     let mut response = respond::json(StatusCode::OK, out);
     match sessions.enter(connection, principal).map(HeaderValue::try_from) {
         Ok(Ok(id)) => {
-            response.headers_mut().insert(SESSION, id);
+            response.headers_mut().insert(&SESSION, id);
             response
         }
         _ => respond::later(StatusCode::SERVICE_UNAVAILABLE, "no session can be made now"),
@@ -116,6 +119,23 @@ impl Events for Alone {
     }
 }
 
+/// Takes a request in a session.
+pub(super) async fn request<'a>(
+    session: &Arc<Session>,
+    parts: Arc<Parts>,
+    request: &Request<'a>,
+    read: Result<Read<'a>, RpcError>,
+) -> Response<Body> {
+    let outlet = Outlet::own(parts, true);
+    let mut out = Vec::with_capacity(ANSWER);
+    session.connection().receive_request(request, read, &outlet, &mut out);
+    match outlet.into_lines() {
+        Some(lines) if !ends_with_answer(&out) => later(session, out, lines).await,
+        _ if out.is_empty() => respond::empty(StatusCode::ACCEPTED),
+        _ => at_once(out),
+    }
+}
+
 /// Takes a message, or several, in a session.
 pub(super) async fn message(session: &Arc<Session>, parts: Arc<Parts>, frame: &[u8]) -> Response<Body> {
     let outlet = Outlet::own(parts, true);
@@ -145,10 +165,9 @@ fn ends_with_answer(lines: &[u8]) -> bool {
 
 /// An answer; behind what was told before it, where something was.
 fn at_once(lines: Vec<u8>) -> Response<Body> {
-    let last = lines.trim_ascii_end().iter().rposition(|byte| *byte == b'\n');
-    match last {
-        None => respond::json(StatusCode::OK, lines),
-        Some(_) => respond::events(Body::full(events(&lines))),
+    match memchr::memchr(b'\n', &lines) {
+        Some(end) if end + 1 < lines.len() => respond::events(Body::full(events(&lines))),
+        _ => respond::json(StatusCode::OK, lines),
     }
 }
 

@@ -15,12 +15,12 @@ use super::respond;
 use crate::catalog::Catalog;
 use crate::context::Line;
 use crate::era::encode::{self, Site};
-use crate::era::{self, Accepted, Method, Session};
+use crate::era::{self, Accepted, Method, Read, Session};
 use crate::error::{Failure, RpcError};
 use crate::jsonrpc::{Id, Request};
 use crate::listen;
 use crate::notify::CloseOnDrop;
-use crate::object::Key;
+use crate::object::text;
 use crate::outlet::Outlet;
 use crate::protocol::Revision;
 use crate::router::Router;
@@ -60,10 +60,10 @@ pub(super) async fn serve(
     core: &Arc<Core>,
     catalog: &Arc<Catalog>,
     request: &Request<'_>,
+    read: Result<Read<'_>, RpcError>,
     parts: &Arc<Parts>,
 ) -> Response<Body> {
-    let started = start(core, catalog, request, parts);
-    match started {
+    match start(core, catalog, request, read, parts) {
         Started::Done(response) => response,
         Started::Waits { answer, lines } => first(answer, lines).await,
     }
@@ -81,8 +81,14 @@ enum Started {
 type Answer = Pin<Box<dyn Future<Output = Vec<u8>> + Send>>;
 
 /// Everything that can be done at once.
-fn start(core: &Arc<Core>, catalog: &Arc<Catalog>, request: &Request<'_>, parts: &Arc<Parts>) -> Started {
-    let call = match accept(catalog, request, Headers(&parts.headers)) {
+fn start<'a>(
+    core: &Arc<Core>,
+    catalog: &Arc<Catalog>,
+    request: &Request<'a>,
+    read: Result<Read<'a>, RpcError>,
+    parts: &Arc<Parts>,
+) -> Started {
+    let call = match accept(catalog, request, read, Headers(&parts.headers)) {
         Ok(call) => call,
         Err(error) => return Started::Done(refuse(request.id, &error)),
     };
@@ -125,12 +131,17 @@ fn start(core: &Arc<Core>, catalog: &Arc<Catalog>, request: &Request<'_>, parts:
 }
 
 /// The ladder of the era, and what headers repeat of the arguments.
-fn accept<'a>(catalog: &Catalog, request: &Request<'a>, headers: Headers<'_>) -> Result<Accepted<'a>, RpcError> {
+fn accept<'a>(
+    catalog: &Catalog,
+    request: &Request<'a>,
+    read: Result<Read<'a>, RpcError>,
+    headers: Headers<'_>,
+) -> Result<Accepted<'a>, RpcError> {
     // Else it would be one of a session, before it is opened.
-    if !era::is_modern(request) {
+    if read.as_ref().is_ok_and(|read| !read.is_modern()) {
         return Err(era::incomplete(request));
     }
-    let call = era::accept(request, &Session::default(), catalog, &headers)?;
+    let call = era::accept(request, read, &Session::default(), catalog, &headers)?;
     if !catalog.offers(call.method) {
         return Err(era::unknown_method(call.method.name()));
     }
@@ -141,8 +152,7 @@ fn accept<'a>(catalog: &Catalog, request: &Request<'a>, headers: Headers<'_>) ->
 /// of has none.
 fn mirrors(router: &Router<'_>, call: &Accepted<'_>, headers: Headers<'_>) -> Result<(), RpcError> {
     if call.method == Method::ToolsCall
-        && let Some(name) = call.params.get("name")
-        && let Ok(Key(name)) = serde_json::from_str(name.get())
+        && let Some(name) = call.params.get("name").and_then(text)
         && let Some(tool) = router.catalog.tools.get(&name).filter(|tool| !tool.mirrored.is_empty())
         && run::caught(|| router.sees(&tool.handler)) == Some(true)
     {
@@ -165,6 +175,7 @@ fn refuse(id: Id<'_>, error: &RpcError) -> Response<Body> {
 /// The answer of a call that is done, behind what it told.
 fn answered(core: &Core, site: Site<'_>, answer: crate::reply::Answer, mut lines: Vec<u8>) -> Response<Body> {
     let told = !lines.is_empty();
+    lines.reserve(super::legacy::ANSWER);
     encode::answer(core, site, answer, &mut lines);
     if told { respond::events(Body::full(events(&lines))) } else { respond::json(StatusCode::OK, lines) }
 }

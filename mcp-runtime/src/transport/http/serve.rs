@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::HttpService;
+use super::alarm::Alarm;
 use crate::error::Result;
 use crate::shared::Phase;
 
@@ -56,7 +57,7 @@ async fn serve(service: HttpService, stream: TcpStream) {
     let shared = Arc::clone(&service.0.core.shared);
     let limits = &service.0.core.limits;
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(limits.request_time);
+    builder.timer(Alarm::new(limits.request_time)).header_read_timeout(limits.request_time);
     let respond = {
         let service = service.clone();
         service_fn(move |request| {
@@ -66,6 +67,7 @@ async fn serve(service: HttpService, stream: TcpStream) {
     };
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), respond));
     let ended = tokio::select! {
+        biased;
         ended = connection.as_mut() => ended,
         () = shared.reaches(Phase::Draining) => {
             connection.as_mut().graceful_shutdown();
