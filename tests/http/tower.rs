@@ -165,3 +165,10 @@ async fn a_body_that_fails_is_no_message() {
     let response = service.call(Request::from_parts(parts, Broken)).await.unwrap();
     assert_eq!(response.status(), StatusCode::BAD_REQUEST);
 }
+
+#[tokio::test]
+async fn a_service_that_was_cloned_can_be_served() {
+    let service = crate::house::server(&std::sync::Arc::default()).into_service();
+    let _another = service.clone();
+    mcp_tests::http::Site::serving(service).await.serves().await;
+}

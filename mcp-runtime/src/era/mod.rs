@@ -84,7 +84,6 @@ pub(crate) struct Read<'a> {
 
 impl Read<'_> {
     /// Whether the request says that it is of the modern era.
-    #[cfg(feature = "http")]
     pub(crate) fn is_modern(&self) -> bool {
         self.entries.get(modern::VERSION).is_some()
     }
@@ -178,9 +177,7 @@ pub(crate) fn accept<'a>(
 
 /// Whether a request says that it is of the modern era.
 pub(crate) fn is_modern(request: &Request<'_>) -> bool {
-    let params = members("params", request.params).unwrap_or_default();
-    let meta = params.get("_meta").filter(|raw| type_of(raw.get()) == "object");
-    members("_meta", meta).is_ok_and(|entries| entries.get(modern::VERSION).is_some())
+    read(request).is_ok_and(|read| read.is_modern())
 }
 
 /// What is wrong with a request that its headers say is modern, and that says nothing of it itself.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes};
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{Instant, Sleep};
 
 /// How long a stream may be silent before it says that it is still there.
@@ -42,9 +42,7 @@ impl Body {
     pub(super) fn events(source: impl Events + 'static) -> Self {
         Body(Kind::Events { source: Box::pin(source), silence: Box::pin(tokio::time::sleep(KEEP_ALIVE)), place: None })
     }
-}
 
-impl Body {
     /// Gives a stream its place among the requests, until it is over; anything else is done already.
     pub(super) fn keep(&mut self, permit: OwnedSemaphorePermit) {
         if let Kind::Events { place, .. } = &mut self.0 {
@@ -125,6 +123,26 @@ pub(super) async fn gather<B: HttpBody>(body: B, limit: usize) -> Result<Bytes, 
         pieces.put(data);
     }
     Ok(if pieces.is_empty() { whole } else { pieces.into() })
+}
+
+/// Lines as they come, as events behind a first one, for as long as there can be any. What they come
+/// from lasts as long as they do.
+pub(super) struct Said<T> {
+    pub(super) first: Option<Bytes>,
+    pub(super) lines: mpsc::Receiver<Vec<u8>>,
+    /// How lines become events.
+    pub(super) form: fn(&[u8]) -> Vec<u8>,
+    pub(super) _source: T,
+}
+
+impl<T: Send + Unpin> Events for Said<T> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(first));
+        }
+        let form = self.form;
+        self.lines.poll_recv(cx).map(|lines| lines.map(|lines| form(&lines).into()))
+    }
 }
 
 /// Lines as events, one each.

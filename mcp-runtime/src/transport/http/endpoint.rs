@@ -19,8 +19,16 @@ use crate::error::{Result, RpcError};
 use crate::jsonrpc::{self, Message};
 use crate::protocol::Revision;
 
+/// What a request on the addresses of HTTP+SSE wants.
+enum Sse {
+    Open,
+    Message,
+    /// A newer client that tries what is there; what it finds tells it to try GET.
+    Neither,
+}
+
 impl Inner {
-    pub(super) async fn answer<B>(&self, parts: Parts, body: B) -> Response<Body>
+    pub(super) async fn answer<B>(&self, parts: Parts, body: B, path: Option<&str>) -> Response<Body>
     where
         B: http_body::Body,
         B::Error: Into<BoxError>,
@@ -38,7 +46,7 @@ impl Inner {
                 Sse::Neither => respond::not_allowed("GET"),
             };
         }
-        if self.options.endpoint.as_ref().is_some_and(|path| path != parts.uri.path()) {
+        if self.options.endpoint.as_deref().or(path).is_some_and(|path| path != parts.uri.path()) {
             return respond::empty(StatusCode::NOT_FOUND);
         }
         match parts.method {
@@ -51,17 +59,7 @@ impl Inner {
             _ => respond::not_allowed("POST, GET, DELETE"),
         }
     }
-}
 
-/// What a request on the addresses of HTTP+SSE wants.
-enum Sse {
-    Open,
-    Message,
-    /// A newer client that tries what is there; what it finds tells it to try GET.
-    Neither,
-}
-
-impl Inner {
     fn with_sse(parts: &Parts) -> Option<Sse> {
         let last = parts.uri.path().rsplit('/').next().unwrap_or_default();
         match (last, &parts.method) {

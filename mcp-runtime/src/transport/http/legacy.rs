@@ -13,7 +13,7 @@ use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use super::body::{Body, Events, events};
+use super::body::{Body, Events, Said, events};
 use super::respond;
 use super::sessions::{Full, Session, Sessions, Streaming};
 use super::streams::Reader;
@@ -25,9 +25,6 @@ use crate::outlet::{LET_GO, Outlet};
 use crate::protocol::Revision;
 use crate::server::Core;
 use crate::shared::Phase;
-
-/// Room for the answer of most calls.
-pub(super) const ANSWER: usize = 256;
 
 /// What the header is called that names a session.
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -81,7 +78,7 @@ pub(super) async fn alone(
     connection.receive(frame, &outlet, &mut out);
     let Some(lines) = outlet.into_lines() else { return at_once(out) };
     // Nobody else has the connection: with it, the call is dropped when the client is gone.
-    let mut alone = Alone { _connection: connection, first: None, lines };
+    let mut alone = Said { first: None, lines, form: events, _source: connection };
     if out.is_empty() {
         match alone.lines.recv().await {
             None => return respond::empty(StatusCode::ACCEPTED),
@@ -103,22 +100,6 @@ pub(super) fn told_alone(core: &Arc<Core>, parts: &Arc<Parts>, frame: &[u8]) {
     }
 }
 
-/// The events of a request that belongs to no session.
-struct Alone {
-    _connection: Connection,
-    first: Option<Bytes>,
-    lines: mpsc::Receiver<Vec<u8>>,
-}
-
-impl Events for Alone {
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(first));
-        }
-        self.lines.poll_recv(cx).map(|line| line.map(|line| events(&line).into()))
-    }
-}
-
 /// Takes a request in a session.
 pub(super) async fn request<'a>(
     session: &Arc<Session>,
@@ -127,13 +108,9 @@ pub(super) async fn request<'a>(
     read: Result<Read<'a>, RpcError>,
 ) -> Response<Body> {
     let outlet = Outlet::own(parts, true);
-    let mut out = Vec::with_capacity(ANSWER);
+    let mut out = Vec::with_capacity(respond::ANSWER);
     session.connection().receive_request(request, read, &outlet, &mut out);
-    match outlet.into_lines() {
-        Some(lines) if !ends_with_answer(&out) => later(session, out, lines).await,
-        _ if out.is_empty() => respond::empty(StatusCode::ACCEPTED),
-        _ => at_once(out),
-    }
+    conclude(session, outlet, out).await
 }
 
 /// Takes a message, or several, in a session.
@@ -141,14 +118,18 @@ pub(super) async fn message(session: &Arc<Session>, parts: Arc<Parts>, frame: &[
     let outlet = Outlet::own(parts, true);
     let mut out = Vec::new();
     session.connection().receive(frame, &outlet, &mut out);
+    // The answers to a batch are a list; this is about the batch.
+    if frame.trim_ascii_start().starts_with(b"[") && is_answer(&out) && !out.starts_with(b"[") {
+        return respond::json(StatusCode::BAD_REQUEST, out);
+    }
+    conclude(session, outlet, out).await
+}
+
+async fn conclude(session: &Arc<Session>, outlet: Outlet, out: Vec<u8>) -> Response<Body> {
     match outlet.into_lines() {
         // Something is to come. A call that could have told something, and is done, leaves a stream, too.
         Some(lines) if !ends_with_answer(&out) => later(session, out, lines).await,
         _ if out.is_empty() => respond::empty(StatusCode::ACCEPTED),
-        // The answers to a batch are a list; this is about the batch.
-        _ if frame.trim_ascii_start().starts_with(b"[") && is_answer(&out) && !out.starts_with(b"[") => {
-            respond::json(StatusCode::BAD_REQUEST, out)
-        }
         _ => at_once(out),
     }
 }

@@ -57,7 +57,7 @@ struct Inner {
     options: Options,
 }
 
-#[derive(Default, Clone)]
+#[derive(Default)]
 struct Options {
     guard: Guard,
     principal: Option<Principal>,
@@ -158,11 +158,11 @@ impl HttpService {
         if !self.0.options.keep_signals {
             crate::transport::signals::end_on_signal(&self.0.core.shared)?;
         }
-        let service = if self.0.options.endpoint.is_some() { self } else { self.endpoint("/mcp") };
-        serve::listen(service, listener).await
+        serve::listen(self, listener).await
     }
 
-    async fn respond<B>(&self, request: Request<B>) -> Response<Body>
+    /// Answers a request; on a path of its own, unless it takes every path it is given.
+    async fn respond<B>(&self, request: Request<B>, path: Option<&str>) -> Response<Body>
     where
         B: http_body::Body,
         B::Error: Into<BoxError>,
@@ -177,7 +177,7 @@ impl HttpService {
         let Ok(place) = Arc::clone(&self.0.requests).try_acquire_owned() else {
             return respond::later(StatusCode::SERVICE_UNAVAILABLE, "too many requests at a time");
         };
-        let mut response = self.0.answer(parts, body).await;
+        let mut response = self.0.answer(parts, body, path).await;
         response.body_mut().keep(place);
         response
     }
@@ -199,7 +199,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let service = self.clone();
-        Box::pin(async move { Ok(service.respond(request).await) })
+        Box::pin(async move { Ok(service.respond(request, None).await) })
     }
 }
 

@@ -175,7 +175,7 @@ fn refuse(id: Id<'_>, error: &RpcError) -> Response<Body> {
 /// The answer of a call that is done, behind what it told.
 fn answered(core: &Core, site: Site<'_>, answer: crate::reply::Answer, mut lines: Vec<u8>) -> Response<Body> {
     let told = !lines.is_empty();
-    lines.reserve(super::legacy::ANSWER);
+    lines.reserve(respond::ANSWER);
     encode::answer(core, site, answer, &mut lines);
     if told { respond::events(Body::full(events(&lines))) } else { respond::json(StatusCode::OK, lines) }
 }

@@ -8,6 +8,9 @@ use crate::era::encode;
 use crate::error::RpcError;
 use crate::jsonrpc::Id;
 
+/// Room for the answer of most calls.
+pub(super) const ANSWER: usize = 256;
+
 /// A JSON text.
 pub(super) fn json(status: StatusCode, mut line: Vec<u8>) -> Response<Body> {
     line.pop_if(|byte| *byte == b'\n');

@@ -15,6 +15,9 @@ use super::alarm::Alarm;
 use crate::error::Result;
 use crate::shared::Phase;
 
+/// Where the endpoint is, unless it was said.
+const PATH: &str = "/mcp";
+
 /// Accepts connections until the server is told to end; then those there are have time to finish.
 pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Result<()> {
     let core = Arc::clone(&service.0.core);
@@ -62,7 +65,7 @@ async fn serve(service: HttpService, stream: TcpStream) {
         let service = service.clone();
         service_fn(move |request| {
             let service = service.clone();
-            async move { Ok::<_, Infallible>(service.respond(request).await) }
+            async move { Ok::<_, Infallible>(service.respond(request, Some(PATH)).await) }
         })
     };
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), respond));

@@ -3,17 +3,13 @@
 //! <https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse>
 
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll};
 
-use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
 
-use super::body::{Body, Events};
+use super::body::{Body, Said};
 use super::respond;
 use super::sessions::random_id;
 use crate::connection::Connection;
@@ -52,7 +48,7 @@ impl SseSessions {
         // Relative, so that it is right wherever the service is nested.
         let first = format!("event: endpoint\ndata: messages?sessionId={id}\n\n");
         let open = Open { sessions: Arc::downgrade(self), id: id.into() };
-        respond::events(Body::events(Said { first: Some(first.into()), lines, _open: open }))
+        respond::events(Body::events(Said { first: Some(first.into()), lines, form: events, _source: open }))
     }
 
     /// Takes a message; what comes of it is said on the stream.
@@ -87,22 +83,6 @@ impl Drop for Open {
         if let Some(session) = session {
             session.connection.lock().unwrap_or_else(PoisonError::into_inner).control().abort();
         }
-    }
-}
-
-/// Everything the server says on one connection.
-struct Said {
-    first: Option<Bytes>,
-    lines: mpsc::Receiver<Vec<u8>>,
-    _open: Open,
-}
-
-impl Events for Said {
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(first));
-        }
-        self.lines.poll_recv(cx).map(|lines| lines.map(|lines| events(&lines).into()))
     }
 }
 
