@@ -32,6 +32,7 @@
 
 mod app_code;
 mod args;
+mod ask;
 mod batch;
 mod cache;
 mod call_log;
@@ -95,6 +96,7 @@ pub mod fuzzing;
 
 pub use app_code::AppCode;
 pub use args::Argument;
+pub use ask::{Ask, AskError, Capability, Consent, Unsupported};
 pub use cache::Cache;
 pub use change::{Change, ChangeBus, Listener, LocalBus};
 pub use complete::Arguments;

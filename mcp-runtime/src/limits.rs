@@ -34,6 +34,12 @@ pub struct Limits {
     pub streams: usize,
     /// How many resources one session or stream may subscribe to. 256.
     pub subscriptions: usize,
+    /// How many questions one call may ask its client. 64.
+    pub asks: usize,
+    /// How long a client may take to answer a question, or to come back with the answers. 10 minutes.
+    pub answer_time: Duration,
+    /// How many bytes a call may have its client keep between rounds of questions. 64 KiB.
+    pub state_bytes: usize,
     /// Over HTTP: how many requests may be served at a time; more are answered 503. 1024.
     pub requests: usize,
     /// Over HTTP: how many sessions there may be. 1000.
@@ -61,6 +67,9 @@ impl Default for Limits {
             log_rate: 1000,
             streams: 16,
             subscriptions: 256,
+            asks: 64,
+            answer_time: Duration::from_mins(10),
+            state_bytes: 64 * 1024,
             requests: 1024,
             sessions: 1000,
             sessions_each: 100,

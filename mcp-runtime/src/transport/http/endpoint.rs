@@ -128,7 +128,7 @@ impl Inner {
         }
         let request = match jsonrpc::parse(frame) {
             Ok(Message::Request(request)) => request,
-            Ok(Message::Response) if self.options.sessionless => return respond::empty(StatusCode::ACCEPTED),
+            Ok(Message::Response(_)) if self.options.sessionless => return respond::empty(StatusCode::ACCEPTED),
             Ok(Message::Notification(_))
                 if self.options.sessionless
                     || !parts.headers.contains_key(&legacy::SESSION)
@@ -137,7 +137,7 @@ impl Inner {
                 legacy::told_alone(&self.core, parts, frame);
                 return respond::empty(StatusCode::ACCEPTED);
             }
-            Ok(Message::Notification(_) | Message::Response) => {
+            Ok(Message::Notification(_) | Message::Response(_)) => {
                 return match self.session(parts) {
                     Ok(session) => legacy::told(&session, parts, frame),
                     Err(refusal) => refusal,
@@ -161,7 +161,7 @@ impl Inner {
         match era::of(&request, read.as_ref().ok(), version) {
             Era::Modern => {
                 let catalog = self.core.shared.catalog();
-                modern::serve(&self.core, &catalog, &request, read, parts).await
+                modern::serve(&self.core, &catalog, &request, read, parts, self.principal(parts)).await
             }
             Era::Contradiction => {
                 bad(request.id, &mismatch("`initialize` has no place in the revision the header names"))

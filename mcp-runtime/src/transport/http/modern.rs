@@ -42,16 +42,31 @@ impl Waiting {
     }
 
     /// Waits for the answer, after what the call tells.
-    async fn finish(self, pending: Pending, line: CloseOnDrop) -> Vec<u8> {
+    async fn finish(self, pending: Pending, line: CloseOnDrop) -> Said {
         if let Some(notifier) = &line.0 {
             notifier.go_live().await;
         }
         let answer = pending.finish().await;
         drop(line);
         let site = Site { id: Id::trusted(&self.id), method: self.method, revision: self.revision };
-        let mut out = Vec::new();
-        encode::answer(&self.core, site, answer, &mut out);
-        out
+        let status = status(&answer);
+        let mut line = Vec::new();
+        encode::answer(&self.core, site, answer, &mut line);
+        Said { status, line }
+    }
+}
+
+/// An answer, and what its status is if nothing was told before it.
+struct Said {
+    status: StatusCode,
+    line: Vec<u8>,
+}
+
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#status-codes>
+fn status(answer: &crate::reply::Answer) -> StatusCode {
+    match answer {
+        Err(Failure::Lacks(_)) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
     }
 }
 
@@ -62,8 +77,9 @@ pub(super) async fn serve(
     request: &Request<'_>,
     read: Result<Read<'_>, RpcError>,
     parts: &Arc<Parts>,
+    principal: Option<String>,
 ) -> Response<Body> {
-    match start(core, catalog, request, read, parts) {
+    match start(core, catalog, request, read, parts, principal) {
         Started::Done(response) => response,
         Started::Waits { answer, lines } => first(answer, lines).await,
     }
@@ -78,7 +94,7 @@ enum Started {
     },
 }
 
-type Answer = Pin<Box<dyn Future<Output = Vec<u8>> + Send>>;
+type Answer = Pin<Box<dyn Future<Output = Said> + Send>>;
 
 /// Everything that can be done at once.
 fn start<'a>(
@@ -87,14 +103,15 @@ fn start<'a>(
     request: &Request<'a>,
     read: Result<Read<'a>, RpcError>,
     parts: &Arc<Parts>,
+    principal: Option<String>,
 ) -> Started {
     let call = match accept(catalog, request, read, Headers(&parts.headers)) {
         Ok(call) => call,
         Err(error) => return Started::Done(refuse(request.id, &error)),
     };
     let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
-    let outlet = Outlet::own(Arc::clone(parts), false);
-    let line = Line::new(&outlet, core);
+    let outlet = Outlet::own(Arc::clone(parts), false).of(principal);
+    let line = Line::new(&outlet, core, None);
     let router = Router::new(core, catalog, request.id, &call, &line);
     if let Err(error) = mirrors(&router, &call, Headers(&parts.headers)) {
         return Started::Done(refuse(request.id, &error));
@@ -174,22 +191,25 @@ fn refuse(id: Id<'_>, error: &RpcError) -> Response<Body> {
 
 /// The answer of a call that is done, behind what it told.
 fn answered(core: &Core, site: Site<'_>, answer: crate::reply::Answer, mut lines: Vec<u8>) -> Response<Body> {
-    let told = !lines.is_empty();
+    let (told, status) = (!lines.is_empty(), status(&answer));
     lines.reserve(respond::ANSWER);
     encode::answer(core, site, answer, &mut lines);
-    if told { respond::events(Body::full(events(&lines))) } else { respond::json(StatusCode::OK, lines) }
+    if told { respond::events(Body::full(events(&lines))) } else { respond::json(status, lines) }
 }
 
 /// The head of the response is held until it is known what it is the head of: an answer, or a stream.
 async fn first(mut answer: Answer, lines: Option<mpsc::Receiver<Vec<u8>>>) -> Response<Body> {
-    let Some(mut lines) = lines else { return respond::json(StatusCode::OK, answer.await) };
+    let Some(mut lines) = lines else {
+        let Said { status, line } = answer.await;
+        return respond::json(status, line);
+    };
     tokio::select! {
         biased;
         Some(line) = lines.recv() => {
             let first = Some(Bytes::from(events(&line)));
             respond::events(Body::events(Stream { first, lines, answer: Some(answer) }))
         }
-        line = &mut answer => respond::json(StatusCode::OK, line),
+        Said { status, line } = &mut answer => respond::json(status, line),
     }
 }
 
@@ -210,7 +230,7 @@ impl Events for Stream {
             return Poll::Ready(Some(events(&line).into()));
         }
         let Some(answer) = &mut self.answer else { return Poll::Ready(None) };
-        let Poll::Ready(line) = answer.as_mut().poll(cx) else { return Poll::Pending };
+        let Poll::Ready(Said { line, .. }) = answer.as_mut().poll(cx) else { return Poll::Pending };
         self.answer = None;
         let mut out = Vec::new();
         // What was told while the answer was made comes before it.

@@ -7,9 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-
 use super::streams::Streams;
 use crate::connection::Connection;
 use crate::control::Control;
@@ -154,9 +151,7 @@ fn evict(table: &mut HashMap<Box<str>, Arc<Session>>) -> bool {
 
 /// An id nobody can guess: 192 bits of randomness, in characters a header and a URL can have.
 pub(super) fn random_id() -> std::io::Result<String> {
-    let mut random = [0; 24];
-    getrandom::fill(&mut random).map_err(std::io::Error::other)?;
-    Ok(BASE64.encode(random))
+    crate::ask::seal::random_id()
 }
 
 impl Session {
