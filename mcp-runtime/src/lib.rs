@@ -32,6 +32,7 @@
 
 mod app_code;
 mod args;
+mod ask;
 mod batch;
 mod cache;
 mod call_log;
