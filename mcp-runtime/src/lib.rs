@@ -112,8 +112,9 @@ pub use output::{IntoContents, IntoPrompt, IntoToolResult, Json};
 pub use progress::Amount;
 pub use prompt::Prompt;
 pub use protocol::{
-    Annotations, Content, Icon, LogLevel, PromptMessage, PromptResult, ReadResult, ResourceContents,
-    ResourceDescriptor, Revision, Role, ToolResult,
+    Annotations, Content, Icon, IncludeContext, LogLevel, PromptMessage, PromptResult, ReadResult, ResourceContents,
+    ResourceDescriptor, Revision, Role, Root, SampleMessage, SampleRequest, SampleTool, Sampled, ToolChoice,
+    ToolResult, ToolUse,
 };
 pub use resource::Resource;
 pub use server::Server;

@@ -36,7 +36,7 @@ pub(crate) use rounds::{Purpose, Resumed};
 
 use crate::context::{Caller, Context};
 use crate::error::Result;
-use crate::protocol::Revision;
+use crate::protocol::{Revision, Root, SampleRequest, Sampled, SamplingCan};
 
 /// Asking whoever made the call.
 ///
@@ -133,14 +133,15 @@ impl Context {
     }
 
     /// Has the client's model say something.
-    #[cfg(any())]
+    ///
+    /// Since 2026-07-28 the protocol discourages it in favour of calling a model directly; it stays in the
+    /// protocol until 2027-07-28 at least.
     pub fn sample(&self, request: impl Into<SampleRequest>) -> Ask<Sampled> {
         Ask::new(&self.dialogue, self.sampling(&request.into()), |answer| {
             Sampled::read(&answer).map_err(AskError::Invalid)
         })
     }
 
-    #[cfg(any())]
     fn sampling(&self, request: &SampleRequest) -> Result<Question, AskError> {
         self.needs(Capability::Sampling)?;
         if request.has_tools() {
@@ -154,10 +155,9 @@ impl Context {
     }
 
     /// Asks which directories the client works in. Advice, not a permission.
-    #[cfg(any())]
     pub fn roots(&self) -> Ask<Vec<Root>> {
         let question = self.needs(Capability::Roots).map(|()| Question { method: Question::ROOTS, params: json!({}) });
-        Ask::new(&self.dialogue, question, |answer| Root::read_all(&answer).map_err(AskError::Invalid))
+        Ask::new(&self.dialogue, question, |answer| Root::read(&answer).map_err(AskError::Invalid))
     }
 
     /// Does something once, however often the call runs: what it returns is remembered, and given back
