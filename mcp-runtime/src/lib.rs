@@ -76,6 +76,8 @@ mod schema;
 mod server;
 mod shared;
 mod spec;
+#[cfg(feature = "http")]
+pub mod store;
 mod subscriptions;
 mod suggest;
 mod table;
