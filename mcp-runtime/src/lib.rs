@@ -77,6 +77,8 @@ mod schema;
 mod server;
 mod shared;
 mod spec;
+#[cfg(feature = "http")]
+pub mod store;
 mod subscriptions;
 mod suggest;
 mod table;

@@ -52,6 +52,13 @@ pub struct Limits {
     pub session_age: Duration,
     /// Over HTTP: how long a client may take to send a request. 30 seconds.
     pub request_time: Duration,
+    /// Over HTTP: how many bytes of events one session keeps for a client that was cut off and comes
+    /// back. A stream keeps up to 256 events and 1 MiB, as long as they all fit in here, and in any case
+    /// its newest. 4 MiB.
+    pub event_bytes: usize,
+    /// Over HTTP: how long a store of sessions or events may take; what needs it is answered 503 then.
+    /// 5 seconds.
+    pub store_time: Duration,
     /// How long calls may go on when the connection ends. 5 seconds.
     pub drain: Duration,
 }
@@ -76,6 +83,8 @@ impl Default for Limits {
             session_idle: Duration::from_mins(30),
             session_age: Duration::from_hours(24),
             request_time: Duration::from_secs(30),
+            event_bytes: 4 * 1024 * 1024,
+            store_time: Duration::from_secs(5),
             drain: Duration::from_secs(5),
         }
     }

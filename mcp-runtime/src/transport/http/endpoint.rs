@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::body::{self, Incomplete};
 use super::headers::{self, Headers, mismatch};
-use super::{Body, BoxError, Inner, legacy, modern, respond, sessions};
+use super::{Body, BoxError, Inner, kept, legacy, modern, respond, sessions};
 use crate::depth;
 use crate::era::{self, Era};
 use crate::error::{Result, RpcError};
@@ -54,8 +54,8 @@ impl Inner {
                 Ok(frame) => self.post(&parts, &frame).await,
                 Err(refusal) => refusal,
             },
-            Method::GET => self.get(&parts),
-            Method::DELETE => self.delete(&parts),
+            Method::GET => self.get(&parts).await,
+            Method::DELETE => self.delete(&parts).await,
             _ => respond::not_allowed("POST, GET, DELETE"),
         }
     }
@@ -138,8 +138,8 @@ impl Inner {
                 return respond::empty(StatusCode::ACCEPTED);
             }
             Ok(Message::Notification(_) | Message::Response(_)) => {
-                return match self.session(parts) {
-                    Ok(session) => legacy::told(&session, parts, frame),
+                return match self.session(parts).await {
+                    Ok(session) => kept::saved(&session, legacy::told(&session, parts, frame)).await,
                     Err(refusal) => refusal,
                 };
             }
@@ -172,14 +172,18 @@ impl Inner {
                 legacy::alone(&self.core, revision, parts, &request, frame).await
             }
             Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(&legacy::SESSION) => {
-                legacy::open(&self.core, &self.sessions, self.principal(parts).as_deref(), Arc::clone(parts), frame)
+                let (stores, principal) = (self.options.stores.as_ref(), self.principal(parts));
+                legacy::open(&self.core, &self.sessions, stores, principal.as_deref(), Arc::clone(parts), frame).await
             }
-            Era::Legacy if request.method == "initialize" => match self.session(parts) {
+            Era::Legacy if request.method == "initialize" => match self.session(parts).await {
                 Ok(_) => bad(request.id, &RpcError::invalid_request("this session is initialized already")),
                 Err(refusal) => refusal,
             },
-            Era::Legacy => match self.session(parts) {
-                Ok(session) => legacy::request(&session, Arc::clone(parts), &request, read).await,
+            Era::Legacy => match self.session(parts).await {
+                Ok(session) => {
+                    let response = legacy::request(&session, Arc::clone(parts), &request, read).await;
+                    kept::saved(&session, response).await
+                }
                 Err(refusal) => refusal,
             },
         }
@@ -187,13 +191,16 @@ impl Inner {
 
     /// Takes a message of the legacy era, which belongs to a session.
     async fn in_session(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
-        match self.session(parts) {
-            Ok(session) => legacy::message(&session, Arc::clone(parts), frame).await,
+        match self.session(parts).await {
+            Ok(session) => {
+                let response = legacy::message(&session, Arc::clone(parts), frame).await;
+                kept::saved(&session, response).await
+            }
             Err(refusal) => refusal,
         }
     }
 
-    fn session(&self, parts: &Parts) -> Result<Arc<sessions::Session>, Response<Body>> {
+    async fn session(&self, parts: &Parts) -> Result<Arc<sessions::Session>, Response<Body>> {
         let Some(id) = parts.headers.get(&legacy::SESSION) else {
             let text = "send `initialize` first and its `Mcp-Session-Id` with every request, or describe the request in its `_meta`";
             return Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text));
@@ -209,15 +216,18 @@ impl Inner {
             Ok(_) => {}
             Err(error) => return Err(bad(jsonrpc::Id::NULL, &error)),
         }
-        let found =
-            id.to_str().ok().and_then(|id| self.sessions.find(id, self.principal(parts).as_deref(), &self.core.limits));
+        let (id, principal) = (id.to_str().unwrap_or_default(), self.principal(parts));
+        let found = match &self.options.stores {
+            None => self.sessions.find(id, principal.as_deref(), &self.core.limits),
+            Some(stores) => kept::find(stores, &self.sessions, &self.core, id, principal.as_deref()).await?,
+        };
         found.ok_or_else(|| {
             let text = "there is no such session; send `initialize` to open one";
             respond::refuse(StatusCode::NOT_FOUND, RpcError::INVALID_REQUEST, text)
         })
     }
 
-    fn get(&self, parts: &Parts) -> Response<Body> {
+    async fn get(&self, parts: &Parts) -> Response<Body> {
         if self.options.sessionless || !parts.headers.contains_key(&legacy::SESSION) || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
@@ -228,7 +238,7 @@ impl Inner {
                 "what is here is a stream of events: send `Accept: text/event-stream`",
             );
         }
-        match self.session(parts) {
+        match self.session(parts).await {
             Ok(session) => {
                 let last_event = parts.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
                 legacy::stream(&session, last_event)
@@ -237,12 +247,15 @@ impl Inner {
         }
     }
 
-    fn delete(&self, parts: &Parts) -> Response<Body> {
+    async fn delete(&self, parts: &Parts) -> Response<Body> {
         if self.options.sessionless || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
-        match self.session(parts) {
-            Ok(_) => {
+        match self.session(parts).await {
+            Ok(session) => {
+                if let Err(refusal) = kept::end(&session).await {
+                    return refusal;
+                }
                 let id = parts.headers.get(&legacy::SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
                 self.sessions.end(id, self.principal(parts).as_deref());
                 respond::empty(StatusCode::NO_CONTENT)

@@ -14,6 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::body::{Body, Events, Said, events};
+use super::kept::{self, Stores};
 use super::respond;
 use super::sessions::{Full, Session, Sessions, Streaming};
 use super::streams::Reader;
@@ -30,9 +31,10 @@ use crate::shared::Phase;
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// Opens a session: takes an `initialize`, and if it succeeds keeps what it settled.
-pub(super) fn open(
+pub(super) async fn open(
     core: &Arc<Core>,
-    sessions: &Sessions,
+    sessions: &Arc<Sessions>,
+    stores: Option<&Arc<Stores>>,
     principal: Option<&str>,
     parts: Arc<Parts>,
     frame: &[u8],
@@ -51,7 +53,11 @@ pub(super) fn open(
         return respond::json(StatusCode::OK, out);
     }
     let mut response = respond::json(StatusCode::OK, out);
-    match sessions.enter(connection, principal).map(HeaderValue::try_from) {
+    let id = match stores {
+        None => sessions.enter(connection, principal),
+        Some(stores) => kept::open(stores, sessions, connection, principal).await,
+    };
+    match id.map(HeaderValue::try_from) {
         Ok(Ok(id)) => {
             response.headers_mut().insert(&SESSION, id);
             response
@@ -242,7 +248,7 @@ fn follow(session: &Arc<Session>, streaming: Option<Streaming>, reader: Reader) 
         let closing = async {
             tokio::select! {
                 () = following.control.closing() => {}
-                () = following.shared.reaches(Phase::Draining) => {}
+                () = following.core.shared.reaches(Phase::Draining) => {}
                 () = following.too_old() => {}
             }
         };
