@@ -82,6 +82,7 @@ pub mod store;
 mod subscriptions;
 mod suggest;
 mod table;
+mod task;
 pub mod testing;
 mod tool;
 mod trace;

@@ -40,6 +40,12 @@ pub struct Limits {
     pub answer_time: Duration,
     /// How many bytes a call may have its client keep between rounds of questions. 64 KiB.
     pub state_bytes: usize,
+    /// How many tasks there may be, running or kept for who comes for their results. 1000.
+    pub tasks: usize,
+    /// How many tasks one principal may have. 100.
+    pub tasks_each: usize,
+    /// How long a task runs at most, and is kept, counted from its beginning. An hour.
+    pub task_ttl: Duration,
     /// Over HTTP: how many requests may be served at a time; more are answered 503. 1024.
     pub requests: usize,
     /// Over HTTP: how many sessions there may be. 1000.
@@ -56,7 +62,7 @@ pub struct Limits {
     /// back. A stream keeps up to 256 events and 1 MiB, as long as they all fit in here, and in any case
     /// its newest. 4 MiB.
     pub event_bytes: usize,
-    /// Over HTTP: how long a store of sessions or events may take; what needs it is answered 503 then.
+    /// How long a store of sessions, events or tasks may take; what needs it fails then.
     /// 5 seconds.
     pub store_time: Duration,
     /// How long calls may go on when the connection ends. 5 seconds.
@@ -77,6 +83,9 @@ impl Default for Limits {
             asks: 64,
             answer_time: Duration::from_mins(10),
             state_bytes: 64 * 1024,
+            tasks: 1000,
+            tasks_each: 100,
+            task_ttl: Duration::from_hours(1),
             requests: 1024,
             sessions: 1000,
             sessions_each: 100,

@@ -7,7 +7,7 @@ use crate::context::{Caller, Context};
 use crate::error::Error;
 use crate::mirror::{self, Mirrored};
 use crate::output::IntoToolResult;
-use crate::protocol::{ToolAnnotations, ToolDescriptor};
+use crate::protocol::{ToolAnnotations, ToolDescriptor, ToolExecution};
 use crate::reply::Reply;
 use crate::schema::{Extras, InputSchema};
 use crate::spec::{About, ArgInfo, Declared, Handler, Kind, Returns, Spec, Visible};
@@ -18,6 +18,8 @@ pub struct Tool {
     /// Boxed: `tools![…]` is an array, which should stay small on the stack.
     pub(crate) descriptor: Box<ToolDescriptor>,
     pub(crate) handler: Handler,
+    /// Whether calls become tasks.
+    pub(crate) task: Option<TaskSupport>,
     /// The arguments that travel in headers, too.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
     pub(crate) mirrored: Vec<Mirrored>,
@@ -42,18 +44,28 @@ impl Tool {
     }
 }
 
+/// How calls of a tool become tasks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TaskSupport {
+    /// Whether there is no other way.
+    pub(crate) required: bool,
+    /// Whether the handler says when.
+    pub(crate) asks_first: bool,
+}
+
 /// The kind of handler `#[tool]` makes.
 #[derive(Debug)]
 pub struct ToolKind {
     input: InputSchema,
     output: Option<Value>,
     annotations: ToolAnnotations,
+    task: Option<TaskSupport>,
 }
 
 /// Starts the description of a tool.
 pub fn describe(name: &str) -> Spec<ToolKind> {
     let annotations = ToolAnnotations::default();
-    Spec::of(ToolKind { input: InputSchema::new(), output: None, annotations }, name)
+    Spec::of(ToolKind { input: InputSchema::new(), output: None, annotations, task: None }, name)
 }
 
 impl Spec<ToolKind> {
@@ -75,6 +87,11 @@ impl Spec<ToolKind> {
     /// Hints that it reaches the world outside.
     pub fn open_world(&mut self, hint: bool) {
         self.kind.annotations.open_world_hint = Some(hint);
+    }
+
+    /// Says that calls become tasks: where they can, or nowhere else; at once, or when the handler says so.
+    pub fn task(&mut self, required: bool, asks_first: bool) {
+        self.kind.task = Some(TaskSupport { required, asks_first });
     }
 
     /// Declares the fields of a struct as arguments.
@@ -108,11 +125,14 @@ impl Kind for ToolKind {
             input_schema: self.input.finish(),
             output_schema: self.output,
             annotations: self.annotations,
+            execution: self.task.map(|support| ToolExecution {
+                task_support: if support.required { "required" } else { "optional" }.to_owned(),
+            }),
             meta: about.meta,
         };
         let mirrored = mirror::mirrored(&descriptor.input_schema)
             .unwrap_or_else(|why| panic!("tool `{}`: {why}", descriptor.name));
-        Tool { descriptor: Box::new(descriptor), handler, mirrored }
+        Tool { descriptor: Box::new(descriptor), handler, task: self.task, mirrored }
     }
 }
 

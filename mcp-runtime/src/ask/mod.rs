@@ -26,15 +26,15 @@ pub(crate) use dialogue::{Dialogue, Memory};
 pub(crate) use error::Lack;
 use error::Visit;
 pub use error::{AskError, Unsupported};
-pub(crate) use exchange::Asks;
-use exchange::Exchange;
+pub(crate) use exchange::{Asks, Exchange};
 use form::Form;
 pub use pending::{Ask, Consent};
 pub(crate) use question::Question;
 use rounds::{Bounds, Rounds};
 pub(crate) use rounds::{Purpose, Resumed};
 
-use crate::context::{Caller, Context};
+use crate::context::{Caller, Context, member};
+use crate::era::CAPABILITIES;
 use crate::error::Result;
 use crate::protocol::{Revision, Root, SampleRequest, Sampled, SamplingCan};
 
@@ -186,6 +186,17 @@ impl Context {
         self.dialogue.once(key, work).await
     }
 
+    /// From here on the call is a task, if it is to be one: the client has its answer, and asks for the
+    /// rest. For tools with `#[tool(task, asks_first)]`; elsewhere nothing happens.
+    pub async fn start_task(&self) {
+        self.dialogue.start_task().await;
+    }
+
+    /// Whether the call goes on as a task.
+    pub fn is_task(&self) -> bool {
+        self.dialogue.task().is_some()
+    }
+
     /// Whether the client can ask its user to fill in a form.
     pub fn can_elicit(&self) -> bool {
         self.can(Capability::Elicitation)
@@ -226,8 +237,13 @@ impl Context {
 
 /// Whether a caller declares what a handler requires.
 pub(crate) fn required(capability: Capability, caller: &Caller<'_>) -> Result<(), Lack> {
-    let context: Context = crate::context::provide(caller);
-    if context.declares(capability) { Ok(()) } else { Err(Lack::of(capability)) }
+    let client = caller.envelope.client();
+    let all = match caller.envelope.revision.is_modern() {
+        true => caller.envelope.meta.and_then(|meta| member(meta.get(), CAPABILITIES)),
+        false => client.said("capabilities"),
+    };
+    let declared = |name: &str| all.and_then(|all| member(all, name));
+    if capability.is_declared(caller.envelope.revision, declared) { Ok(()) } else { Err(Lack::of(capability)) }
 }
 
 /// The way of a call to its client, and what it brings back from an earlier round.
@@ -236,20 +252,22 @@ pub(crate) fn dialogue(caller: &Caller<'_>, resumed: Option<Resumed>) -> Arc<Dia
     let limits = &line.core.limits;
     let mut resumed = resumed;
     let memory = resumed.as_mut().map(Resumed::memory).unwrap_or_default();
-    let way = match (caller.purpose(), line.control) {
+    let way = match (caller.purpose(), Exchange::of(caller)) {
         (Some(purpose), _) => {
             let bounds = Bounds { time: limits.answer_time, bytes: limits.state_bytes };
             let secrets = Arc::clone(&line.core.secrets);
             Way::Rounds(Box::new(Rounds::new(purpose, secrets, resumed, bounds)))
         }
-        (None, Some(control)) if !caller.envelope.revision.is_modern() => {
-            Way::Session(Exchange { control: Arc::clone(control), notifier: line.notifier() })
-        }
-        (None, _) => {
+        (None, Some(exchange)) => Way::Session(exchange),
+        (None, None) => {
             Way::Nowhere("nobody can be asked here: only a tool, a prompt or a resource that was called can ask")
         }
     };
-    Arc::new(Dialogue::new(way, memory, limits))
+    let dialogue = Dialogue::new(way, memory, limits);
+    if let Some(job) = &*line.job.borrow() {
+        dialogue.plan(Arc::clone(job));
+    }
+    Arc::new(dialogue)
 }
 
 /// What somebody filled in.

@@ -34,7 +34,9 @@
 mod events;
 mod memory_events;
 mod memory_sessions;
+mod memory_tasks;
 mod sessions;
+mod tasks;
 
 use std::io;
 use std::pin::Pin;
@@ -44,8 +46,11 @@ pub(crate) use events::AnyEvents;
 pub use events::{EventStore, Tail};
 pub use memory_events::MemoryEvents;
 pub use memory_sessions::MemorySessions;
+pub use memory_tasks::MemoryTasks;
 pub(crate) use sessions::AnySessions;
 pub use sessions::{SessionRecord, SessionStore};
+pub(crate) use tasks::AnyTasks;
+pub use tasks::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, TaskStore};
 
 /// What a store is asked, where it is not known which store it is.
 pub(crate) type Asking<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;

@@ -123,6 +123,7 @@ where
             () = told_to_exit(&mut reader), if let_go => drop_all(&end.control),
         },
     };
+    core.tasks.end(grace).await;
     // A client that sends nothing and reads nothing, however long, is gone, too.
     let written = tokio::time::timeout(grace.max(WRITING), async {
         for id in dropped {

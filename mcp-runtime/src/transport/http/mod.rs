@@ -174,7 +174,8 @@ impl HttpService {
             let _ = self.0.requests.acquire_many(places).await;
             self.0.sessions.at_rest().await;
         };
-        let _ = tokio::time::timeout(self.0.core.limits.drain, done).await;
+        let grace = self.0.core.limits.drain;
+        let _ = tokio::join!(tokio::time::timeout(grace, done), self.0.core.tasks.end(grace));
         self.0.sessions.end_all();
     }
 
