@@ -238,9 +238,10 @@ impl Context {
 /// Whether a caller declares what a handler requires.
 pub(crate) fn required(capability: Capability, caller: &Caller<'_>) -> Result<(), Lack> {
     let client = caller.envelope.client();
-    let all = match caller.envelope.revision.is_modern() {
-        true => caller.envelope.meta.and_then(|meta| member(meta.get(), CAPABILITIES)),
-        false => client.said("capabilities"),
+    let all = if caller.envelope.revision.is_modern() {
+        caller.envelope.meta.and_then(|meta| member(meta.get(), CAPABILITIES))
+    } else {
+        client.said("capabilities")
     };
     let declared = |name: &str| all.and_then(|all| member(all, name));
     if capability.is_declared(caller.envelope.revision, declared) { Ok(()) } else { Err(Lack::of(capability)) }

@@ -133,21 +133,19 @@ pub(crate) fn wanted(router: &Router<'_>, tool: &Tool) -> Result<Option<Arc<Job>
         (Revision::V2026_07_28, Some(TaskSupport { required: needed, .. })) => {
             match required(Capability::Tasks, &router.caller) {
                 Err(lack) if *needed => return Err(Failure::Lacks(lack)),
-                declared => declared.is_ok().then_some(None),
+                declared => declared.is_ok().then_some(Duration::MAX),
             }
         }
         (Revision::V2025_11_25, support) => augmented(router, support.as_ref())?,
         _ => None,
     };
     let Some(ttl) = asked else { return Ok(None) };
-    let longest = router.core.limits.task_ttl;
-    let ttl = ttl.map_or(longest, |ttl: Duration| ttl.min(longest));
-    Ok(Some(Job::new(router, tool, ttl)?))
+    Ok(Some(Job::new(router, tool, ttl.min(router.core.limits.task_ttl))?))
 }
 
-/// What a call of 2025-11-25 says of tasks: whether it is to be one, and for how long at most.
+/// How long at most a call of 2025-11-25 is to be a task, if it is to be one.
 /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation>
-fn augmented(router: &Router<'_>, support: Option<&TaskSupport>) -> Result<Option<Option<Duration>>, Failure> {
+fn augmented(router: &Router<'_>, support: Option<&TaskSupport>) -> Result<Option<Duration>, Failure> {
     #[derive(Deserialize)]
     struct Wish {
         ttl: Option<u64>,
@@ -166,7 +164,7 @@ fn augmented(router: &Router<'_>, support: Option<&TaskSupport>) -> Result<Optio
             members("task", Some(raw))?;
             let wish: Wish = serde_json::from_str(raw.get())
                 .map_err(|_| RpcError::wrong_field("task.ttl", "integer", type_of(raw.get())))?;
-            Ok(Some(wish.ttl.map(Duration::from_millis)))
+            Ok(Some(wish.ttl.map_or(Duration::MAX, Duration::from_millis)))
         }
     }
 }

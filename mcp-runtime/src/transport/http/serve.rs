@@ -42,13 +42,17 @@ pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Resul
     }
     drop(listener);
     let all = async {
-        while connections.join_next().await.is_some() {}
-        service.0.sessions.at_rest().await;
+        let answered = async {
+            while connections.join_next().await.is_some() {}
+            service.0.sessions.at_rest().await;
+        };
+        tokio::join!(answered, core.tasks.running.at_most(0));
     };
     tokio::select! {
         _ = tokio::time::timeout(core.limits.drain, all) => {}
         () = core.shared.reaches(Phase::Aborted) => {}
     }
+    core.tasks.end(Duration::ZERO).await;
     // Somebody else may have the service, too, and with it what still runs.
     service.0.sessions.end_all();
     Ok(())
