@@ -21,6 +21,19 @@ pub struct Tool {
     /// The arguments that travel in headers, too.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
     pub(crate) mirrored: Vec<Mirrored>,
+    /// Whether its calls can be tasks, and how.
+    #[allow(dead_code, reason = "calls are not made tasks yet")]
+    pub(crate) task: Option<TaskSupport>,
+}
+
+/// How a tool's calls can be tasks.
+#[allow(dead_code, reason = "calls are not made tasks yet")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TaskSupport {
+    /// They must be.
+    pub(crate) required: bool,
+    /// What is asked before the task is started is asked in the call itself.
+    pub(crate) asks_first: bool,
 }
 
 impl Tool {
@@ -48,12 +61,13 @@ pub struct ToolKind {
     input: InputSchema,
     output: Option<Value>,
     annotations: ToolAnnotations,
+    task: Option<TaskSupport>,
 }
 
 /// Starts the description of a tool.
 pub fn describe(name: &str) -> Spec<ToolKind> {
     let annotations = ToolAnnotations::default();
-    Spec::of(ToolKind { input: InputSchema::new(), output: None, annotations }, name)
+    Spec::of(ToolKind { input: InputSchema::new(), output: None, annotations, task: None }, name)
 }
 
 impl Spec<ToolKind> {
@@ -75,6 +89,11 @@ impl Spec<ToolKind> {
     /// Hints that it reaches the world outside.
     pub fn open_world(&mut self, hint: bool) {
         self.kind.annotations.open_world_hint = Some(hint);
+    }
+
+    /// Says that its calls can be tasks, or have to be.
+    pub fn task(&mut self, required: bool, asks_first: bool) {
+        self.kind.task = Some(TaskSupport { required, asks_first });
     }
 
     /// Declares the fields of a struct as arguments.
@@ -112,7 +131,7 @@ impl Kind for ToolKind {
         };
         let mirrored = mirror::mirrored(&descriptor.input_schema)
             .unwrap_or_else(|why| panic!("tool `{}`: {why}", descriptor.name));
-        Tool { descriptor: Box::new(descriptor), handler, mirrored }
+        Tool { descriptor: Box::new(descriptor), handler, mirrored, task: self.task }
     }
 }
 
