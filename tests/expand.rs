@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use proc_macro2::TokenStream;
 use syn::{Attribute, Item, Meta};
 
-#[path = "../mcp-macros/src/attr.rs"]
+#[path = "../mcp-macros/src/attr/mod.rs"]
 mod attr;
 #[path = "../mcp-macros/src/block.rs"]
 mod block;

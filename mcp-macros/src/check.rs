@@ -18,6 +18,7 @@ pub(crate) fn handler(handler: &Handler, sig: &Signature, in_block: bool, errors
     wire_name(handler, errors);
     hints(handler, errors);
     waiting(handler, errors);
+    task(handler, errors);
     arguments(handler, errors);
     if handler.kind == Kind::Resource {
         resource_uri(handler, errors);
@@ -97,6 +98,20 @@ fn waiting(handler: &Handler, errors: &mut Errors) {
     }
     if let (Some((timeout, _)), None, None) = (&handler.options.timeout, handler.options.blocking, handler.asyncness) {
         errors.at(*timeout, "a `fn` cannot be interrupted: make it an `async fn`, or add `blocking`");
+    }
+}
+
+/// A task goes on after its call was answered.
+fn task(handler: &Handler, errors: &mut Errors) {
+    let Options { task, asks_first, blocking, broken, .. } = &handler.options;
+    if *broken {
+        return;
+    }
+    if let (Some((span, _)), None, None) = (task, blocking, handler.asyncness) {
+        errors.at(*span, "a `fn` is done before a task could begin: make it an `async fn`, or add `blocking`");
+    }
+    if let (Some(span), None) = (asks_first, task) {
+        errors.at(*span, "only a task can ask first: `task, asks_first`");
     }
 }
 

@@ -30,6 +30,11 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
     let meta = meta.iter();
     let timeout = timeout.iter().map(|(_, millis)| millis);
     let hints = handler.options.hints.iter().map(|(key, value)| quote!(__spec.#key(#value);));
+    let task = handler.options.task.map(|(_, required)| {
+        let asks_first = handler.options.asks_first.is_some();
+        quote!(__spec.task(#required, #asks_first);)
+    });
+    let requires = handler.options.requires.iter().map(|variant| format_ident!("{variant}"));
     let about = resource_keys(&handler.options);
     let visible = handler.options.visible_if.as_ref().map(|predicate| visible(predicate, in_block));
     let declared = handler.params.iter().enumerate().map(|(index, param)| declare(index, param));
@@ -44,7 +49,9 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
         #(__spec.meta(__mcp::json!({ #meta }));)*
         #(__spec.timeout_ms(#timeout);)*
         #(#hints)*
+        #task
         #about
+        #(__spec.requires(__mcp::Capability::#requires);)*
         #visible
         #(#declared)*
         #(#completers)*

@@ -24,7 +24,8 @@ pub(crate) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
         let (short, long) = if candidate.len() < wanted.len() { (&candidate, &wanted) } else { (&wanted, &candidate) };
         short.len() >= 4 && long.starts_with(&**short)
     };
-    if let Some(candidate) = candidates.iter().find(begins) {
+    let differ = |candidate: &&&str| plain(candidate).len().abs_diff(wanted.len());
+    if let Some(candidate) = candidates.iter().filter(begins).min_by_key(differ) {
         return Some(candidate);
     }
     candidates
@@ -74,6 +75,7 @@ mod tests {
         assert_eq!(closest("readOnly", keys), Some("read_only"));
         assert_eq!(closest("titel", keys), Some("title"));
         assert_eq!(closest("mimetype", ["mime"]), Some("mime"));
+        assert_eq!(closest("sampling_tool", ["sampling", "sampling_tools"]), Some("sampling_tools"));
         assert_eq!(closest("colour", keys), None);
         assert_eq!(closest("x", keys), None);
     }

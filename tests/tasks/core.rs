@@ -31,7 +31,10 @@ async fn a_call_with_a_task_becomes_one() -> Result<()> {
     let client = connect().await?;
     let created = start(&client, "slow", json!({"millis": 30})).await?;
     let task = &created["task"];
-    assert_eq!((&task["status"], &task["ttl"], &task["pollInterval"]), (&json!("working"), &json!(60_000), &json!(500)));
+    assert_eq!(
+        (&task["status"], &task["ttl"], &task["pollInterval"]),
+        (&json!("working"), &json!(60_000), &json!(500))
+    );
     assert!(created.get("taskId").is_none() && created.get("resultType").is_none());
     let result = client.request("tasks/result", json!({"taskId": task["taskId"]})).await?;
     assert_eq!(result["content"][0]["text"], "task after 30");
@@ -77,7 +80,10 @@ async fn it_is_said_which_tools_can() -> Result<()> {
         let tool = tools.iter().find(|tool| tool.name == name).unwrap();
         tool.execution.as_ref().map(|execution| execution.task_support.clone())
     };
-    assert_eq!((support("slow"), support("failing"), support("greet")), (Some("optional".into()), Some("required".into()), None));
+    assert_eq!(
+        (support("slow"), support("failing"), support("greet")),
+        (Some("optional".into()), Some("required".into()), None)
+    );
     for revision in Revision::ALL {
         if revision != Revision::V2025_11_25 {
             let client = TestClient::with_revision(server(), revision).await?;
@@ -122,7 +128,10 @@ async fn whoever_waits_for_the_result_is_asked() -> Result<()> {
     let client = connect().await?;
     let task = start(&client, "ask", json!({})).await?["task"].clone();
     until(&client, &task["taskId"], "input_required").await?;
-    client.send(&json!({"jsonrpc": "2.0", "id": "result", "method": "tasks/result", "params": {"taskId": task["taskId"]}}).to_string())?;
+    client.send(
+        &json!({"jsonrpc": "2.0", "id": "result", "method": "tasks/result", "params": {"taskId": task["taskId"]}})
+            .to_string(),
+    )?;
     for _ in 0..3 {
         let question: Value = serde_json::from_str(&client.receive().await?)?;
         assert_eq!(question["method"], "elicitation/create");
@@ -157,9 +166,14 @@ async fn a_client_that_refuses_to_ask_is_no_end() -> Result<()> {
     });
     let task = task?["task"].clone();
     until(&client, &task["taskId"], "input_required").await?;
-    client.send(&json!({"jsonrpc": "2.0", "id": "result", "method": "tasks/result", "params": {"taskId": task["taskId"]}}).to_string())?;
+    client.send(
+        &json!({"jsonrpc": "2.0", "id": "result", "method": "tasks/result", "params": {"taskId": task["taskId"]}})
+            .to_string(),
+    )?;
     let question: Value = serde_json::from_str(&client.receive().await?)?;
-    client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -1, "message": "not now"}}).to_string())?;
+    client.send(
+        &json!({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -1, "message": "not now"}}).to_string(),
+    )?;
     let result: Value = serde_json::from_str(&client.receive().await?)?;
     assert_eq!(result["result"]["isError"], true);
     assert!(result["result"]["content"][0]["text"].as_str().unwrap().contains("not now (-1)"), "{result}");

@@ -1,7 +1,9 @@
 //! The extension of 2026-07-28: the server decides, the client comes back.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_runtime::store::{MemoryTasks, TaskStatus, TaskStore as _};
 use mcp_runtime::{Limits, prelude::*};
 use serde_json::Value;
 
@@ -40,7 +42,9 @@ async fn a_call_becomes_a_task_and_its_result_is_there_when_it_is_done() -> Resu
     let client = connect(server()).await?;
     let task = call(&client, "slow", json!({"millis": 30})).await?;
     assert_eq!((&task["resultType"], &task["status"]), (&json!("task"), &json!("working")));
-    assert!(task["taskId"].as_str().unwrap().len() >= 22 && task["ttlMs"] == 3_600_000 && task["pollIntervalMs"] == 500);
+    assert!(
+        task["taskId"].as_str().unwrap().len() >= 22 && task["ttlMs"] == 3_600_000 && task["pollIntervalMs"] == 500
+    );
     assert!(task["createdAt"].as_str().unwrap().ends_with('Z') && task.get("task").is_none());
     let now = get(&client, &task["taskId"]).await?;
     assert_eq!((&now["resultType"], &now["status"]), (&json!("complete"), &json!("working")));
@@ -75,7 +79,10 @@ async fn an_error_of_the_tool_is_a_result_and_one_of_the_protocol_a_failure() ->
     let client = connect(server()).await?;
     let task = call(&client, "failing", json!({})).await?;
     let done = until(&client, &task["taskId"], "completed").await?;
-    assert_eq!((&done["result"]["isError"], &done["result"]["content"][0]["text"]), (&json!(true), &json!("it went wrong")));
+    assert_eq!(
+        (&done["result"]["isError"], &done["result"]["content"][0]["text"]),
+        (&json!(true), &json!("it went wrong"))
+    );
     let task = call(&client, "broken", json!({})).await?;
     let done = until(&client, &task["taskId"], "failed").await?;
     assert_eq!((&done["error"]["code"], &done["statusMessage"]), (&json!(-32603), &json!("no such thing")));
@@ -88,9 +95,8 @@ async fn questions_park_the_task_until_they_are_answered() -> Result<()> {
     let client = connect(server()).await?;
     let task = call(&client, "ask", json!({})).await?;
     let id = &task["taskId"];
-    let update = async |answers: Value| {
-        client.request("tasks/update", json!({"taskId": id, "inputResponses": answers})).await
-    };
+    let update =
+        async |answers: Value| client.request("tasks/update", json!({"taskId": id, "inputResponses": answers})).await;
     loop {
         let parked = until(&client, id, "input_required").await?;
         if parked["inputRequests"].as_object().unwrap().len() == 2 {
@@ -130,7 +136,9 @@ async fn rounds_come_before_the_task_and_the_task_has_no_state() -> Result<()> {
     assert_eq!(task["resultType"], "task");
     assert!(task.get("requestState").is_none() && task.get("inputRequests").is_none());
     until(&client, &task["taskId"], "input_required").await?;
-    client.request("tasks/update", json!({"taskId": task["taskId"], "inputResponses": {"ask-2": accept(false)}})).await?;
+    client
+        .request("tasks/update", json!({"taskId": task["taskId"], "inputResponses": {"ask-2": accept(false)}}))
+        .await?;
     let done = until(&client, &task["taskId"], "completed").await?;
     assert_eq!(done["result"]["content"][0]["text"], "true false");
     Ok(())
@@ -217,32 +225,12 @@ async fn who_listens_is_told_where_a_task_is() -> Result<()> {
 
 #[tokio::test]
 async fn when_the_server_ends_a_task_is_given_up() -> Result<()> {
-    let store = std::sync::Arc::new(mcp_runtime::store::MemoryTasks::new());
-    #[derive(Debug)]
-    struct Shared(std::sync::Arc<mcp_runtime::store::MemoryTasks>);
-    impl mcp_runtime::store::TaskStore for Shared {
-        async fn create(&self, task: &mcp_runtime::store::TaskRecord, keep: Duration) -> std::io::Result<()> {
-            self.0.create(task, keep).await
-        }
-        async fn load(&self, id: &str) -> std::io::Result<Option<mcp_runtime::store::TaskRecord>> {
-            self.0.load(id).await
-        }
-        async fn update(&self, task: &mcp_runtime::store::TaskRecord) -> std::io::Result<bool> {
-            self.0.update(task).await
-        }
-        async fn list(&self, owner: Option<&str>) -> std::io::Result<Vec<mcp_runtime::store::TaskRecord>> {
-            self.0.list(owner).await
-        }
-        async fn count(&self) -> std::io::Result<usize> {
-            self.0.count().await
-        }
-    }
-    use mcp_runtime::store::TaskStore as _;
-    let client = connect(server().task_store(Shared(store.clone()))).await?;
+    let store = Arc::new(MemoryTasks::new());
+    let client = connect(server().task_store(Arc::clone(&store))).await?;
     let task = call(&client, "slow", json!({"millis": 60_000})).await?;
     client.close().await?;
     let record = store.load(task["taskId"].as_str().unwrap()).await?.unwrap();
-    assert_eq!(record.status, mcp_runtime::store::TaskStatus::Failed);
-    assert!(record.status_message.unwrap().contains("the server has ended") || true);
+    assert_eq!(record.status, TaskStatus::Failed);
+    assert_eq!(record.status_message.as_deref(), Some("The server has ended before the task was done"));
     Ok(())
 }

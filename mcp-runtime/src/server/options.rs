@@ -55,8 +55,8 @@ impl Server {
     }
 
     /// Keeps tasks in this store; without, they are in the memory of the process.
-    pub fn task_store(mut self, store: impl TaskStore) -> Self {
-        self.tasks = Tasks::new(Arc::new(store));
+    pub fn task_store(mut self, store: Arc<impl TaskStore>) -> Self {
+        self.tasks = Tasks::new(store);
         self
     }
 

@@ -1,0 +1,182 @@
+//! What a handler's attribute says, and which keys it may say it with.
+
+use proc_macro2::{Span, TokenStream};
+use syn::ext::IdentExt as _;
+use syn::{Expr, Ident, LitStr, Path};
+
+use super::value::{
+    audience, duration, expression, flag, json, list, path, priority, requires, scope, size, string, strings, task,
+};
+use super::{Entries, Entry};
+use crate::errors::Errors;
+use crate::handler::Kind;
+use crate::name::closest;
+
+/// What a handler's attribute says.
+#[derive(Default)]
+pub(crate) struct Options {
+    pub(crate) krate: Option<Path>,
+    pub(crate) name: Option<LitStr>,
+    pub(crate) title: Option<LitStr>,
+    pub(crate) description: Option<LitStr>,
+    pub(crate) icons: Vec<LitStr>,
+    pub(crate) meta: Option<TokenStream>,
+    pub(crate) blocking: Option<Span>,
+    pub(crate) timeout: Option<(Span, u64)>,
+    /// `read_only`, `destructive`, `idempotent`, `open_world`, as given.
+    pub(crate) hints: Vec<(Ident, bool)>,
+    /// Whether calls must be tasks; none can be, without.
+    pub(crate) task: Option<(Span, bool)>,
+    /// What it asks before it starts its task is asked in the call itself.
+    pub(crate) asks_first: Option<Span>,
+    pub(crate) uri: Option<LitStr>,
+    pub(crate) mime: Option<LitStr>,
+    /// `user`, `assistant`
+    pub(crate) audience: Vec<LitStr>,
+    pub(crate) priority: Option<f64>,
+    pub(crate) last_modified: Option<LitStr>,
+    pub(crate) size: Option<(Span, Size)>,
+    pub(crate) subscribe: bool,
+    /// How long, in milliseconds, contents may be kept.
+    pub(crate) ttl: Option<u64>,
+    /// Whether anybody may be given them.
+    pub(crate) public: Option<(Span, bool)>,
+    /// Decides who may know of the handler.
+    pub(crate) visible_if: Option<Expr>,
+    /// What the client has to be able to do: variants of the runtime's `Capability`.
+    pub(crate) requires: Vec<&'static str>,
+    /// Keys given so far, over all attributes of the item.
+    seen: Vec<String>,
+    /// Whether something could not be read, and so may only seem to be missing.
+    pub(crate) broken: bool,
+}
+
+/// How the size of a resource is known.
+pub(crate) enum Size {
+    Given(u64),
+    /// Counted from the contents.
+    Counted,
+}
+
+const COMMON: [&str; 10] =
+    ["name", "title", "description", "icon", "meta", "blocking", "timeout", "visible_if", "requires", "crate"];
+/// Those among them that say how a function is called.
+const FUNCTION: [&str; 4] = ["blocking", "timeout", "visible_if", "requires"];
+const TOOL: [&str; 6] = ["read_only", "destructive", "idempotent", "open_world", "task", "asks_first"];
+const RESOURCE: [&str; 9] =
+    ["uri", "mime", "audience", "priority", "last_modified", "size", "subscribe", "ttl", "cache"];
+
+/// The keys a kind of attribute has.
+pub(crate) fn keys(kind: Kind) -> Vec<&'static str> {
+    let own: &[&str] = match kind {
+        Kind::Tool => &TOOL,
+        Kind::Prompt => &[],
+        Kind::Resource | Kind::Derive => &RESOURCE,
+    };
+    let common = COMMON.iter().filter(|key| kind != Kind::Derive || !FUNCTION.contains(key));
+    common.chain(own).copied().collect()
+}
+
+impl Options {
+    /// Reads an attribute, and reports every key that is unknown, given twice or of the wrong type.
+    pub(crate) fn read(kind: Kind, tokens: TokenStream, errors: &mut Errors) -> Self {
+        let mut options = Options::default();
+        match errors.keep(syn::parse2::<Entries>(tokens)) {
+            Some(all) => options.add(kind, all, errors),
+            None => options.broken = true,
+        }
+        options
+    }
+
+    pub(crate) fn add(&mut self, kind: Kind, all: Entries, errors: &mut Errors) {
+        if let Some(literal) = all.positional {
+            match kind {
+                Kind::Resource => {
+                    self.uri = Some(literal);
+                    self.seen.push("uri".to_owned());
+                }
+                Kind::Derive => {
+                    self.broken = true;
+                    errors.on(&literal, format!("write `uri = {}`", literal.token()));
+                }
+                Kind::Tool | Kind::Prompt => {
+                    errors.on(&literal, format!("write `name = {}` or `description = …`", literal.token()));
+                }
+            }
+        }
+        for entry in all.entries {
+            let key = entry.key.unraw().to_string();
+            if !keys(kind).contains(&&*key) {
+                errors.at(entry.key.span(), unknown(kind, &key));
+            } else if self.seen.contains(&key) {
+                errors.at(entry.key.span(), format!("`{key}` is given twice"));
+            } else {
+                let result = self.set(&key, entry);
+                self.broken |= errors.keep(result).is_none();
+            }
+            self.seen.push(key);
+        }
+    }
+
+    fn set(&mut self, key: &str, entry: Entry) -> syn::Result<()> {
+        match key {
+            "crate" => self.krate = Some(path(entry)?),
+            "name" => self.name = Some(string(entry)?),
+            "title" => self.title = Some(string(entry)?),
+            "description" => self.description = Some(string(entry)?),
+            "icon" => self.icons = strings(entry)?,
+            "meta" => self.meta = Some(json(entry)?),
+            "blocking" => {
+                let span = entry.key.span();
+                self.blocking = flag(entry)?.then_some(span);
+            }
+            "timeout" => self.timeout = Some((entry.key.span(), duration(entry)?)),
+            "uri" => self.uri = Some(string(entry)?),
+            "mime" => self.mime = Some(string(entry)?),
+            "audience" => self.audience = audience(entry)?,
+            "priority" => self.priority = Some(priority(entry)?),
+            "last_modified" => self.last_modified = Some(string(entry)?),
+            "subscribe" => self.subscribe = flag(entry)?,
+            "ttl" => self.ttl = Some(duration(entry)?),
+            "cache" => {
+                let span = entry.key.span();
+                self.public = Some((span, scope(entry)?));
+            }
+            "visible_if" => {
+                let form = "expected a function of the context: `visible_if = is_admin`";
+                self.visible_if = Some(expression(entry, form)?);
+            }
+            "requires" => self.requires = requires(entry)?,
+            "task" => self.task = Some((entry.key.span(), task(entry)?)),
+            "asks_first" => {
+                let span = entry.key.span();
+                self.asks_first = flag(entry)?.then_some(span);
+            }
+            "size" => self.size = Some((entry.key.span(), size(entry)?)),
+            _ => {
+                let hint = entry.key.clone();
+                self.hints.push((hint, flag(entry)?));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The error for a key that is not one: whose it is, or which was meant, and which there are.
+fn unknown(kind: Kind, key: &str) -> String {
+    let own = keys(kind);
+    if kind == Kind::Derive && COMMON.contains(&key) {
+        return format!("`{key}` is for functions: `#[resource(…, {key} …)]` on an `fn`");
+    }
+    let other = [Kind::Tool, Kind::Prompt, Kind::Resource].into_iter().find(|other| keys(*other).contains(&key));
+    if let Some(other) = other {
+        return format!("`{key}` belongs to `#[{}]`", other.attribute());
+    }
+    if crate::param::KEYS.contains(&key) {
+        return format!("`{key}` belongs to an argument: `#[arg({key} = …)]`");
+    }
+    match closest(key, own.iter().copied()) {
+        Some(meant) => format!("unknown key `{key}`; did you mean `{meant}`?"),
+        None => format!("unknown key `{key}`; {}", list(&own)),
+    }
+}
