@@ -6,6 +6,8 @@ mod abuse;
 mod answers;
 #[path = "http/changes.rs"]
 mod changes;
+#[path = "http/elsewhere.rs"]
+mod elsewhere;
 #[path = "http/ending.rs"]
 mod ending;
 #[path = "http/eras.rs"]

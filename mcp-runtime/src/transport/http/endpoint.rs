@@ -241,7 +241,7 @@ impl Inner {
         match self.session(parts).await {
             Ok(session) => {
                 let last_event = parts.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
-                legacy::stream(&session, last_event)
+                legacy::stream(&session, last_event).await
             }
             Err(refusal) => refusal,
         }

@@ -11,8 +11,8 @@ use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
 use super::body::Body;
-use super::respond;
 use super::sessions::{Session, Sessions, random_id};
+use super::{copies, respond};
 use crate::client::Client;
 use crate::connection::Connection;
 use crate::era;
@@ -142,7 +142,9 @@ pub(super) async fn saved(session: &Session, response: Response<Body>) -> Respon
 pub(super) async fn end(session: &Session) -> Result<(), Response<Body>> {
     let Some(kept) = &session.kept else { return Ok(()) };
     let remove = kept.stores.sessions.remove(&kept.id);
-    within(session.core.limits.store_time, "a session is ended", remove).await.map_err(unavailable)
+    within(session.core.limits.store_time, "a session is ended", remove).await.map_err(unavailable)?;
+    copies::forget(session);
+    Ok(())
 }
 
 fn unavailable(_: Unavailable) -> Response<Body> {

@@ -17,6 +17,7 @@ use crate::control::Control;
 use crate::limits::Limits;
 use crate::protocol::Revision;
 use crate::server::Core;
+use crate::shared::Phase;
 use crate::subscriptions::Interest;
 
 /// How long a session has to be left alone before another may take its place.
@@ -171,7 +172,7 @@ fn evict(table: &mut HashMap<Box<str>, Arc<Session>>, left_alone: Duration) -> b
 }
 
 /// An id nobody can guess: 192 bits of randomness, in characters a header and a URL can have.
-pub(super) fn random_id() -> std::io::Result<String> {
+pub(crate) fn random_id() -> std::io::Result<String> {
     let mut random = [0; 24];
     getrandom::fill(&mut random).map_err(std::io::Error::other)?;
     Ok(BASE64.encode(random))
@@ -222,10 +223,19 @@ impl Session {
     }
 
     /// Waits until it is as old as a session can be.
-    pub(super) async fn too_old(&self) {
+    async fn too_old(&self) {
         match self.begun.checked_add(self.core.limits.session_age) {
             Some(end) => tokio::time::sleep_until(end.into()).await,
             None => std::future::pending().await,
+        }
+    }
+
+    /// Waits until its streams have to end: with it, with the server, or with its time.
+    pub(super) async fn ends(&self) {
+        tokio::select! {
+            () = self.control.closing() => {}
+            () = self.core.shared.reaches(Phase::Draining) => {}
+            () = self.too_old() => {}
         }
     }
 
