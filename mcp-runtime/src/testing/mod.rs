@@ -3,6 +3,7 @@
 mod answers;
 mod builder;
 mod call;
+pub mod contract;
 mod follow;
 mod pipe;
 mod told;
