@@ -20,6 +20,8 @@ mod guards;
 mod headers;
 #[path = "http/house.rs"]
 mod house;
+#[path = "http/out_of_order.rs"]
+mod out_of_order;
 #[path = "http/replicas.rs"]
 mod replicas;
 #[path = "http/resuming.rs"]

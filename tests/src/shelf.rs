@@ -53,7 +53,7 @@ impl Shelf {
 
     fn path(&self, kind: &str, name: &str) -> PathBuf {
         // Some file systems do not tell upper case from lower.
-        let name: String = name.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let name = name.bytes().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
         self.directory.join(format!("{kind}-{name}"))
     }
 

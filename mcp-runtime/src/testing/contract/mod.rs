@@ -54,10 +54,9 @@ use ensure;
 
 /// Checks one rule.
 async fn rule(name: &str, check: impl Future<Output = Verdict>) {
-    match tokio::time::timeout(LONG, check).await {
-        Ok(Ok(())) => {}
-        Ok(Err(Broken(why))) => panic!("the rule “{name}” is broken: {why}"),
-        Err(_) => panic!("the rule “{name}” is broken: it takes longer than {LONG:?}"),
+    let late = |_| Err(Broken(format!("it takes longer than {LONG:?}")));
+    if let Err(Broken(why)) = tokio::time::timeout(LONG, check).await.unwrap_or_else(late) {
+        panic!("the rule “{name}” is broken: {why}");
     }
 }
 

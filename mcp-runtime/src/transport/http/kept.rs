@@ -122,7 +122,7 @@ pub(super) async fn find(
         }
         None => {
             watch(stores, sessions);
-            sessions.insert(id, restore(stores, core, id, record))
+            sessions.insert(id, restore(stores, core, id, &record))
         }
     };
     session.touch();
@@ -170,15 +170,14 @@ fn keep(limits: &Limits, record: &SessionRecord) -> Duration {
 }
 
 /// A copy of a session nobody here knew.
-fn restore(stores: &Arc<Stores>, core: &Arc<Core>, id: &str, record: SessionRecord) -> Session {
+fn restore(stores: &Arc<Stores>, core: &Arc<Core>, id: &str, record: &SessionRecord) -> Session {
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
     connection.session = era::Session::restored(record.revision, Client::remembered(&record.greeting));
     connection.follow_changes();
     connection.ready = record.initialized;
-    let (principal, age) = (record.principal.clone(), record.age());
     let kept = stores.kept(id, record.clone());
-    let session = Session::new(connection, principal.as_deref(), age, Some(kept));
-    put(&session, &record);
+    let session = Session::new(connection, record.principal.as_deref(), record.age(), Some(kept));
+    put(&session, record);
     session
 }
 

@@ -169,11 +169,13 @@ mod tests {
     #[test]
     fn the_streams_of_a_session_keep_so_much_together() {
         let streams = Streams::default();
-        let line = [&[b'x'; 64 * 1024][..], b"\n"].concat();
+        let line = [&*"x".repeat(64 * 1024), "\n"].concat().into_bytes();
         let fill = |stream: &Stream| (0..20).for_each(|_| stream.push(&line));
         let used = || streams.table().used.as_ref().unwrap().load(Ordering::Relaxed);
         let open: Vec<_> = (0..32).map(|_| streams.open(false, LIMIT)).collect();
-        open.iter().for_each(|stream| fill(stream));
+        for stream in &open {
+            fill(stream);
+        }
         // The newest event of each is kept in any case.
         assert!(used() > LIMIT / 2 && used() < LIMIT + 33 * line.len(), "{}", used());
         assert!(streams.resume((32, 20)).is_some(), "what comes last is kept");
