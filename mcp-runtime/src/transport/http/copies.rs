@@ -93,12 +93,18 @@ impl Copy {
     }
 }
 
-/// Opens a stream. It is in the store before its client knows of it.
+/// Opens a stream.
 pub(super) async fn open(session: &Arc<Session>, of_session: bool) -> Arc<Stream> {
-    let limits = &session.core.limits;
-    let numbered = random_number(of_session).and_then(|number| Some((number, Copy::of(session, number)?)));
-    let Some((number, copy)) = numbered else { return session.streams.open(of_session, limits.event_bytes) };
-    let (stream, forgotten) = session.streams.open_as(number, of_session, limits.event_bytes);
+    let numbered = || random_number(of_session).and_then(|number| Some((number, Copy::of(session, number)?)));
+    match session.kept.as_ref().and_then(|_| numbered()) {
+        None => session.streams.open(of_session, session.core.limits.event_bytes),
+        Some((number, copy)) => Box::pin(open_copied(session, number, of_session, copy)).await,
+    }
+}
+
+/// Opens a stream that is in the store before its client knows of it.
+async fn open_copied(session: &Arc<Session>, number: u64, of_session: bool, copy: Copy) -> Arc<Stream> {
+    let (stream, forgotten) = session.streams.open_as(number, of_session, session.core.limits.event_bytes);
     // If not, it can be resumed here, and nowhere else.
     if copy.keep(ALIVE).await.is_ok() {
         write(session, &stream, copy, 0);

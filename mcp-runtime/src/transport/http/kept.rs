@@ -131,10 +131,10 @@ pub(super) async fn find(
 }
 
 /// Writes to the store what a message has changed of its session, before it is answered.
-pub(super) async fn saved(session: &Session, response: Response<Body>) -> Response<Body> {
-    match save(session).await {
-        Ok(()) => response,
-        Err(Unavailable) => unavailable(Unavailable),
+pub(super) async fn saved(session: &Session) -> Result<(), Response<Body>> {
+    match &session.kept {
+        None => Ok(()),
+        Some(kept) => Box::pin(save(session, kept)).await.map_err(unavailable),
     }
 }
 
@@ -222,8 +222,7 @@ fn catch_up(session: &Session, newer: SessionRecord) {
     state.record = newer;
 }
 
-async fn save(session: &Session) -> Result<(), Unavailable> {
-    let Some(kept) = &session.kept else { return Ok(()) };
+async fn save(session: &Session, kept: &Kept) -> Result<(), Unavailable> {
     let limits = &session.core.limits;
     for _ in 0..TRIES {
         let next = {

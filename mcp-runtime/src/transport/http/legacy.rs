@@ -56,7 +56,7 @@ pub(super) async fn open(
     let mut response = respond::json(StatusCode::OK, out);
     let id = match stores {
         None => sessions.enter(connection, principal),
-        Some(stores) => kept::open(stores, sessions, connection, principal).await,
+        Some(stores) => Box::pin(kept::open(stores, sessions, connection, principal)).await,
     };
     match id.map(HeaderValue::try_from) {
         Ok(Ok(id)) => {
@@ -225,7 +225,7 @@ fn is_answer(line: &[u8]) -> bool {
 /// cut off.
 pub(super) async fn stream(session: &Arc<Session>, last_event: Option<&str>) -> Response<Body> {
     if let Some(id) = last_event {
-        return match copies::resume(session, id).await {
+        return match Box::pin(copies::resume(session, id)).await {
             // Whoever had it before has been left.
             Ok(Some(Resumed::Here(reader))) if reader.stream.of_session => follow(session, session.stream(), reader),
             Ok(Some(Resumed::Here(reader))) => respond::events(Body::events(reader)),
