@@ -6,6 +6,8 @@ mod abuse;
 mod answers;
 #[path = "http/changes.rs"]
 mod changes;
+#[path = "http/elsewhere.rs"]
+mod elsewhere;
 #[path = "http/ending.rs"]
 mod ending;
 #[path = "http/eras.rs"]
@@ -18,6 +20,8 @@ mod guards;
 mod headers;
 #[path = "http/house.rs"]
 mod house;
+#[path = "http/out_of_order.rs"]
+mod out_of_order;
 #[path = "http/replicas.rs"]
 mod replicas;
 #[path = "http/resuming.rs"]

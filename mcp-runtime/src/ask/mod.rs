@@ -37,6 +37,7 @@ use crate::context::{Caller, Context, member};
 use crate::era::CAPABILITIES;
 use crate::error::Result;
 use crate::protocol::{Revision, Root, SampleRequest, Sampled, SamplingCan};
+use crate::random;
 
 /// Asking whoever made the call.
 ///
@@ -104,7 +105,7 @@ impl Context {
     /// Asks the user to visit a page: to sign in somewhere, or to tell a secret, which no form may ask
     /// for. The answer is that they agreed to, not that they did.
     pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> Ask<Consent> {
-        let (message, url, id) = (message.into(), url.into(), seal::random_id().unwrap_or_default());
+        let (message, url, id) = (message.into(), url.into(), random::id().unwrap_or_default());
         let question = self.visit(&message, &url, &id);
         let consent = Consent::new(self, id);
         Ask::new(&self.dialogue, question, move |answer| match action(&answer)? {

@@ -14,9 +14,9 @@ use super::body::{self, Incomplete};
 use super::headers::{self, Headers, mismatch};
 use super::{Body, BoxError, Inner, kept, legacy, modern, respond, sessions};
 use crate::depth;
-use crate::era::{self, Era};
+use crate::era::{self, Era, Read};
 use crate::error::{Result, RpcError};
-use crate::jsonrpc::{self, Message};
+use crate::jsonrpc::{self, Message, Request};
 use crate::protocol::Revision;
 
 /// What a request on the addresses of HTTP+SSE wants.
@@ -139,7 +139,10 @@ impl Inner {
             }
             Ok(Message::Notification(_) | Message::Response(_)) => {
                 return match self.session(parts).await {
-                    Ok(session) => kept::saved(&session, legacy::told(&session, parts, frame)).await,
+                    Ok(session) => {
+                        let response = legacy::told(&session, parts, frame);
+                        kept::saved(&session).await.err().unwrap_or(response)
+                    }
                     Err(refusal) => refusal,
                 };
             }
@@ -175,18 +178,25 @@ impl Inner {
                 let (stores, principal) = (self.options.stores.as_ref(), self.principal(parts));
                 legacy::open(&self.core, &self.sessions, stores, principal.as_deref(), Arc::clone(parts), frame).await
             }
-            Era::Legacy if request.method == "initialize" => match self.session(parts).await {
-                Ok(_) => bad(request.id, &RpcError::invalid_request("this session is initialized already")),
-                Err(refusal) => refusal,
-            },
-            Era::Legacy => match self.session(parts).await {
-                Ok(session) => {
-                    let response = legacy::request(&session, Arc::clone(parts), &request, read).await;
-                    kept::saved(&session, response).await
-                }
-                Err(refusal) => refusal,
-            },
+            Era::Legacy => self.request_in_session(parts, &request, read).await,
         }
+    }
+
+    async fn request_in_session<'a>(
+        &self,
+        parts: &Arc<Parts>,
+        request: &Request<'a>,
+        read: Result<Read<'a>, RpcError>,
+    ) -> Response<Body> {
+        let session = match self.session(parts).await {
+            Ok(session) => session,
+            Err(refusal) => return refusal,
+        };
+        if request.method == "initialize" {
+            return bad(request.id, &RpcError::invalid_request("this session is initialized already"));
+        }
+        let response = legacy::request(&session, Arc::clone(parts), request, read).await;
+        kept::saved(&session).await.err().unwrap_or(response)
     }
 
     /// Takes a message of the legacy era, which belongs to a session.
@@ -194,7 +204,7 @@ impl Inner {
         match self.session(parts).await {
             Ok(session) => {
                 let response = legacy::message(&session, Arc::clone(parts), frame).await;
-                kept::saved(&session, response).await
+                kept::saved(&session).await.err().unwrap_or(response)
             }
             Err(refusal) => refusal,
         }
@@ -219,7 +229,8 @@ impl Inner {
         let (id, principal) = (id.to_str().unwrap_or_default(), self.principal(parts));
         let found = match &self.options.stores {
             None => self.sessions.find(id, principal.as_deref(), &self.core.limits),
-            Some(stores) => kept::find(stores, &self.sessions, &self.core, id, principal.as_deref()).await?,
+            // Boxed: who has no store should not have its futures in every request.
+            Some(stores) => Box::pin(kept::find(stores, &self.sessions, &self.core, id, principal.as_deref())).await?,
         };
         found.ok_or_else(|| {
             let text = "there is no such session; send `initialize` to open one";
@@ -241,7 +252,7 @@ impl Inner {
         match self.session(parts).await {
             Ok(session) => {
                 let last_event = parts.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
-                legacy::stream(&session, last_event)
+                legacy::stream(&session, last_event).await
             }
             Err(refusal) => refusal,
         }
@@ -253,7 +264,7 @@ impl Inner {
         }
         match self.session(parts).await {
             Ok(session) => {
-                if let Err(refusal) = kept::end(&session).await {
+                if let Err(refusal) = Box::pin(kept::end(&session)).await {
                     return refusal;
                 }
                 let id = parts.headers.get(&legacy::SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();

@@ -14,10 +14,11 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::body::{Body, Events, Said, events};
+use super::copies::{self, Resumed};
 use super::kept::{self, Stores};
 use super::respond;
 use super::sessions::{Full, Session, Sessions, Streaming};
-use super::streams::Reader;
+use super::stream::Reader;
 use crate::connection::Connection;
 use crate::era::{self, Read};
 use crate::error::RpcError;
@@ -25,7 +26,7 @@ use crate::jsonrpc::Request;
 use crate::outlet::{LET_GO, Outlet};
 use crate::protocol::Revision;
 use crate::server::Core;
-use crate::shared::Phase;
+use crate::store::Unavailable;
 
 /// What the header is called that names a session.
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -55,7 +56,7 @@ pub(super) async fn open(
     let mut response = respond::json(StatusCode::OK, out);
     let id = match stores {
         None => sessions.enter(connection, principal),
-        Some(stores) => kept::open(stores, sessions, connection, principal).await,
+        Some(stores) => Box::pin(kept::open(stores, sessions, connection, principal)).await,
     };
     match id.map(HeaderValue::try_from) {
         Ok(Ok(id)) => {
@@ -168,10 +169,10 @@ async fn later(session: &Arc<Session>, told: Vec<u8>, lines: mpsc::Receiver<Vec<
             // Cancelled: it is owed no answer, but HTTP wants one.
             None => return respond::empty(StatusCode::ACCEPTED),
             Some(line) if is_answer(&line) => return respond::json(StatusCode::OK, line),
-            Some(line) => return waiting.stream(&line),
+            Some(line) => return waiting.stream(&line).await,
         }
     }
-    waiting.stream(&told)
+    waiting.stream(&told).await
 }
 
 /// A request whose answer is to come. If its client goes before anything came, what comes is kept for
@@ -190,8 +191,8 @@ impl Waiting {
     }
 
     /// The response is a stream, which the client may leave and come back to.
-    fn stream(mut self, told: &[u8]) -> Response<Body> {
-        let stream = self.session.streams.open(false);
+    async fn stream(mut self, told: &[u8]) -> Response<Body> {
+        let stream = copies::open(&self.session, false).await;
         // Clients before that do not know events without data.
         let reader = stream.read(self.session.revision() >= Revision::V2025_11_25);
         if told == LET_GO {
@@ -222,13 +223,17 @@ fn is_answer(line: &[u8]) -> bool {
 
 /// The session's stream for what belongs to no request; or the rest of another, for a client that was
 /// cut off.
-pub(super) fn stream(session: &Arc<Session>, last_event: Option<&str>) -> Response<Body> {
+pub(super) async fn stream(session: &Arc<Session>, last_event: Option<&str>) -> Response<Body> {
     if let Some(id) = last_event {
-        return match session.streams.resume(id) {
+        return match Box::pin(copies::resume(session, id)).await {
             // Whoever had it before has been left.
-            Some(reader) if reader.stream.of_session => follow(session, session.stream(), reader),
-            Some(reader) => respond::events(Body::events(reader)),
-            None => {
+            Ok(Some(Resumed::Here(reader))) if reader.stream.of_session => follow(session, session.stream(), reader),
+            Ok(Some(Resumed::Here(reader))) => respond::events(Body::events(reader)),
+            Ok(Some(Resumed::Elsewhere(rest))) => respond::events(Body::events(rest)),
+            Err(Unavailable) => {
+                respond::later(StatusCode::SERVICE_UNAVAILABLE, "events are out of reach now; try again")
+            }
+            Ok(None) => {
                 let text = "there is no such event any more; open a new stream without `Last-Event-ID`";
                 respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text)
             }
@@ -237,7 +242,7 @@ pub(super) fn stream(session: &Arc<Session>, last_event: Option<&str>) -> Respon
     let Some(streaming) = session.stream() else {
         return respond::refuse(StatusCode::CONFLICT, RpcError::INVALID_REQUEST, "this session has its stream already");
     };
-    let reader = session.streams.open(true).read(session.revision() >= Revision::V2025_11_25);
+    let reader = copies::open(session, true).await.read(session.revision() >= Revision::V2025_11_25);
     follow(session, Some(streaming), reader)
 }
 
@@ -245,16 +250,9 @@ fn follow(session: &Arc<Session>, streaming: Option<Streaming>, reader: Reader) 
     let (outbox, lines) = mpsc::channel(1);
     let following = Arc::clone(session);
     let telling = Box::pin(async move {
-        let closing = async {
-            tokio::select! {
-                () = following.control.closing() => {}
-                () = following.core.shared.reaches(Phase::Draining) => {}
-                () = following.too_old() => {}
-            }
-        };
         match &following.interest {
-            Some(interest) => interest.tell(&outbox, None, closing).await,
-            None => closing.await,
+            Some(interest) => interest.tell(&outbox, None, following.ends()).await,
+            None => following.ends().await,
         }
     });
     respond::events(Body::events(Telling { _streaming: streaming, work: Some(telling), lines, reader }))

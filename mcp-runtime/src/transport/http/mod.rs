@@ -7,6 +7,7 @@
 
 mod alarm;
 mod body;
+mod copies;
 mod endpoint;
 mod guard;
 mod headers;
@@ -17,6 +18,7 @@ mod respond;
 mod serve;
 mod sessions;
 mod sse;
+mod stream;
 mod streams;
 
 use std::convert::Infallible;

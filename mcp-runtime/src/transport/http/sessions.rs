@@ -13,7 +13,9 @@ use crate::connection::Connection;
 use crate::control::Control;
 use crate::limits::Limits;
 use crate::protocol::Revision;
+use crate::random;
 use crate::server::Core;
+use crate::shared::Phase;
 use crate::subscriptions::Interest;
 
 /// How long a session has to be left alone before another may take its place.
@@ -68,7 +70,7 @@ impl Sessions {
 
     /// Enters a session under an id nobody can guess.
     pub(super) fn enter(&self, connection: Connection, principal: Option<&str>) -> std::io::Result<String> {
-        let id = random_id()?;
+        let id = random::id()?;
         self.insert(&id, Session::new(connection, principal, Duration::ZERO, None));
         Ok(id)
     }
@@ -167,11 +169,6 @@ fn evict(table: &mut HashMap<Box<str>, Arc<Session>>, left_alone: Duration) -> b
     table.remove(&id).map(|session| session.control.abort()).is_some()
 }
 
-/// An id nobody can guess: 192 bits of randomness, in characters a header and a URL can have.
-pub(super) fn random_id() -> std::io::Result<String> {
-    crate::ask::seal::random_id()
-}
-
 impl Session {
     /// A session of this age.
     pub(super) fn new(connection: Connection, principal: Option<&str>, age: Duration, kept: Option<Box<Kept>>) -> Self {
@@ -217,10 +214,19 @@ impl Session {
     }
 
     /// Waits until it is as old as a session can be.
-    pub(super) async fn too_old(&self) {
+    async fn too_old(&self) {
         match self.begun.checked_add(self.core.limits.session_age) {
             Some(end) => tokio::time::sleep_until(end.into()).await,
             None => std::future::pending().await,
+        }
+    }
+
+    /// Waits until its streams have to end: with it, with the server, or with its time.
+    pub(super) async fn ends(&self) {
+        tokio::select! {
+            () = self.control.closing() => {}
+            () = self.core.shared.reaches(Phase::Draining) => {}
+            () = self.too_old() => {}
         }
     }
 
