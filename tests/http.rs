@@ -4,6 +4,8 @@
 mod abuse;
 #[path = "http/answers.rs"]
 mod answers;
+#[path = "http/caps.rs"]
+mod caps;
 #[path = "http/changes.rs"]
 mod changes;
 #[path = "http/ending.rs"]

@@ -21,7 +21,9 @@ pub struct Limits {
     /// is refused. 128; more than that `serde_json` does not decode into types anyway.
     pub depth: usize,
     /// How many calls of one client may be waiting for something at a time, and how many blocking
-    /// handlers may run; more are refused until one has finished. 256.
+    /// handlers may run; more are refused until one has finished. 256. A client is a connection, a
+    /// session, or over HTTP without a session whoever the `principal` hook names; callers it does
+    /// not name have only `requests` in common.
     pub in_flight: usize,
     /// How many messages a batch may have, in revisions with batches. 100.
     pub batch: usize,
@@ -30,11 +32,13 @@ pub struct Limits {
     pub errors_in_a_row: usize,
     /// How many log messages of one call reach its client in a second; the rest are dropped. 1000.
     pub log_rate: u32,
-    /// How many streams of changes one client may have open. 16.
+    /// How many streams of changes one client may have open. 16. Who a client is, is said at
+    /// `in_flight`.
     pub streams: usize,
     /// How many resources one session or stream may subscribe to. 256.
     pub subscriptions: usize,
-    /// Over HTTP: how many requests may be served at a time; more are answered 503. 1024.
+    /// Over HTTP: how many requests may be served at a time; more are answered 503. 1024. An open
+    /// stream is one of them; streams of changes have at most three quarters, so that calls have room.
     pub requests: usize,
     /// Over HTTP: how many sessions there may be. 1000.
     pub sessions: usize,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes};
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
 /// How long a stream may be silent before it says that it is still there.
@@ -21,7 +21,7 @@ pub struct Body(Kind);
 
 enum Kind {
     Full(Option<Bytes>),
-    Events { source: Pin<Box<dyn Events>>, silence: Pin<Box<Sleep>>, place: Option<OwnedSemaphorePermit> },
+    Events { source: Pin<Box<dyn Events>>, silence: Pin<Box<Sleep>>, kept: Vec<Box<dyn Send>> },
 }
 
 /// Where the events of a stream come from.
@@ -40,13 +40,18 @@ impl Body {
     }
 
     pub(super) fn events(source: impl Events + 'static) -> Self {
-        Body(Kind::Events { source: Box::pin(source), silence: Box::pin(tokio::time::sleep(KEEP_ALIVE)), place: None })
+        Body(Kind::Events {
+            source: Box::pin(source),
+            silence: Box::pin(tokio::time::sleep(KEEP_ALIVE)),
+            kept: Vec::new(),
+        })
     }
 
-    /// Gives a stream its place among the requests, until it is over; anything else is done already.
-    pub(super) fn keep(&mut self, permit: OwnedSemaphorePermit) {
-        if let Kind::Events { place, .. } = &mut self.0 {
-            *place = Some(permit);
+    /// Gives a stream what it has until it is over, like its place among the requests; anything else is
+    /// done already.
+    pub(super) fn keep(&mut self, what: impl Send + 'static) {
+        if let Kind::Events { kept, .. } = &mut self.0 {
+            kept.push(Box::new(what));
         }
     }
 }

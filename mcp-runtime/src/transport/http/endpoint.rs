@@ -12,11 +12,13 @@ use serde_json::json;
 
 use super::body::{self, Incomplete};
 use super::headers::{self, Headers, mismatch};
+use super::shares::Refused;
 use super::{Body, BoxError, Inner, legacy, modern, respond, sessions};
 use crate::depth;
 use crate::era::{self, Era};
 use crate::error::{Result, RpcError};
-use crate::jsonrpc::{self, Message};
+use crate::in_flight::Kind;
+use crate::jsonrpc::{self, Id, Message};
 use crate::protocol::Revision;
 
 /// What a request on the addresses of HTTP+SSE wants.
@@ -38,10 +40,11 @@ impl Inner {
             && let Some(response) = Inner::with_sse(&parts)
         {
             return match response {
-                Sse::Open => self.sse.open(&self.core, self.principal(&parts)),
-                Sse::Message => match self.read(&parts, body).await {
-                    Ok(frame) => self.sse.message(&parts, self.principal(&parts).as_deref(), &frame).await,
-                    Err(refusal) => refusal,
+                Sse::Open => self.open_sse(&parts).unwrap_or_else(|refused| refused.answer(Id::NULL)),
+                Sse::Message => match (self.read(&parts, body).await, self.principal(&parts)) {
+                    (Ok(frame), Ok(principal)) => self.sse.message(&parts, principal.as_deref(), &frame).await,
+                    (Err(refusal), _) => refusal,
+                    (_, Err(refused)) => refused.answer(Id::NULL),
                 },
                 Sse::Neither => respond::not_allowed("GET"),
             };
@@ -151,7 +154,7 @@ impl Inner {
         let streams = headers.accepts(headers::EVENTS);
         if !streams && (request.method == "subscriptions/listen" || !headers.accepts(headers::JSON)) {
             let text = "send `Accept: application/json, text/event-stream`: the answer is one of them";
-            return answer(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text));
+            return respond::error(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text));
         }
         let version = match headers.get(&headers::VERSION) {
             Ok(version) => version,
@@ -161,7 +164,7 @@ impl Inner {
         match era::of(&request, read.as_ref().ok(), version) {
             Era::Modern => {
                 let catalog = self.core.shared.catalog();
-                modern::serve(&self.core, &catalog, &request, read, parts).await
+                modern::serve(self, &catalog, &request, read, parts).await
             }
             Era::Contradiction => {
                 bad(request.id, &mismatch("`initialize` has no place in the revision the header names"))
@@ -169,10 +172,22 @@ impl Inner {
             Era::Unknown(version) => bad(request.id, &unsupported(version)),
             Era::Legacy if self.options.sessionless => {
                 let revision = Revision::LEGACY.into_iter().find(|known| Some(known.as_str()) == version);
-                legacy::alone(&self.core, revision, parts, &request, frame).await
+                // No session counts its calls.
+                let share = match self.share(parts, Kind::Call) {
+                    Ok(share) => share,
+                    Err(refused) => return refused.answer(request.id),
+                };
+                let mut response = legacy::alone(&self.core, revision, parts, &request, frame).await;
+                response.body_mut().keep(share);
+                response
             }
             Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(&legacy::SESSION) => {
-                legacy::open(&self.core, &self.sessions, self.principal(parts).as_deref(), Arc::clone(parts), frame)
+                match self.principal(parts) {
+                    Ok(principal) => {
+                        legacy::open(&self.core, &self.sessions, principal.as_deref(), Arc::clone(parts), frame)
+                    }
+                    Err(refused) => refused.answer(request.id),
+                }
             }
             Era::Legacy if request.method == "initialize" => match self.session(parts) {
                 Ok(_) => bad(request.id, &RpcError::invalid_request("this session is initialized already")),
@@ -204,13 +219,13 @@ impl Inner {
         }
         match Headers(&parts.headers).get(&headers::VERSION) {
             Ok(Some(version)) if Revision::LEGACY.iter().all(|known| known.as_str() != version) => {
-                return Err(bad(jsonrpc::Id::NULL, &unsupported(version)));
+                return Err(bad(Id::NULL, &unsupported(version)));
             }
             Ok(_) => {}
-            Err(error) => return Err(bad(jsonrpc::Id::NULL, &error)),
+            Err(error) => return Err(bad(Id::NULL, &error)),
         }
-        let found =
-            id.to_str().ok().and_then(|id| self.sessions.find(id, self.principal(parts).as_deref(), &self.core.limits));
+        let principal = self.principal(parts).map_err(|refused| refused.answer(Id::NULL))?;
+        let found = id.to_str().ok().and_then(|id| self.sessions.find(id, principal.as_deref(), &self.core.limits));
         found.ok_or_else(|| {
             let text = "there is no such session; send `initialize` to open one";
             respond::refuse(StatusCode::NOT_FOUND, RpcError::INVALID_REQUEST, text)
@@ -228,26 +243,32 @@ impl Inner {
                 "what is here is a stream of events: send `Accept: text/event-stream`",
             );
         }
-        match self.session(parts) {
-            Ok(session) => {
-                let last_event = parts.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
-                legacy::stream(&session, last_event)
-            }
-            Err(refusal) => refusal,
-        }
+        let session = match self.session(parts) {
+            Ok(session) => session,
+            Err(refusal) => return refusal,
+        };
+        let place = match self.shares.stream() {
+            Ok(place) => place,
+            Err(refused) => return refused.answer(Id::NULL),
+        };
+        let last_event = parts.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
+        let mut response = legacy::stream(&session, last_event);
+        response.body_mut().keep(place);
+        response
     }
 
     fn delete(&self, parts: &Parts) -> Response<Body> {
         if self.options.sessionless || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
-        match self.session(parts) {
-            Ok(_) => {
+        match (self.session(parts), self.principal(parts)) {
+            (Ok(_), Ok(principal)) => {
                 let id = parts.headers.get(&legacy::SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
-                self.sessions.end(id, self.principal(parts).as_deref());
+                self.sessions.end(id, principal.as_deref());
                 respond::empty(StatusCode::NO_CONTENT)
             }
-            Err(refusal) => refusal,
+            (Err(refusal), _) => refusal,
+            (_, Err(refused)) => refused.answer(Id::NULL),
         }
     }
 
@@ -255,19 +276,16 @@ impl Inner {
         Headers(&parts.headers).get(&headers::VERSION).is_ok_and(|version| version.is_some_and(era::is_modern_date))
     }
 
-    fn principal(&self, parts: &Parts) -> Option<String> {
-        self.options.principal.as_ref().and_then(|principal| principal(parts))
+    fn open_sse(&self, parts: &Parts) -> Result<Response<Body>, Refused> {
+        let (principal, place) = (self.principal(parts)?, self.shares.stream()?);
+        let mut response = self.sse.open(&self.core, principal);
+        response.body_mut().keep(place);
+        Ok(response)
     }
 }
 
-fn bad(id: jsonrpc::Id<'_>, error: &RpcError) -> Response<Body> {
-    answer(StatusCode::BAD_REQUEST, id, error)
-}
-
-fn answer(status: StatusCode, id: jsonrpc::Id<'_>, error: &RpcError) -> Response<Body> {
-    let mut line = Vec::new();
-    era::encode::error(id, error, &mut line);
-    respond::json(status, line)
+fn bad(id: Id<'_>, error: &RpcError) -> Response<Body> {
+    respond::error(StatusCode::BAD_REQUEST, id, error)
 }
 
 fn unsupported(version: &str) -> RpcError {

@@ -15,6 +15,7 @@ mod modern;
 mod respond;
 mod serve;
 mod sessions;
+mod shares;
 mod sse;
 mod streams;
 
@@ -31,6 +32,7 @@ use tokio::sync::Semaphore;
 pub use body::Body;
 use guard::Guard;
 use sessions::Sessions;
+use shares::Shares;
 use sse::SseSessions;
 
 use crate::error::{Result, RpcError};
@@ -54,6 +56,8 @@ struct Inner {
     sse: Arc<SseSessions>,
     /// Places for requests; a stream has one until it is over.
     requests: Arc<Semaphore>,
+    /// What of them each caller has.
+    shares: Arc<Shares>,
     options: Options,
 }
 
@@ -73,9 +77,10 @@ type Principal = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
 impl HttpService {
     pub(crate) fn new(core: Arc<Core>, keep_signals: bool) -> Self {
         let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
+        let shares = Arc::new(Shares::new(&core.limits));
         let (sessions, sse) = (Sessions::default(), Arc::default());
         let options = Options { keep_signals, ..Options::default() };
-        HttpService(Arc::new(Inner { core, sessions, sse, requests, options }))
+        HttpService(Arc::new(Inner { core, sessions, sse, requests, shares, options }))
     }
 
     /// Sets the host names the server answers to, without ports: `*` is any. Without, it answers to
@@ -93,7 +98,9 @@ impl HttpService {
     }
 
     /// Says who makes a request, from what a layer in front has found out. A session belongs to who
-    /// opened it; for others it does not exist.
+    /// opened it; for others it does not exist. What one caller may have at a time
+    /// ([`Limits::in_flight`](crate::Limits::in_flight), [`Limits::streams`](crate::Limits::streams))
+    /// is counted by it, too.
     #[track_caller]
     pub fn principal(self, principal: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|options| options.principal = Some(Arc::new(principal)))

@@ -11,12 +11,14 @@ use tokio::sync::mpsc;
 
 use super::body::{Body, Events, events};
 use super::headers::Headers;
-use super::respond;
+use super::shares::Share;
+use super::{Inner, respond};
 use crate::catalog::Catalog;
 use crate::context::Line;
 use crate::era::encode::{self, Site};
 use crate::era::{self, Accepted, Method, Read, Session};
 use crate::error::{Failure, RpcError};
+use crate::in_flight::Kind;
 use crate::jsonrpc::{Id, Request};
 use crate::listen;
 use crate::notify::CloseOnDrop;
@@ -33,12 +35,14 @@ struct Waiting {
     id: Box<str>,
     method: Method,
     revision: Revision,
+    /// What the caller has of the server meanwhile.
+    _share: Share,
 }
 
 impl Waiting {
-    fn new(core: &Arc<Core>, site: Site<'_>) -> Self {
+    fn new(core: &Arc<Core>, site: Site<'_>, share: Share) -> Self {
         let Site { id, method, revision } = site;
-        Waiting { core: Arc::clone(core), id: id.as_str().into(), method, revision }
+        Waiting { core: Arc::clone(core), id: id.as_str().into(), method, revision, _share: share }
     }
 
     /// Waits for the answer, after what the call tells.
@@ -57,13 +61,13 @@ impl Waiting {
 
 /// Serves a request to its end.
 pub(super) async fn serve(
-    core: &Arc<Core>,
+    inner: &Inner,
     catalog: &Arc<Catalog>,
     request: &Request<'_>,
     read: Result<Read<'_>, RpcError>,
     parts: &Arc<Parts>,
 ) -> Response<Body> {
-    match start(core, catalog, request, read, parts) {
+    match start(inner, catalog, request, read, parts) {
         Started::Done(response) => response,
         Started::Waits { answer, lines } => first(answer, lines).await,
     }
@@ -82,7 +86,7 @@ type Answer = Pin<Box<dyn Future<Output = Vec<u8>> + Send>>;
 
 /// Everything that can be done at once.
 fn start<'a>(
-    core: &Arc<Core>,
+    inner: &Inner,
     catalog: &Arc<Catalog>,
     request: &Request<'a>,
     read: Result<Read<'a>, RpcError>,
@@ -92,6 +96,7 @@ fn start<'a>(
         Ok(call) => call,
         Err(error) => return Started::Done(refuse(request.id, &error)),
     };
+    let core = &inner.core;
     let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
     let outlet = Outlet::own(Arc::clone(parts), false);
     let line = Line::new(&outlet, core);
@@ -100,12 +105,16 @@ fn start<'a>(
         return Started::Done(refuse(request.id, &error));
     }
     if call.method == Method::Listen {
+        let share = match inner.share(parts, Kind::Stream) {
+            Ok(share) => share,
+            Err(refused) => return Started::Done(refused.answer(request.id)),
+        };
         let opened = run::caught(|| listen::open(&router, &call));
         let opened = opened.unwrap_or(Err(Failure::Panicked));
         drop(line);
         return match opened {
             Ok(stream) => {
-                let (waiting, control) = (Waiting::new(core, site), Arc::clone(&core.shared));
+                let (waiting, control) = (Waiting::new(core, site, share), Arc::clone(&core.shared));
                 let outbox = outlet.sender().clone();
                 let pending =
                     stream.pending(outbox, async move { control.reaches(crate::shared::Phase::Draining).await });
@@ -116,7 +125,17 @@ fn start<'a>(
         };
     }
     let log = catalog.settings.forwards_logs.then(|| line.call_log(call.envelope.log_level)).flatten();
-    let progress = run::start(&core.threads, log, || true, || router.start(&call));
+    // Asked for only by what may have to wait, so that nothing else pays for it.
+    let mut share = Ok(Share::default());
+    let has_room = || {
+        share = inner.share(parts, Kind::Call);
+        share.is_ok()
+    };
+    let progress = run::start(&core.threads, log, has_room, || router.start(&call));
+    let share = match share {
+        Ok(share) => share,
+        Err(refused) => return Started::Done(refused.answer(request.id)),
+    };
     let notifier = line.into_notifier();
     match progress {
         Progress::Done(answer) => {
@@ -124,7 +143,7 @@ fn start<'a>(
             Started::Done(answered(core, site, answer, notices))
         }
         Progress::Pending(pending) => {
-            let answer = Box::pin(Waiting::new(core, site).finish(pending, CloseOnDrop(notifier)));
+            let answer = Box::pin(Waiting::new(core, site, share).finish(pending, CloseOnDrop(notifier)));
             Started::Waits { answer, lines: outlet.into_lines() }
         }
     }
@@ -167,9 +186,7 @@ fn refuse(id: Id<'_>, error: &RpcError) -> Response<Body> {
         RpcError::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
         _ => StatusCode::BAD_REQUEST,
     };
-    let mut out = Vec::new();
-    encode::error(id, error, &mut out);
-    respond::json(status, out)
+    respond::error(status, id, error)
 }
 
 /// The answer of a call that is done, behind what it told.

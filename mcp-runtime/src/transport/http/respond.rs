@@ -36,8 +36,13 @@ pub(super) fn empty(status: StatusCode) -> Response<Body> {
 
 /// A refusal of the transport's: a JSON-RPC error without a request.
 pub(super) fn refuse(status: StatusCode, code: i32, text: &str) -> Response<Body> {
+    error(status, Id::NULL, &RpcError::new(code, text.to_owned()))
+}
+
+/// An error, as the answer to a request.
+pub(super) fn error(status: StatusCode, id: Id<'_>, error: &RpcError) -> Response<Body> {
     let mut line = Vec::new();
-    encode::error(Id::NULL, &RpcError::new(code, text.to_owned()), &mut line);
+    encode::error(id, error, &mut line);
     json(status, line)
 }
 
@@ -50,7 +55,12 @@ pub(super) fn not_allowed(methods: &'static str) -> Response<Body> {
 
 /// Too much for now.
 pub(super) fn later(status: StatusCode, text: &str) -> Response<Body> {
-    let mut response = refuse(status, RpcError::INTERNAL, text);
+    later_to(Id::NULL, status, text)
+}
+
+/// Too much for now, as the answer to a request.
+pub(super) fn later_to(id: Id<'_>, status: StatusCode, text: &str) -> Response<Body> {
+    let mut response = error(status, id, &RpcError::new(RpcError::INTERNAL, text.to_owned()));
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
