@@ -2,6 +2,8 @@
 
 #[path = "http/abuse.rs"]
 mod abuse;
+#[path = "http/accept.rs"]
+mod accept;
 #[path = "http/answers.rs"]
 mod answers;
 #[path = "http/caps.rs"]

@@ -10,6 +10,7 @@ use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use serde_json::json;
 
+use super::accept::Form;
 use super::body::{self, Incomplete};
 use super::headers::{self, Headers, mismatch};
 use super::shares::Refused;
@@ -119,7 +120,6 @@ impl Inner {
     }
 
     async fn post(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
-        let headers = Headers(&parts.headers);
         if depth::exceeds(frame, self.core.limits.depth) {
             return match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
                 Some(rejection) => bad(rejection.id, &rejection.error),
@@ -151,12 +151,12 @@ impl Inner {
                 return bad(rejection.id, &rejection.error);
             }
         };
-        let streams = headers.accepts(headers::EVENTS);
-        if !streams && (request.method == "subscriptions/listen" || !headers.accepts(headers::JSON)) {
+        let form = Form::of(&parts.headers).filter(|form| form.streams() || request.method != "subscriptions/listen");
+        let Some(form) = form else {
             let text = "send `Accept: application/json, text/event-stream`: the answer is one of them";
             return respond::error(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text));
-        }
-        let version = match headers.get(&headers::VERSION) {
+        };
+        let version = match Headers(&parts.headers).get(&headers::VERSION) {
             Ok(version) => version,
             Err(error) => return bad(request.id, &error),
         };
@@ -164,7 +164,7 @@ impl Inner {
         match era::of(&request, read.as_ref().ok(), version) {
             Era::Modern => {
                 let catalog = self.core.shared.catalog();
-                modern::serve(self, &catalog, &request, read, parts).await
+                modern::serve(self, &catalog, &request, read, (parts, form)).await
             }
             Era::Contradiction => {
                 bad(request.id, &mismatch("`initialize` has no place in the revision the header names"))
@@ -177,14 +177,14 @@ impl Inner {
                     Ok(share) => share,
                     Err(refused) => return refused.answer(request.id),
                 };
-                let mut response = legacy::alone(&self.core, revision, parts, &request, frame).await;
+                let mut response = legacy::alone(&self.core, revision, (parts, form), &request, frame).await;
                 response.body_mut().keep(share);
                 response
             }
             Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(&legacy::SESSION) => {
                 match self.principal(parts) {
                     Ok(principal) => {
-                        legacy::open(&self.core, &self.sessions, principal.as_deref(), Arc::clone(parts), frame)
+                        legacy::open(&self.core, &self.sessions, principal.as_deref(), (parts, form), frame)
                     }
                     Err(refused) => refused.answer(request.id),
                 }
@@ -194,7 +194,7 @@ impl Inner {
                 Err(refusal) => refusal,
             },
             Era::Legacy => match self.session(parts) {
-                Ok(session) => legacy::request(&session, Arc::clone(parts), &request, read).await,
+                Ok(session) => legacy::request(&session, (parts, form), &request, read).await,
                 Err(refusal) => refusal,
             },
         }
@@ -203,7 +203,10 @@ impl Inner {
     /// Takes a message of the legacy era, which belongs to a session.
     async fn in_session(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
         match self.session(parts) {
-            Ok(session) => legacy::message(&session, Arc::clone(parts), frame).await,
+            Ok(session) => {
+                let form = Form::of(&parts.headers).unwrap_or(Form::Either);
+                legacy::message(&session, (parts, form), frame).await
+            }
             Err(refusal) => refusal,
         }
     }
@@ -236,7 +239,7 @@ impl Inner {
         if self.options.sessionless || !parts.headers.contains_key(&legacy::SESSION) || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
-        if !Headers(&parts.headers).accepts(headers::EVENTS) {
+        if !Form::of(&parts.headers).is_some_and(Form::streams) {
             return respond::refuse(
                 StatusCode::NOT_ACCEPTABLE,
                 RpcError::INVALID_REQUEST,

@@ -5,6 +5,7 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 #![allow(clippy::result_large_err, reason = "a refusal is a response, and made once")]
 
+mod accept;
 mod alarm;
 mod body;
 mod endpoint;

@@ -9,6 +9,7 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use tokio::sync::mpsc;
 
+use super::accept::Form;
 use super::body::{Body, Events, events};
 use super::headers::Headers;
 use super::shares::Share;
@@ -65,11 +66,11 @@ pub(super) async fn serve(
     catalog: &Arc<Catalog>,
     request: &Request<'_>,
     read: Result<Read<'_>, RpcError>,
-    parts: &Arc<Parts>,
+    (parts, form): (&Arc<Parts>, Form),
 ) -> Response<Body> {
-    match start(inner, catalog, request, read, parts) {
+    match start(inner, catalog, request, read, (parts, form)) {
         Started::Done(response) => response,
-        Started::Waits { answer, lines } => first(answer, lines).await,
+        Started::Waits { answer, lines } => first(form, answer, lines).await,
     }
 }
 
@@ -90,7 +91,7 @@ fn start<'a>(
     catalog: &Arc<Catalog>,
     request: &Request<'a>,
     read: Result<Read<'a>, RpcError>,
-    parts: &Arc<Parts>,
+    (parts, form): (&Arc<Parts>, Form),
 ) -> Started {
     let call = match accept(catalog, request, read, Headers(&parts.headers)) {
         Ok(call) => call,
@@ -121,7 +122,7 @@ fn start<'a>(
                 let answer = Box::pin(waiting.finish(pending, CloseOnDrop(None)));
                 Started::Waits { answer, lines: outlet.into_lines() }
             }
-            Err(failure) => Started::Done(answered(core, site, Err(failure), Vec::new())),
+            Err(failure) => Started::Done(answered(core, site, Err(failure), Vec::new(), form)),
         };
     }
     let log = catalog.settings.forwards_logs.then(|| line.call_log(call.envelope.log_level)).flatten();
@@ -139,8 +140,8 @@ fn start<'a>(
     let notifier = line.into_notifier();
     match progress {
         Progress::Done(answer) => {
-            let notices = notifier.map(|notifier| notifier.take()).unwrap_or_default();
-            Started::Done(answered(core, site, answer, notices))
+            let notices = notifier.map(|notifier| notifier.take()).filter(|_| form.streams()).unwrap_or_default();
+            Started::Done(answered(core, site, answer, notices, form))
         }
         Progress::Pending(pending) => {
             let answer = Box::pin(Waiting::new(core, site, share).finish(pending, CloseOnDrop(notifier)));
@@ -190,23 +191,35 @@ fn refuse(id: Id<'_>, error: &RpcError) -> Response<Body> {
 }
 
 /// The answer of a call that is done, behind what it told.
-fn answered(core: &Core, site: Site<'_>, answer: crate::reply::Answer, mut lines: Vec<u8>) -> Response<Body> {
+fn answered(
+    core: &Core,
+    site: Site<'_>,
+    answer: crate::reply::Answer,
+    mut lines: Vec<u8>,
+    form: Form,
+) -> Response<Body> {
     let told = !lines.is_empty();
     lines.reserve(respond::ANSWER);
     encode::answer(core, site, answer, &mut lines);
-    if told { respond::events(Body::full(events(&lines))) } else { respond::json(StatusCode::OK, lines) }
+    respond::answer(if told { Form::Events } else { form }, lines)
 }
 
 /// The head of the response is held until it is known what it is the head of: an answer, or a stream.
-async fn first(mut answer: Answer, lines: Option<mpsc::Receiver<Vec<u8>>>) -> Response<Body> {
-    let Some(mut lines) = lines else { return respond::json(StatusCode::OK, answer.await) };
-    tokio::select! {
-        biased;
-        Some(line) = lines.recv() => {
-            let first = Some(Bytes::from(events(&line)));
-            respond::events(Body::events(Stream { first, lines, answer: Some(answer) }))
+async fn first(form: Form, mut answer: Answer, lines: Option<mpsc::Receiver<Vec<u8>>>) -> Response<Body> {
+    let Some(mut lines) = lines else { return respond::answer(form, answer.await) };
+    loop {
+        tokio::select! {
+            biased;
+            Some(line) = lines.recv() => {
+                // Taken, so that the call can go on, and told to nobody.
+                if !form.streams() {
+                    continue;
+                }
+                let first = Some(Bytes::from(events(&line)));
+                return respond::events(Body::events(Stream { first, lines, answer: Some(answer) }));
+            }
+            line = &mut answer => return respond::answer(form, line),
         }
-        line = &mut answer => respond::json(StatusCode::OK, line),
     }
 }
 

@@ -3,7 +3,8 @@
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
-use super::body::Body;
+use super::accept::Form;
+use super::body::{self, Body};
 use crate::era::encode;
 use crate::error::RpcError;
 use crate::jsonrpc::Id;
@@ -25,6 +26,14 @@ pub(super) fn events(body: Body) -> Response<Body> {
     // Some proxies collect what they forward, unless told not to.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
+}
+
+/// An answer with nothing told before it, in a form the client takes.
+pub(super) fn answer(form: Form, line: Vec<u8>) -> Response<Body> {
+    match form {
+        Form::Either | Form::Json => json(StatusCode::OK, line),
+        Form::Events => events(Body::full(body::events(&line))),
+    }
 }
 
 /// Nothing, with a status.
