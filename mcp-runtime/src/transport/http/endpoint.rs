@@ -140,6 +140,8 @@ impl Inner {
                 legacy::told_alone(&self.core, parts, frame);
                 return respond::empty(StatusCode::ACCEPTED);
             }
+            // It follows `shutdown`, which has ended the session; and no client ends a server of many.
+            Ok(Message::Notification(told)) if told.method == "exit" => return respond::empty(StatusCode::ACCEPTED),
             Ok(Message::Notification(_) | Message::Response) => {
                 return match self.session(parts) {
                     Ok(session) => legacy::told(&session, parts, frame),
@@ -194,7 +196,10 @@ impl Inner {
                 Err(refusal) => refusal,
             },
             Era::Legacy => match self.session(parts) {
-                Ok(session) => legacy::request(&session, (parts, form), &request, read).await,
+                Ok(session) => {
+                    let _ending = (request.method == "shutdown").then(|| self.sessions.ending(&session));
+                    legacy::request(&session, (parts, form), &request, read).await
+                }
                 Err(refusal) => refusal,
             },
         }

@@ -131,6 +131,12 @@ impl Sessions {
         }
     }
 
+    /// Ends a session that was shut down when what is returned is dropped: its `shutdown` is answered,
+    /// or nobody waits for that any more.
+    pub(super) fn ending<'a>(&'a self, session: &'a Arc<Session>) -> Ending<'a> {
+        Ending { sessions: self, session }
+    }
+
     /// Ends a session; false if there is none.
     pub(super) fn end(&self, id: &str, principal: Option<&str>) -> bool {
         let mut table = self.table();
@@ -140,6 +146,22 @@ impl Sessions {
         let session = table.remove(id);
         drop(table);
         session.map(|session| session.control.abort()).is_some()
+    }
+}
+
+/// A session that is being shut down.
+#[derive(Debug)]
+pub(super) struct Ending<'a> {
+    sessions: &'a Sessions,
+    session: &'a Arc<Session>,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if self.session.control.is_closing() {
+            self.sessions.table().retain(|_, other| !Arc::ptr_eq(other, self.session));
+            drop(self.session.control.abort());
+        }
     }
 }
 
@@ -172,9 +194,12 @@ impl Session {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Whether its time is over. What it is working on, and an open stream, are use.
+    /// Whether its time is over. What it is working on, and an open stream, are use. One that was shut
+    /// down is over when its calls are done, whether or not somebody waited for that.
     fn is_over(&self, limits: &Limits) -> bool {
-        self.begun.elapsed() >= limits.session_age || (self.idle() >= limits.session_idle && !self.is_busy())
+        self.begun.elapsed() >= limits.session_age
+            || (self.idle() >= limits.session_idle && !self.is_busy())
+            || (self.control.is_closing() && !self.control.in_flight.is_busy())
     }
 
     fn idle(&self) -> Duration {
