@@ -6,10 +6,14 @@ mod abuse;
 mod accept;
 #[path = "http/answers.rs"]
 mod answers;
+#[path = "http/bodies.rs"]
+mod bodies;
 #[path = "http/caps.rs"]
 mod caps;
 #[path = "http/changes.rs"]
 mod changes;
+#[path = "http/connections.rs"]
+mod connections;
 #[path = "http/ending.rs"]
 mod ending;
 #[path = "http/eras.rs"]

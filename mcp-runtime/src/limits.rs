@@ -40,6 +40,14 @@ pub struct Limits {
     /// Over HTTP: how many requests may be served at a time; more are answered 503. 1024. An open
     /// stream is one of them; streams of changes have at most three quarters, so that calls have room.
     pub requests: usize,
+    /// Over HTTP: how many connections a listener of the server's own may have. 2048. When they are
+    /// all taken, those nobody is using are closed, and new ones wait for a place. Keep it above
+    /// `requests`, so that whoever is one too many can be told so.
+    pub connections: usize,
+    /// Over HTTP: how many bytes of long messages may be in memory, of all clients together; what
+    /// would be more is answered 503. 64 MiB, or `message_bytes` if that is more. Messages up to
+    /// 64 KiB are not counted: they are always taken.
+    pub body_bytes: usize,
     /// Over HTTP: how many sessions there may be. 1000.
     pub sessions: usize,
     /// Over HTTP: how many sessions one principal may have. 100.
@@ -50,6 +58,9 @@ pub struct Limits {
     pub session_age: Duration,
     /// Over HTTP: how long a client may take to send a request. 30 seconds.
     pub request_time: Duration,
+    /// Over HTTP, on a listener of the server's own: how long nothing may be written to a client that
+    /// does not read, before its connection is closed. A minute.
+    pub stall_time: Duration,
     /// How long calls may go on when the connection ends. 5 seconds.
     pub drain: Duration,
 }
@@ -66,11 +77,14 @@ impl Default for Limits {
             streams: 16,
             subscriptions: 256,
             requests: 1024,
+            connections: 2048,
+            body_bytes: 64 * 1024 * 1024,
             sessions: 1000,
             sessions_each: 100,
             session_idle: Duration::from_mins(30),
             session_age: Duration::from_hours(24),
             request_time: Duration::from_secs(30),
+            stall_time: Duration::from_mins(1),
             drain: Duration::from_secs(5),
         }
     }

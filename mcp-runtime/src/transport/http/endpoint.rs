@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::accept::Form;
 use super::body::{self, Incomplete};
+use super::budget::Charge;
 use super::headers::{self, Headers, mismatch};
 use super::shares::Refused;
 use super::{Body, BoxError, Inner, legacy, modern, respond, sessions};
@@ -43,7 +44,9 @@ impl Inner {
             return match response {
                 Sse::Open => self.open_sse(&parts).unwrap_or_else(|refused| refused.answer(Id::NULL)),
                 Sse::Message => match (self.read(&parts, body).await, self.principal(&parts)) {
-                    (Ok(frame), Ok(principal)) => self.sse.message(&parts, principal.as_deref(), &frame).await,
+                    (Ok((frame, _charge)), Ok(principal)) => {
+                        self.sse.message(&parts, principal.as_deref(), &frame).await
+                    }
                     (Err(refusal), _) => refusal,
                     (_, Err(refused)) => refused.answer(Id::NULL),
                 },
@@ -55,7 +58,7 @@ impl Inner {
         }
         match parts.method {
             Method::POST => match self.read(&parts, body).await {
-                Ok(frame) => self.post(&parts, &frame).await,
+                Ok((frame, _charge)) => self.post(&parts, &frame).await,
                 Err(refusal) => refusal,
             },
             Method::GET => self.get(&parts),
@@ -74,8 +77,8 @@ impl Inner {
         }
     }
 
-    /// The body of a POST, if it is one.
-    async fn read<B>(&self, parts: &Parts, body: B) -> Result<Bytes, Response<Body>>
+    /// The body of a POST, if it is one, and what it takes while it is there.
+    async fn read<B>(&self, parts: &Parts, body: B) -> Result<(Bytes, Charge<'_>), Response<Body>>
     where
         B: http_body::Body,
         B::Error: Into<BoxError>,
@@ -95,7 +98,7 @@ impl Inner {
         if body.size_hint().lower() > limits.message_bytes as u64 {
             return Err(too_long());
         }
-        let mut gathering = std::pin::pin!(body::gather(body, limits.message_bytes));
+        let mut gathering = std::pin::pin!(body::gather(body, limits.message_bytes, self.bodies.charge()));
         // Most are there whole; only for the others is there a clock.
         let at_once = poll_fn(|cx| match gathering.as_mut().poll(cx) {
             Poll::Ready(gathered) => Poll::Ready(Some(gathered)),
@@ -106,7 +109,11 @@ impl Inner {
             None => tokio::time::timeout(limits.request_time, gathering).await,
         };
         match gathered {
-            Ok(Ok(frame)) => Ok(frame),
+            Ok(Ok(gathered)) => Ok(gathered),
+            Ok(Err(Incomplete::NoRoom)) => {
+                let text = "too many long messages at a time; try again later";
+                Err(respond::later(StatusCode::SERVICE_UNAVAILABLE, text))
+            }
             Ok(Err(Incomplete::TooLong)) => Err(too_long()),
             Ok(Err(Incomplete::Broken)) => {
                 let text = "the message did not arrive whole";

@@ -8,16 +8,19 @@
 mod accept;
 mod alarm;
 mod body;
+mod budget;
 mod endpoint;
 mod guard;
 mod headers;
 mod legacy;
 mod modern;
 mod respond;
+mod seats;
 mod serve;
 mod sessions;
 mod shares;
 mod sse;
+mod stall;
 mod streams;
 
 use std::convert::Infallible;
@@ -31,6 +34,7 @@ use http::{Request, Response, StatusCode};
 use tokio::sync::Semaphore;
 
 pub use body::Body;
+use budget::Budget;
 use guard::Guard;
 use sessions::Sessions;
 use shares::Shares;
@@ -59,6 +63,8 @@ struct Inner {
     requests: Arc<Semaphore>,
     /// What of them each caller has.
     shares: Arc<Shares>,
+    /// What may be in memory of long messages.
+    bodies: Budget,
     options: Options,
 }
 
@@ -78,10 +84,10 @@ type Principal = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
 impl HttpService {
     pub(crate) fn new(core: Arc<Core>, keep_signals: bool) -> Self {
         let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
-        let shares = Arc::new(Shares::new(&core.limits));
+        let (shares, bodies) = (Arc::new(Shares::new(&core.limits)), Budget::new(&core.limits));
         let (sessions, sse) = (Sessions::default(), Arc::default());
         let options = Options { keep_signals, ..Options::default() };
-        HttpService(Arc::new(Inner { core, sessions, sse, requests, shares, options }))
+        HttpService(Arc::new(Inner { core, sessions, sse, requests, shares, bodies, options }))
     }
 
     /// Sets the host names the server answers to, without ports: `*` is any. Without, it answers to
