@@ -88,6 +88,7 @@ async fn serve(service: HttpService, stream: TcpStream, seat: Seat) {
     // The end of the server, or somebody who wants the place: either way no other request is waited for.
     let enough = async {
         tokio::select! {
+            biased;
             () = shared.reaches(Phase::Draining) => {}
             Ok(()) = leave => {}
         }
