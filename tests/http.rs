@@ -26,6 +26,8 @@ mod guards;
 mod headers;
 #[path = "http/house.rs"]
 mod house;
+#[path = "http/replicas.rs"]
+mod replicas;
 #[path = "http/resuming.rs"]
 mod resuming;
 #[path = "http/sessions.rs"]

@@ -152,9 +152,11 @@ impl Connection {
         match message {
             Ok(Message::Request(request)) => return self.request(&request, era::read(&request), outlet, out),
             Ok(Message::Notification(notification)) => self.notification(&notification, raw, outlet),
-            Ok(Message::Response) => {
-                let error = RpcError::invalid_request("this answers no request of the server's");
-                self.core.hooks.protocol_error(raw, &error);
+            Ok(Message::Response(response)) => {
+                if !self.control.asks.answered(&response) {
+                    let error = RpcError::invalid_request("this answers no request of the server's");
+                    self.core.hooks.protocol_error(raw, &error);
+                }
             }
             Err(rejection) => {
                 self.core.hooks.protocol_error(raw, &rejection.error);
@@ -200,6 +202,9 @@ impl Connection {
 
     /// Refuses a frame that is nested too deep to be handed to anybody's decoder.
     fn refuse_deep(&self, frame: &[u8], out: &mut Vec<u8>) {
+        if let Ok(Message::Response(response)) = jsonrpc::parse(frame) {
+            self.control.asks.spoiled(&response, "it is nested too deep");
+        }
         if let Some(Rejection { id, error }) = jsonrpc::refuse_deep(frame, self.core.limits.depth) {
             self.core.hooks.protocol_error(frame, &error);
             encode::error(id, &error, out);
@@ -251,7 +256,7 @@ impl Connection {
         }
         let (core, in_flight, waiting) = (&self.core, &self.control.in_flight, &mut self.waiting);
         let has_room = || in_flight.has_room(Kind::Call, core.limits.in_flight, waiting);
-        let line = Line::new(outlet, core);
+        let line = Line::new(outlet, core, Some(&self.control));
         let catalog = self.view.catalog();
         let router = Router::new(core, catalog, request.id, &call, &line);
         // A call whose events nobody wants pays nothing for them.

@@ -1,14 +1,16 @@
 //! What a handler can know of the call it serves.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::ask::{self, Dialogue, Purpose, Resumed};
 use crate::call_log::CallLog;
 use crate::client::Client;
-use crate::era::{CAPABILITIES, Envelope, notice};
+use crate::control::Control;
+use crate::era::{Accepted, CAPABILITIES, Envelope, Method, notice};
 use crate::handle::ServerHandle;
 use crate::jsonrpc::Id;
 use crate::notify::Notifier;
@@ -40,7 +42,8 @@ pub struct Context {
     meta: Option<Box<RawValue>>,
     log_level: Option<LogLevel>,
     progress: Option<Arc<Progress>>,
-    notifier: Arc<Notifier>,
+    pub(crate) notifier: Arc<Notifier>,
+    pub(crate) dialogue: Arc<Dialogue>,
     server: ServerHandle,
     #[cfg(feature = "http")]
     http: Option<Arc<http::request::Parts>>,
@@ -246,23 +249,45 @@ pub struct Caller<'a> {
     pub(crate) id: Id<'a>,
     pub(crate) envelope: &'a Envelope<'a>,
     pub(crate) line: &'a Line<'a>,
+    /// The call, where it is one.
+    pub(crate) call: Option<&'a Accepted<'a>>,
     /// What `resources/read` asks for.
     pub(crate) uri: &'a str,
     /// Whether others may not know of it.
     pub(crate) guarded: bool,
 }
 
+impl Caller<'_> {
+    /// What a state would be good for, if this is a call whose client can be asked by its answer.
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
+    pub(crate) fn purpose(&self) -> Option<Purpose> {
+        let call = self.call.filter(|_| self.envelope.revision.is_modern())?;
+        let asks = matches!(call.method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead);
+        asks.then(|| Purpose {
+            principal: self.line.outlet.principal().map(Into::into),
+            method: call.method.name(),
+            params: call.raw_params.map(ToOwned::to_owned),
+        })
+    }
+}
+
 /// A call's way back to its client, made when a handler asks for it.
 #[derive(Debug)]
 pub(crate) struct Line<'a> {
     outlet: &'a Outlet,
-    core: &'a Core,
+    pub(crate) core: &'a Core,
+    /// The connection, if the client can be asked there.
+    pub(crate) control: Option<&'a Arc<Control>>,
     notifier: OnceCell<Arc<Notifier>>,
+    /// What the call brings back from an earlier round.
+    pub(crate) resumed: RefCell<Option<Resumed>>,
+    dialogue: OnceCell<Arc<Dialogue>>,
 }
 
 impl<'a> Line<'a> {
-    pub(crate) fn new(outlet: &'a Outlet, core: &'a Core) -> Self {
-        Line { outlet, core, notifier: OnceCell::new() }
+    pub(crate) fn new(outlet: &'a Outlet, core: &'a Core, control: Option<&'a Arc<Control>>) -> Self {
+        let (notifier, resumed, dialogue) = (OnceCell::new(), RefCell::new(None), OnceCell::new());
+        Line { outlet, core, control, notifier, resumed, dialogue }
     }
 
     /// Where what the call says to `tracing` goes, if its client wants it.
@@ -270,7 +295,12 @@ impl<'a> Line<'a> {
         level.map(|level| CallLog::new(self.notifier(), level))
     }
 
-    fn notifier(&self) -> Arc<Notifier> {
+    /// The call's conversation, if a handler asked for it.
+    pub(crate) fn dialogue(&self) -> Option<Arc<Dialogue>> {
+        self.dialogue.get().cloned()
+    }
+
+    pub(crate) fn notifier(&self) -> Arc<Notifier> {
         let new = || Arc::new(Notifier::new(self.outlet.sender().clone(), self.core.limits.log_rate));
         Arc::clone(self.notifier.get_or_init(new))
     }
@@ -307,6 +337,9 @@ impl FromServer for Context {
             log_level: caller.envelope.log_level,
             progress: caller.envelope.meta.and_then(Progress::wanted).map(Arc::new),
             notifier: caller.line.notifier(),
+            dialogue: Arc::clone(
+                caller.line.dialogue.get_or_init(|| ask::dialogue(caller, caller.line.resumed.take())),
+            ),
             server: ServerHandle::new(Arc::clone(&caller.line.core.shared)),
             #[cfg(feature = "http")]
             http: caller.line.outlet.parts().cloned(),

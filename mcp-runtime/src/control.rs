@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::ask::Asks;
 use crate::in_flight::InFlight;
 
 /// What a connection and whoever ends it share.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
     pub(crate) in_flight: Arc<InFlight>,
+    /// What the client was asked and has not answered.
+    pub(crate) asks: Asks,
     closing: AtomicBool,
     /// Nothing is taken or written any more.
     ended: AtomicBool,

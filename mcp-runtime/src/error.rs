@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::app_code::AppCode;
+use crate::ask::{AskError, Lack};
 
 /// The result of a handler, of serving and of the [`TestClient`](crate::TestClient).
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -137,7 +138,10 @@ impl Error {
     /// What went wrong, as the dispatcher tells it apart.
     pub(crate) fn into_failure(self) -> Failure {
         match *self.0 {
-            Repr::Handler(source) => Failure::Handler(chain(&*source)),
+            Repr::Handler(source) => match source.downcast_ref::<AskError>() {
+                Some(ask) => ask.to_failure(),
+                None => Failure::Handler(chain(&*source)),
+            },
             Repr::Protocol(error) => Failure::Protocol(error),
             Repr::ResourceNotFound(uri) => Failure::ResourceNotFound(uri),
         }
@@ -259,6 +263,8 @@ pub(crate) enum Failure {
     Panicked,
     /// The handler took longer than it may.
     TimedOut(std::time::Duration),
+    /// The client does not declare what the call needs of it.
+    Lacks(Lack),
     /// A JSON-RPC error as it is.
     Protocol(RpcError),
 }
@@ -306,6 +312,10 @@ impl RpcError {
     pub(crate) const INTERNAL: i32 = -32603;
     /// Resource not found, up to 2025-11-25.
     pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
+    /// Somebody has to visit a page first, in 2025-11-25.
+    pub(crate) const URL_REQUIRED: i32 = -32042;
+    /// The client does not declare a capability the call needs, from 2026-07-28.
+    pub(crate) const MISSING_CAPABILITY: i32 = -32021;
     /// A header and the body say different things, from 2026-07-28.
     #[cfg(feature = "http")]
     pub(crate) const HEADER_MISMATCH: i32 = -32020;

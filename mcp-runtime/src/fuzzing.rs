@@ -52,7 +52,7 @@ fn parsed<'a>(message: Result<Message<'a>, Rejection<'a>>) -> Parsed<'a> {
         Ok(Message::Notification(Notification { method, params })) => {
             Parsed::Notification { method, params: params.map(RawValue::get) }
         }
-        Ok(Message::Response) => Parsed::Response,
+        Ok(Message::Response(_)) => Parsed::Response,
         Err(rejection) => rejected(rejection),
     }
 }

@@ -17,8 +17,7 @@ use crate::object::{Key, Members, string_end, type_of};
 pub(crate) enum Message<'a> {
     Request(Request<'a>),
     Notification(Notification<'a>),
-    /// An answer to a request of ours.
-    Response,
+    Response(Response<'a>),
 }
 
 /// A frame with a method and an id: it is owed exactly one answer.
@@ -34,6 +33,14 @@ pub(crate) struct Request<'a> {
 pub(crate) struct Notification<'a> {
     pub(crate) method: Cow<'a, str>,
     pub(crate) params: Option<&'a RawValue>,
+}
+
+/// A frame without a method: an answer to a request of ours, as far as it can be read.
+#[derive(Debug)]
+pub(crate) struct Response<'a> {
+    pub(crate) id: Option<Id<'a>>,
+    pub(crate) result: Option<&'a RawValue>,
+    pub(crate) error: Option<&'a RawValue>,
 }
 
 /// The JSON text of a request id (a string or an integer), echoed byte for byte.
@@ -84,7 +91,7 @@ pub(crate) fn refuse_deep(frame: &[u8], limit: usize) -> Option<Rejection<'_>> {
     // Members stay raw, so that this takes no stack however deep they are.
     match parse(frame) {
         Ok(Message::Request(request)) => Some(reject(request.id, error)),
-        Ok(Message::Notification(_) | Message::Response) => None,
+        Ok(Message::Notification(_) | Message::Response(_)) => None,
         Err(rejection) if rejection.error.code == RpcError::PARSE => Some(rejection),
         Err(rejection) => Some(reject(rejection.id, error)),
     }
@@ -158,7 +165,7 @@ impl<'a> Wire<'a> {
         let answers = self.result.is_some() || self.error.is_some();
         if answers && self.method.is_none() {
             // Even a malformed answer is not answered.
-            return Ok(Message::Response);
+            return Ok(Message::Response(Response { id: id.flatten(), result: self.result, error: self.error }));
         }
         if self.jsonrpc.as_deref() != Some("2.0") {
             return Err(invalid("every message carries \"jsonrpc\": \"2.0\""));
@@ -256,8 +263,8 @@ mod tests {
     fn presence_of_members_decides() {
         assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), Ok(Message::Request(_))));
         assert!(matches!(parse(br#"{"jsonrpc":"2.0","method":"ping"}"#), Ok(Message::Notification(_))));
-        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":null}"#), Ok(Message::Response)));
-        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":"a","error":{}}"#), Ok(Message::Response)));
+        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":null}"#), Ok(Message::Response(_))));
+        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":"a","error":{}}"#), Ok(Message::Response(_))));
     }
 
     #[test]

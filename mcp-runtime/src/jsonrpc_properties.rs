@@ -142,7 +142,7 @@ impl Printed {
             (Kind::Notification { method }, Message::Notification(Notification { method: read, params })) => {
                 read == method && params.map(RawValue::get) == self.params.as_deref()
             }
-            (kind, message) => matches!((kind, message), (Kind::Response { .. }, Message::Response)),
+            (kind, message) => matches!((kind, message), (Kind::Response { .. }, Message::Response(_))),
         }
     }
 }

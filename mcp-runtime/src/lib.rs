@@ -32,6 +32,7 @@
 
 mod app_code;
 mod args;
+mod ask;
 mod batch;
 mod cache;
 mod call_log;
@@ -76,6 +77,8 @@ mod schema;
 mod server;
 mod shared;
 mod spec;
+#[cfg(feature = "http")]
+pub mod store;
 mod subscriptions;
 mod suggest;
 mod table;
@@ -95,6 +98,7 @@ pub mod fuzzing;
 
 pub use app_code::AppCode;
 pub use args::Argument;
+pub use ask::{Ask, AskError, Capability, Consent, Unsupported};
 pub use cache::Cache;
 pub use change::{Change, ChangeBus, Listener, LocalBus};
 pub use complete::Arguments;
@@ -110,8 +114,9 @@ pub use output::{IntoContents, IntoPrompt, IntoToolResult, Json};
 pub use progress::Amount;
 pub use prompt::Prompt;
 pub use protocol::{
-    Annotations, Content, Icon, LogLevel, PromptMessage, PromptResult, ReadResult, ResourceContents,
-    ResourceDescriptor, Revision, Role, ToolResult,
+    Annotations, Content, Icon, IncludeContext, LogLevel, PromptMessage, PromptResult, ReadResult, ResourceContents,
+    ResourceDescriptor, Revision, Role, Root, SampleMessage, SampleRequest, SampleTool, Sampled, ToolChoice,
+    ToolResult, ToolUse,
 };
 pub use resource::Resource;
 pub use server::Server;

@@ -37,6 +37,12 @@ pub struct Limits {
     pub streams: usize,
     /// How many resources one session or stream may subscribe to. 256.
     pub subscriptions: usize,
+    /// How many questions one call may ask its client. 64.
+    pub asks: usize,
+    /// How long a client may take to answer a question, or to come back with the answers. 10 minutes.
+    pub answer_time: Duration,
+    /// How many bytes a call may have its client keep between rounds of questions. 64 KiB.
+    pub state_bytes: usize,
     /// Over HTTP: how many requests may be served at a time; more are answered 503. 1024. An open
     /// stream is one of them; streams of changes have at most three quarters, so that calls have room.
     pub requests: usize,
@@ -61,6 +67,13 @@ pub struct Limits {
     /// Over HTTP, on a listener of the server's own: how long nothing may be written to a client that
     /// does not read, before its connection is closed. A minute.
     pub stall_time: Duration,
+    /// Over HTTP: how many bytes of events one session keeps for a client that was cut off and comes
+    /// back. A stream keeps up to 256 events and 1 MiB, as long as they all fit in here, and in any case
+    /// its newest. 4 MiB.
+    pub event_bytes: usize,
+    /// Over HTTP: how long a store of sessions or events may take; what needs it is answered 503 then.
+    /// 5 seconds.
+    pub store_time: Duration,
     /// How long calls may go on when the connection ends. 5 seconds.
     pub drain: Duration,
 }
@@ -76,6 +89,9 @@ impl Default for Limits {
             log_rate: 1000,
             streams: 16,
             subscriptions: 256,
+            asks: 64,
+            answer_time: Duration::from_mins(10),
+            state_bytes: 64 * 1024,
             requests: 1024,
             connections: 2048,
             body_bytes: 64 * 1024 * 1024,
@@ -85,6 +101,8 @@ impl Default for Limits {
             session_age: Duration::from_hours(24),
             request_time: Duration::from_secs(30),
             stall_time: Duration::from_mins(1),
+            event_bytes: 4 * 1024 * 1024,
+            store_time: Duration::from_secs(5),
             drain: Duration::from_secs(5),
         }
     }

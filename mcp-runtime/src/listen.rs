@@ -41,7 +41,7 @@ impl Connection {
             interest.remove(&uri);
             return Ok(());
         }
-        let line = Line::new(outlet, &self.core);
+        let line = Line::new(outlet, &self.core, None);
         let router = Router::new(&self.core, self.view.catalog(), id, call, &line);
         match router.announces(&uri) {
             Some(true) => Ok(interest.add(&uri, self.core.limits.subscriptions)?),
@@ -56,7 +56,7 @@ impl Connection {
         if !self.control.in_flight.has_room(Kind::Stream, limit, &mut self.streams) {
             return Err(too_many(limit).into());
         }
-        let line = Line::new(outlet, &self.core);
+        let line = Line::new(outlet, &self.core, None);
         let router = Router::new(&self.core, self.view.catalog(), site.id, call, &line);
         let stream = open(&router, call)?;
         let control = Arc::clone(&self.control);

@@ -79,8 +79,8 @@ impl Connection {
             raw => members("params", raw)?,
         };
         let envelope = era::envelope(&params, &self.session);
-        let line = Line::new(outlet, &self.core);
-        let caller = Caller { id: Id::NULL, envelope: &envelope, line: &line, uri: "", guarded: false };
+        let line = Line::new(outlet, &self.core, None);
+        let caller = Caller { id: Id::NULL, envelope: &envelope, line: &line, call: None, uri: "", guarded: false };
         let own_params = own_params(notification.params, &params);
         let started = run::caught(|| (own.call)(provide(&caller), &own_params));
         let future = started

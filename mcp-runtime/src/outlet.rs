@@ -37,6 +37,8 @@ pub(crate) struct Own {
     parts: Arc<Parts>,
     /// Whether the client comes back if it is let go.
     resumable: bool,
+    /// Who makes the request, if somebody in front has found out.
+    principal: Option<Box<str>>,
 }
 
 impl Outlet {
@@ -49,7 +51,16 @@ impl Outlet {
     /// The way of one request.
     #[cfg(feature = "http")]
     pub(crate) fn own(parts: Arc<Parts>, resumable: bool) -> Self {
-        Outlet::Own(Own { channel: OnceLock::new(), parts, resumable })
+        Outlet::Own(Own { channel: OnceLock::new(), parts, resumable, principal: None })
+    }
+
+    /// Says who makes the request.
+    #[cfg(feature = "http")]
+    pub(crate) fn of(mut self, who: Option<String>) -> Self {
+        if let Outlet::Own(own) = &mut self {
+            own.principal = who.map(Into::into);
+        }
+        self
     }
 
     /// The HTTP request, where there is one.
@@ -65,6 +76,15 @@ impl Outlet {
     #[cfg(feature = "http")]
     pub(crate) fn is_resumable(&self) -> bool {
         matches!(self, Outlet::Own(own) if own.resumable)
+    }
+
+    /// Who makes the request, where that is known.
+    pub(crate) fn principal(&self) -> Option<&str> {
+        match self {
+            Outlet::Shared(_) => None,
+            #[cfg(feature = "http")]
+            Outlet::Own(own) => own.principal.as_deref(),
+        }
     }
 
     pub(crate) fn sender(&self) -> &mpsc::Sender<Vec<u8>> {

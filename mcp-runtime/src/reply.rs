@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::ask::Question;
 use crate::error::Failure;
 use crate::protocol::{Meta, PromptResult, ReadResult, ToolResult};
 
@@ -16,6 +17,8 @@ pub(crate) enum Reply {
     Prompt(PromptResult),
     /// `resources/read`
     Read(ReadResult),
+    /// What the client is to answer before it calls again, by key, and what it is to bring along.
+    InputRequired { asked: Vec<(String, Question)>, state: String },
     /// `completion/complete`
     Completion(Vec<String>),
     /// A page of one of the four lists, rendered.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use crate::args::Args;
+use crate::ask::{self, Dialogue, Resumed};
 use crate::cache::Cache;
 use crate::catalog::Catalog;
 use crate::complete::{self, Reference};
@@ -25,11 +26,12 @@ use crate::spec::{Handler, Step};
 pub(crate) struct Started {
     pub(crate) step: Step,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) dialogue: Option<Arc<Dialogue>>,
 }
 
 impl From<Reply> for Started {
     fn from(reply: Reply) -> Self {
-        Started { step: Step::Ready(Ok(reply)), timeout: None }
+        Started { step: Step::Ready(Ok(reply)), timeout: None, dialogue: None }
     }
 }
 
@@ -49,7 +51,11 @@ impl<'a> Router<'a> {
         call: &'a Accepted<'a>,
         line: &'a Line<'a>,
     ) -> Self {
-        Router { core, catalog, caller: Caller { id, envelope: &call.envelope, line, uri: "", guarded: false } }
+        Router {
+            core,
+            catalog,
+            caller: Caller { id, envelope: &call.envelope, line, call: Some(call), uri: "", guarded: false },
+        }
     }
 
     /// Finds the handler of a call and takes its first step.
@@ -58,6 +64,7 @@ impl<'a> Router<'a> {
             return Err(era::unknown_method(call.method.name()).into());
         }
         let params = &call.params;
+        self.resume(params)?;
         match call.method {
             Method::Initialize => Ok(Reply::Initialized(self.catalog.capabilities()).into()),
             Method::Discover => Ok(Reply::Discovered(self.catalog.capabilities()).into()),
@@ -78,6 +85,16 @@ impl<'a> Router<'a> {
             | Method::Unsubscribe
             | Method::Listen => Ok(Reply::Empty.into()),
         }
+    }
+
+    /// Takes what a call brings back from an earlier round.
+    fn resume(&self, params: &Object<'_>) -> Result<(), Failure> {
+        if params.get("inputResponses").or_else(|| params.get("requestState")).is_some()
+            && let Some(purpose) = self.caller.purpose()
+        {
+            *self.caller.line.resumed.borrow_mut() = Resumed::read(params, &purpose, &self.core.secrets)?;
+        }
+        Ok(())
     }
 
     fn call_tool(&self, params: &Object<'a>) -> Result<Started, Failure> {
@@ -146,7 +163,7 @@ impl<'a> Router<'a> {
             Reference::Prompt(name) => self.prompt(name)?,
             Reference::Resource(uri) => self.template(uri)?,
         };
-        Ok(Started { step: handler.completers.start(request), timeout: self.timeout(handler) })
+        Ok(Started { step: handler.completers.start(request), timeout: self.timeout(handler), dialogue: None })
     }
 
     /// The template `uri` is, or else the first it matches: a template matches the text of some others.
@@ -163,12 +180,16 @@ impl<'a> Router<'a> {
         let method = self.catalog.methods.at(index).ok_or_else(|| era::unknown_method("?"))?;
         let params = own_params(call.raw_params, &call.params);
         let future = (method.call)(provide(&self.caller), &params).map_err(Failure::Arguments)?;
-        Ok(Started { step: Step::Future(future), timeout: self.catalog.settings.timeout })
+        let dialogue = self.caller.line.dialogue();
+        Ok(Started { step: Step::Future(future), timeout: self.catalog.settings.timeout, dialogue })
     }
 
     fn started(&self, handler: &Handler, args: &Args<'_>) -> Result<Started, Failure> {
+        for capability in &handler.requires {
+            ask::required(*capability, &self.caller).map_err(Failure::Lacks)?;
+        }
         let step = handler.call(args, &self.caller).map_err(Failure::Arguments)?;
-        Ok(Started { step, timeout: self.timeout(handler) })
+        Ok(Started { step, timeout: self.timeout(handler), dialogue: self.caller.line.dialogue() })
     }
 
     fn timeout(&self, handler: &Handler) -> Option<Duration> {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
+use crate::ask::Dialogue;
 use crate::call_log::CallLog;
 use crate::error::{Failure, RpcError};
 use crate::reply::Answer;
@@ -33,16 +34,24 @@ pub(crate) struct Pending {
 }
 
 /// A handler's future. Whatever it does when polled or dropped stays in here.
-struct Running(Option<Pin<Box<dyn Future<Output = Answer> + Send>>>);
+struct Running {
+    future: Option<Pin<Box<dyn Future<Output = Answer> + Send>>>,
+    /// Its conversation with the client, if it has one.
+    dialogue: Option<Arc<Dialogue>>,
+}
 
 impl Running {
-    fn new(future: Pin<Box<dyn Future<Output = Answer> + Send>>) -> Self {
-        Running(Some(future))
+    fn new(future: Pin<Box<dyn Future<Output = Answer> + Send>>, dialogue: Option<Arc<Dialogue>>) -> Self {
+        Running { future: Some(future), dialogue }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
-        let Some(future) = &mut self.0 else { return Poll::Ready(Err(Failure::Panicked)) };
-        caught(|| future.as_mut().poll(cx)).unwrap_or(Poll::Ready(Err(Failure::Panicked)))
+        let Some(future) = &mut self.future else { return Poll::Ready(Err(Failure::Panicked)) };
+        match caught(|| future.as_mut().poll(cx)).unwrap_or(Poll::Ready(Err(Failure::Panicked))) {
+            // Perhaps for what only the next round can bring.
+            Poll::Pending => self.dialogue.as_ref().map_or(Poll::Pending, |dialogue| dialogue.poll_round(cx)),
+            ready @ Poll::Ready(_) => ready,
+        }
     }
 }
 
@@ -54,7 +63,7 @@ impl fmt::Debug for Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let future = self.0.take();
+        let future = self.future.take();
         caught(|| drop(future));
     }
 }
@@ -70,7 +79,7 @@ pub(crate) fn start(
     mut has_room: impl FnMut() -> bool,
     call: impl FnOnce() -> Result<Started, Failure>,
 ) -> Progress {
-    let Started { step, timeout } = match caught(|| CallLog::with(log.as_ref(), call)) {
+    let Started { step, timeout, dialogue } = match caught(|| CallLog::with(log.as_ref(), call)) {
         Some(Ok(started)) => started,
         Some(Err(failure)) => return Progress::Done(Err(failure)),
         None => return Progress::Done(Err(Failure::Panicked)),
@@ -80,7 +89,7 @@ pub(crate) fn start(
         // Before anything of it ran: the caller is told to try again.
         Step::Future(_) | Step::Blocking(_) if !has_room() => Progress::Done(Err(busy())),
         Step::Future(future) => {
-            let mut future = Running::new(future);
+            let mut future = Running::new(future, dialogue);
             let first = CallLog::with(log.as_ref(), || future.poll(&mut Context::from_waker(Waker::noop())));
             match first {
                 Poll::Ready(answer) => Progress::Done(answer),
@@ -89,8 +98,8 @@ pub(crate) fn start(
         }
         Step::Blocking(work) => match threads.start(heard(log, work)) {
             Ok(done) => {
-                let future =
-                    Running::new(Box::pin(async move { done.await.ok().flatten().unwrap_or(Err(Failure::Panicked)) }));
+                let done = async move { done.await.ok().flatten().unwrap_or(Err(Failure::Panicked)) };
+                let future = Running::new(Box::pin(done), dialogue);
                 Progress::Pending(Pending { future, timeout, log: None })
             }
             Err(failure) => Progress::Done(Err(failure)),
@@ -146,7 +155,7 @@ fn busy() -> Failure {
 impl Pending {
     /// Something to wait for that is no handler's.
     pub(crate) fn new(future: impl Future<Output = Answer> + Send + 'static) -> Self {
-        Pending { future: Running::new(Box::pin(future)), timeout: None, log: None }
+        Pending { future: Running::new(Box::pin(future), None), timeout: None, log: None }
     }
 
     /// Limits how long it may take.
@@ -155,12 +164,29 @@ impl Pending {
     }
 
     pub(crate) async fn finish(mut self) -> Answer {
+        let dialogue = self.future.dialogue.clone();
         let (future, log) = (&mut self.future, self.log.as_ref());
         let answer = std::future::poll_fn(|cx| CallLog::with(log, || future.poll(cx)));
         match self.timeout {
             None => answer.await,
-            Some(limit) => tokio::time::timeout(limit, answer).await.unwrap_or(Err(Failure::TimedOut(limit))),
+            Some(limit) => tokio::select! {
+                biased;
+                answer = answer => answer,
+                () = time_is_up(limit, dialogue.as_deref()) => Err(Failure::TimedOut(limit)),
+            },
         }
+    }
+}
+
+/// Waits until a handler had its time. While it waits for an answer of the client's, that is not its own.
+async fn time_is_up(limit: Duration, dialogue: Option<&Dialogue>) {
+    let mut granted = Duration::ZERO;
+    tokio::time::sleep(limit).await;
+    while let Some(more) = dialogue.map(|dialogue| dialogue.waited().saturating_sub(granted))
+        && !more.is_zero()
+    {
+        granted += more;
+        tokio::time::sleep(more).await;
     }
 }
 

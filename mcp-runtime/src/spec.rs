@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::args::{Args, Argument, Key};
+use crate::ask::Capability;
 use crate::complete::{Completers, Completes};
 use crate::context::{Caller, Context};
 use crate::error::ArgumentError;
@@ -37,6 +38,8 @@ pub struct Handler {
     pub(crate) timeout: Option<Duration>,
     pub(crate) completers: Completers,
     pub(crate) takes_context: bool,
+    /// What its client has to be able to do.
+    pub(crate) requires: Vec<Capability>,
     /// Who may know of it; everybody, without.
     pub(crate) visible: Option<Visible>,
     takes_arguments: bool,
@@ -160,6 +163,7 @@ pub struct Spec<K> {
     timeout: Option<Duration>,
     completers: Completers,
     takes_context: bool,
+    requires: Vec<Capability>,
     visible: Option<Visible>,
     takes_arguments: bool,
 }
@@ -173,6 +177,7 @@ impl<K: Kind> Spec<K> {
             timeout: None,
             completers: Completers::default(),
             takes_context: false,
+            requires: Vec::new(),
             visible: None,
             takes_arguments: false,
         }
@@ -244,6 +249,11 @@ impl<K: Kind> Spec<K> {
         self.visible = Some(Visible::new(visible));
     }
 
+    /// Says what a client has to be able to do before the handler is called.
+    pub fn requires(&mut self, capability: Capability) {
+        self.requires.push(capability);
+    }
+
     /// Marks that the function takes a `&Context`.
     pub fn takes_context(&mut self) {
         self.takes_context = true;
@@ -296,8 +306,9 @@ impl<K: Kind> Spec<K> {
     where
         F: for<'a> Fn(&Args<'a>, &Caller<'a>) -> Result<Step, ArgumentError> + Send + Sync + 'static,
     {
-        let Spec { kind, about, timeout, completers, takes_context, visible, takes_arguments } = self;
-        let handler = Handler { call: Box::new(call), timeout, completers, takes_context, visible, takes_arguments };
+        let Spec { kind, about, timeout, completers, takes_context, requires, visible, takes_arguments } = self;
+        let call = Box::new(call);
+        let handler = Handler { call, timeout, completers, takes_context, requires, visible, takes_arguments };
         kind.build(about, handler)
     }
 }

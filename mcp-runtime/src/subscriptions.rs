@@ -4,6 +4,8 @@
 //! is not told twice, so that a client which reads slowly costs no memory and holds nobody up.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>
 
+#[cfg(feature = "http")]
+use std::collections::BTreeSet;
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -101,6 +103,20 @@ impl Interest {
         let mut state = self.state();
         state.uris.remove(uri);
         state.untold.retain(|change| !matches!(change, Change::Updated(other) if other == uri));
+    }
+
+    /// The resources.
+    #[cfg(feature = "http")]
+    pub(crate) fn resources(&self) -> BTreeSet<String> {
+        self.state().uris.iter().cloned().collect()
+    }
+
+    /// Puts other resources in the place of those there are.
+    #[cfg(feature = "http")]
+    pub(crate) fn set_resources(&self, uris: &BTreeSet<String>) {
+        let mut state = self.state();
+        state.uris = uris.iter().cloned().collect();
+        state.untold.retain(|change| !matches!(change, Change::Updated(uri) if !uris.contains(uri)));
     }
 
     /// Something to tell, when there is something.

@@ -152,7 +152,7 @@ async fn work_and_an_open_stream_are_use() {
     let (site, house) = site_within(|limits| limits.session_idle = idle).await;
     let session = site.session(NEWEST).await;
     let mut wire = site.open().await;
-    wire.send(&call_in(&session, 1, "sleep", &json!({"ms": 300})).bytes()).await;
+    wire.send(&call_in(&session, 1, "sleep", &json!({"ms": 240})).bytes()).await;
     until(|| house.begun.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
     sleep(idle * 2).await;
     assert_eq!(site.ask(&ping(&session)).await.status, 200, "it is working");

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Method;
+use crate::ask::{Lack, Question};
 use crate::cache::Cache;
 use crate::complete;
 use crate::error::{ArgumentError, Failure, RpcError, shorten};
@@ -66,10 +67,31 @@ fn result(core: &Core, site: Site<'_>, reply: &Reply, out: &mut Vec<u8>) {
         Reply::Custom(fields) => custom(core, fields, revision, out),
         Reply::Tool(result) => wrap(core, revision, &result.meta, out, |out| tool(result, revision, out)),
         Reply::Prompt(result) => wrap(core, revision, &result.meta, out, |out| prompt(result, revision, out)),
+        Reply::InputRequired { asked, state } => input_required(core, asked, state, out),
         Reply::Completion(values) => wrap(core, revision, &Meta::new(), out, |out| completion(values, out)),
         Reply::Read(result) => wrap(core, revision, &result.meta, out, |out| read(core, result, revision, out)),
     }
     out.extend_from_slice(b"}\n");
+}
+
+/// What the client is to answer, and what it is to bring along when it calls again.
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
+fn input_required(core: &Core, asked: &[(String, Question)], state: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(br#"{"resultType":"input_required","inputRequests":{"#);
+    for (index, (key, question)) in asked.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        json(out, key);
+        out.extend_from_slice(br#":{"method":"#);
+        json(out, question.method);
+        out.extend_from_slice(br#","params":"#);
+        json(out, &question.params);
+        out.push(b'}');
+    }
+    out.extend_from_slice(br#"},"requestState":"#);
+    json(out, state);
+    out.extend_from_slice(format!(r#","_meta":{{"{SERVER_INFO}":{}}}}}"#, core.info).as_bytes());
 }
 
 /// An object of `fields` between what every result of the revision begins and ends with.
@@ -287,6 +309,12 @@ fn failure(core: &Core, site: Site<'_>, failure: Failure, out: &mut Vec<u8>) {
             return tool_failure(core, site, ToolResult::error(text), out);
         }
         Failure::Handler(text) => internal(text),
+        Failure::Lacks(lack) if site.revision.is_modern() => missing_capability(&lack),
+        // Before that there is no code for it: the model is told, or the client in words.
+        Failure::Lacks(lack) if site.method == Method::ToolsCall => {
+            return tool_failure(core, site, ToolResult::error(lack.text), out);
+        }
+        Failure::Lacks(lack) => internal(lack.text),
         Failure::Panicked | Failure::TimedOut(_) => {
             let text = match failure {
                 Failure::TimedOut(limit) => format!("timed out after {limit:?}"),
@@ -299,6 +327,12 @@ fn failure(core: &Core, site: Site<'_>, failure: Failure, out: &mut Vec<u8>) {
         }
     };
     self::error(site.id, &error, out);
+}
+
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes>
+fn missing_capability(lack: &Lack) -> RpcError {
+    RpcError::new(RpcError::MISSING_CAPABILITY, format!("Missing client capability: {}", lack.text))
+        .with_data(json!({"requiredCapabilities": lack.required}))
 }
 
 fn tool_failure(core: &Core, site: Site<'_>, failed: ToolResult, out: &mut Vec<u8>) {

@@ -1,8 +1,10 @@
 //! What the server tells without being asked, as lines.
 
 use serde::Serialize;
+use serde_json::json;
 
 use super::encode::{SUBSCRIPTION, json, raw_json};
+use crate::ask::Question;
 use crate::change::Change;
 use crate::protocol::{LogLevel, Revision};
 
@@ -97,6 +99,33 @@ pub(crate) fn log(level: LogLevel, logger: Option<&str>, data: &impl Serialize) 
         raw_json(&text, &mut out);
     }
     out.extend_from_slice(b"}}\n");
+    out
+}
+
+/// A request of the server's own. Its id comes last: what begins with one is an answer.
+pub(crate) fn question(id: &str, question: &Question) -> Vec<u8> {
+    let mut out = notification(question.method);
+    json(&mut out, &question.params);
+    out.extend_from_slice(br#","id":"#);
+    json(&mut out, id);
+    out.extend_from_slice(b"}\n");
+    out
+}
+
+/// The line that takes such a request back.
+pub(crate) fn withdrawn(id: &str) -> Vec<u8> {
+    let mut out = notification("notifications/cancelled");
+    json(&mut out, &json!({"requestId": id, "reason": "the answer is not needed any more"}));
+    out.extend_from_slice(b"}\n");
+    out
+}
+
+/// The line that tells that a page was visited and what had to be done there is done.
+/// <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#completion-notifications-for-url-mode-elicitation>
+pub(crate) fn visited(id: &str) -> Vec<u8> {
+    let mut out = notification("notifications/elicitation/complete");
+    json(&mut out, &json!({"elicitationId": id}));
+    out.extend_from_slice(b"}\n");
     out
 }
 

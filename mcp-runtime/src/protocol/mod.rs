@@ -8,6 +8,8 @@ mod logging;
 mod prompts;
 mod resources;
 mod revision;
+mod roots;
+mod sampling;
 mod tools;
 
 pub(crate) use common::Implementation;
@@ -18,5 +20,8 @@ pub use logging::LogLevel;
 pub use prompts::{PromptArgument, PromptDescriptor, PromptMessage, PromptResult};
 pub use resources::{ReadResult, ResourceContents, ResourceDescriptor, TemplateDescriptor};
 pub use revision::Revision;
+pub use roots::Root;
+pub(crate) use sampling::SamplingCan;
+pub use sampling::{IncludeContext, SampleMessage, SampleRequest, SampleTool, Sampled, ToolChoice, ToolUse};
 pub(crate) use tools::Blocks;
 pub use tools::{ToolAnnotations, ToolDescriptor, ToolResult};

@@ -109,8 +109,9 @@ pub(crate) fn output<T: JsonSchema + ?Sized>() -> Option<Value> {
 }
 
 /// An absent optional argument is left out of `required`; its type need not say `null` as well.
-/// Plain types are also what `x-mcp-header` and many clients' form builders ask for.
-fn without_null(schema: Value) -> Value {
+/// Plain types are also what `x-mcp-header` and many clients' form builders ask for. What is said
+/// beside the choice of a type and `null` wins over what the type says of itself.
+pub(crate) fn without_null(schema: Value) -> Value {
     let Value::Object(mut map) = schema else { return schema };
     if let Some(Value::Array(types)) = map.get_mut("type") {
         types.retain(|name| name != "null");
@@ -124,10 +125,11 @@ fn without_null(schema: Value) -> Value {
     }
     if let Some(Value::Array(choices)) = map.get_mut("anyOf") {
         choices.retain(|choice| choice != &json!({"type": "null"}));
-        if let [Value::Object(only)] = &choices[..] {
-            let only = only.clone();
-            map.remove("anyOf");
-            map.extend(only);
+        if let [Value::Object(only)] = &mut choices[..] {
+            let mut merged = std::mem::take(only);
+            map.shift_remove("anyOf");
+            merged.extend(map);
+            return merged.into();
         }
     }
     map.into()

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::ask::seal::Secrets;
 use crate::cache::Caches;
 use crate::catalog::Catalog;
 use crate::change::ChangeBus;
@@ -56,6 +57,7 @@ pub struct Server {
     caches: Caches,
     hooks: Hooks,
     keep_signals: bool,
+    secrets: Arc<Secrets>,
     shared: Arc<Shared>,
 }
 
@@ -69,6 +71,7 @@ pub(crate) struct Core {
     pub(crate) caches: Caches,
     pub(crate) hooks: Hooks,
     pub(crate) threads: Threads,
+    pub(crate) secrets: Arc<Secrets>,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -85,6 +88,7 @@ impl Server {
             caches: Caches::default(),
             hooks: Hooks::default(),
             keep_signals: false,
+            secrets: Arc::default(),
             shared,
         }
     }
@@ -272,7 +276,8 @@ impl Server {
 
     pub(crate) fn into_core(self) -> Arc<Core> {
         let info = serde_json::to_string(&self.info).unwrap_or_default().into_boxed_str();
-        let Server { instructions, limits, caches, hooks, shared, .. } = self;
-        Arc::new(Core { info, instructions, threads: Threads::new(limits.in_flight), limits, caches, hooks, shared })
+        let Server { instructions, limits, caches, hooks, secrets, shared, .. } = self;
+        let threads = Threads::new(limits.in_flight);
+        Arc::new(Core { info, instructions, limits, caches, hooks, threads, secrets, shared })
     }
 }

@@ -1,10 +1,12 @@
 //! How a server is served: its bounds, its hints, and what its author is told.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::Server;
+use crate::ask::seal::Secrets;
 use crate::cache::Cache;
 use crate::catalog::Settings;
 use crate::custom;
@@ -26,6 +28,28 @@ impl Server {
     /// server's input. They may, unless this says no.
     pub fn ends_on_request(self, ends: bool) -> Self {
         self.set(|settings| settings.ends_on_request = ends)
+    }
+
+    /// Sets the secrets for what a client of 2026-07-28 keeps between the rounds of a call that
+    /// [asks](crate::Context::elicit). The first seals, all of them open: to replace one, put the new one in
+    /// front and take the old one out when no call of its time is under way
+    /// ([`Limits::answer_time`](crate::Limits::answer_time)). Each is at least 32 bytes, random, and
+    /// the same for all replicas of a server.
+    ///
+    /// Without, there is one per process: a retry that reaches another process, or the same one after a
+    /// restart, is refused.
+    ///
+    /// ```no_run
+    /// use mcp_runtime::Server;
+    ///
+    /// let secret = std::env::var("MCP_SECRET").expect("MCP_SECRET: the output of `openssl rand -base64 32`");
+    /// let server = Server::new("booking", "1.0.0").secrets([secret]);
+    /// ```
+    #[track_caller]
+    pub fn secrets(mut self, secrets: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
+        let secrets = secrets.into_iter().map(|secret| secret.as_ref().into()).collect();
+        self.secrets = Arc::new(Secrets::new(secrets).unwrap_or_else(|mistake| panic!("{mistake}")));
+        self
     }
 
     /// Leaves SIGTERM and Ctrl-C to the program, which ends the server with its

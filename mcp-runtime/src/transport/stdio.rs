@@ -109,6 +109,10 @@ where
         () = core.shared.reaches(Phase::Draining) => (None, Ok(())),
     };
     let let_go = connection.is_none();
+    if !let_go {
+        // Nobody is left to answer.
+        end.control.asks.close();
+    }
     let exited = connection.as_ref().and_then(Connection::exited);
     let dropped = match exited {
         // Who tells the server to exit does not wait for answers.

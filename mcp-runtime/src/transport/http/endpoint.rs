@@ -15,7 +15,7 @@ use super::body::{self, Incomplete};
 use super::budget::Charge;
 use super::headers::{self, Headers, mismatch};
 use super::shares::Refused;
-use super::{Body, BoxError, Inner, legacy, modern, respond, sessions};
+use super::{Body, BoxError, Inner, kept, legacy, modern, respond, sessions};
 use crate::depth;
 use crate::era::{self, Era};
 use crate::error::{Result, RpcError};
@@ -61,8 +61,8 @@ impl Inner {
                 Ok((frame, _charge)) => self.post(&parts, &frame).await,
                 Err(refusal) => refusal,
             },
-            Method::GET => self.get(&parts),
-            Method::DELETE => self.delete(&parts),
+            Method::GET => self.get(&parts).await,
+            Method::DELETE => self.delete(&parts).await,
             _ => respond::not_allowed("POST, GET, DELETE"),
         }
     }
@@ -138,7 +138,7 @@ impl Inner {
         }
         let request = match jsonrpc::parse(frame) {
             Ok(Message::Request(request)) => request,
-            Ok(Message::Response) if self.options.sessionless => return respond::empty(StatusCode::ACCEPTED),
+            Ok(Message::Response(_)) if self.options.sessionless => return respond::empty(StatusCode::ACCEPTED),
             Ok(Message::Notification(_))
                 if self.options.sessionless
                     || !parts.headers.contains_key(&legacy::SESSION)
@@ -149,9 +149,9 @@ impl Inner {
             }
             // It follows `shutdown`, which has ended the session; and no client ends a server of many.
             Ok(Message::Notification(told)) if told.method == "exit" => return respond::empty(StatusCode::ACCEPTED),
-            Ok(Message::Notification(_) | Message::Response) => {
-                return match self.session(parts) {
-                    Ok(session) => legacy::told(&session, parts, frame),
+            Ok(Message::Notification(_) | Message::Response(_)) => {
+                return match self.session(parts).await {
+                    Ok(session) => kept::saved(&session, legacy::told(&session, parts, frame)).await,
                     Err(refusal) => refusal,
                 };
             }
@@ -182,7 +182,8 @@ impl Inner {
             Era::Legacy if self.options.sessionless => {
                 let revision = Revision::LEGACY.into_iter().find(|known| Some(known.as_str()) == version);
                 // No session counts its calls.
-                let share = match self.share(parts, Kind::Call) {
+                let share = self.principal(parts).and_then(|who| self.share(who.as_deref(), Kind::Call));
+                let share = match share {
                     Ok(share) => share,
                     Err(refused) => return refused.answer(request.id),
                 };
@@ -191,21 +192,26 @@ impl Inner {
                 response
             }
             Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(&legacy::SESSION) => {
-                match self.principal(parts) {
-                    Ok(principal) => {
-                        legacy::open(&self.core, &self.sessions, principal.as_deref(), (parts, form), frame)
-                    }
-                    Err(refused) => refused.answer(request.id),
-                }
+                let principal = match self.principal(parts) {
+                    Ok(principal) => principal,
+                    Err(refused) => return refused.answer(request.id),
+                };
+                let stores = self.options.stores.as_ref();
+                legacy::open(&self.core, &self.sessions, stores, principal.as_deref(), (parts, form), frame).await
             }
-            Era::Legacy if request.method == "initialize" => match self.session(parts) {
+            Era::Legacy if request.method == "initialize" => match self.session(parts).await {
                 Ok(_) => bad(request.id, &RpcError::invalid_request("this session is initialized already")),
                 Err(refusal) => refusal,
             },
-            Era::Legacy => match self.session(parts) {
+            Era::Legacy => match self.session(parts).await {
+                Ok(session) if request.method == "shutdown" => {
+                    let ending = self.sessions.ending(&session);
+                    let response = legacy::request(&session, (parts, form), &request, read).await;
+                    ending.with(response).await
+                }
                 Ok(session) => {
-                    let _ending = (request.method == "shutdown").then(|| self.sessions.ending(&session));
-                    legacy::request(&session, (parts, form), &request, read).await
+                    let response = legacy::request(&session, (parts, form), &request, read).await;
+                    kept::saved(&session, response).await
                 }
                 Err(refusal) => refusal,
             },
@@ -214,16 +220,17 @@ impl Inner {
 
     /// Takes a message of the legacy era, which belongs to a session.
     async fn in_session(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
-        match self.session(parts) {
+        match self.session(parts).await {
             Ok(session) => {
                 let form = Form::of(&parts.headers).unwrap_or(Form::Either);
-                legacy::message(&session, (parts, form), frame).await
+                let response = legacy::message(&session, (parts, form), frame).await;
+                kept::saved(&session, response).await
             }
             Err(refusal) => refusal,
         }
     }
 
-    fn session(&self, parts: &Parts) -> Result<Arc<sessions::Session>, Response<Body>> {
+    async fn session(&self, parts: &Parts) -> Result<Arc<sessions::Session>, Response<Body>> {
         let Some(id) = parts.headers.get(&legacy::SESSION) else {
             let text = "send `initialize` first and its `Mcp-Session-Id` with every request, or describe the request in its `_meta`";
             return Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text));
@@ -240,14 +247,18 @@ impl Inner {
             Err(error) => return Err(bad(Id::NULL, &error)),
         }
         let principal = self.principal(parts).map_err(|refused| refused.answer(Id::NULL))?;
-        let found = id.to_str().ok().and_then(|id| self.sessions.find(id, principal.as_deref(), &self.core.limits));
+        let id = id.to_str().unwrap_or_default();
+        let found = match &self.options.stores {
+            None => self.sessions.find(id, principal.as_deref(), &self.core.limits),
+            Some(stores) => kept::find(stores, &self.sessions, &self.core, id, principal.as_deref()).await?,
+        };
         found.ok_or_else(|| {
             let text = "there is no such session; send `initialize` to open one";
             respond::refuse(StatusCode::NOT_FOUND, RpcError::INVALID_REQUEST, text)
         })
     }
 
-    fn get(&self, parts: &Parts) -> Response<Body> {
+    async fn get(&self, parts: &Parts) -> Response<Body> {
         if self.options.sessionless || !parts.headers.contains_key(&legacy::SESSION) || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
@@ -258,7 +269,7 @@ impl Inner {
                 "what is here is a stream of events: send `Accept: text/event-stream`",
             );
         }
-        let session = match self.session(parts) {
+        let session = match self.session(parts).await {
             Ok(session) => session,
             Err(refusal) => return refusal,
         };
@@ -272,12 +283,15 @@ impl Inner {
         response
     }
 
-    fn delete(&self, parts: &Parts) -> Response<Body> {
+    async fn delete(&self, parts: &Parts) -> Response<Body> {
         if self.options.sessionless || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
-        match (self.session(parts), self.principal(parts)) {
-            (Ok(_), Ok(principal)) => {
+        match (self.session(parts).await, self.principal(parts)) {
+            (Ok(session), Ok(principal)) => {
+                if let Err(refusal) = kept::end(&session).await {
+                    return refusal;
+                }
                 let id = parts.headers.get(&legacy::SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
                 self.sessions.end(id, principal.as_deref());
                 respond::empty(StatusCode::NO_CONTENT)

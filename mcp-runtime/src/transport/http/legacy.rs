@@ -15,13 +15,14 @@ use tokio::sync::mpsc;
 
 use super::accept::Form;
 use super::body::{Body, Events, Said, events};
+use super::kept::{self, Stores};
 use super::respond;
 use super::sessions::{Full, Session, Sessions, Streaming};
 use super::streams::Reader;
 use crate::connection::Connection;
 use crate::era::{self, Read};
 use crate::error::RpcError;
-use crate::jsonrpc::Request;
+use crate::jsonrpc::{self, Message, Request};
 use crate::outlet::{LET_GO, Outlet};
 use crate::protocol::Revision;
 use crate::server::Core;
@@ -31,9 +32,10 @@ use crate::shared::Phase;
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// Opens a session: takes an `initialize`, and if it succeeds keeps what it settled.
-pub(super) fn open(
+pub(super) async fn open(
     core: &Arc<Core>,
-    sessions: &Sessions,
+    sessions: &Arc<Sessions>,
+    stores: Option<&Arc<Stores>>,
     principal: Option<&str>,
     (parts, form): (&Arc<Parts>, Form),
     frame: &[u8],
@@ -52,7 +54,11 @@ pub(super) fn open(
     if connection.session.client().is_none() {
         return response;
     }
-    match sessions.enter(connection, principal).map(HeaderValue::try_from) {
+    let id = match stores {
+        None => sessions.enter(connection, principal),
+        Some(stores) => kept::open(stores, sessions, connection, principal).await,
+    };
+    match id.map(HeaderValue::try_from) {
         Ok(Ok(id)) => {
             response.headers_mut().insert(&SESSION, id);
             response
@@ -83,7 +89,7 @@ pub(super) async fn alone(
     }
     // Nobody else has the connection: with it, the call is dropped when the client is gone.
     let mut alone = Said { first: None, lines, form: events, _source: connection };
-    if out.is_empty() || !form.streams() {
+    if out.is_empty() || !(form.streams() || asks(&out)) {
         match first(&mut alone.lines, form).await {
             None => return respond::empty(StatusCode::ACCEPTED),
             Some(line) if is_answer(&line) => return respond::answer(form, line),
@@ -161,14 +167,20 @@ fn at_once(mut lines: Vec<u8>, form: Form) -> Response<Body> {
     }
 }
 
-/// The next line of a call: its answer, or what it tells before, if the client takes that.
+/// The next line of a call: its answer, or what it tells before, if the client takes that. A question
+/// is not left out: the call would wait for its answer. Who can be asked must take streams.
 async fn first(lines: &mut mpsc::Receiver<Vec<u8>>, form: Form) -> Option<Vec<u8>> {
     loop {
         let line = lines.recv().await?;
-        if form.streams() || is_answer(&line) {
+        if form.streams() || is_answer(&line) || asks(&line) {
             return Some(line);
         }
     }
+}
+
+/// Whether there is a question of the server's among lines.
+fn asks(lines: &[u8]) -> bool {
+    lines.split(|byte| *byte == b'\n').any(|line| matches!(jsonrpc::parse(line), Ok(Message::Request(_))))
 }
 
 /// The head of the response is held until it is known what it is the head of. The call goes on
@@ -176,7 +188,7 @@ async fn first(lines: &mut mpsc::Receiver<Vec<u8>>, form: Form) -> Option<Vec<u8
 async fn later(session: &Arc<Session>, told: Vec<u8>, lines: mpsc::Receiver<Vec<u8>>, form: Form) -> Response<Body> {
     // Whatever becomes of this connection, somebody takes what the call says.
     let mut waiting = Waiting { session: Arc::clone(session), lines: Some(lines) };
-    if told.is_empty() || !form.streams() {
+    if told.is_empty() || !(form.streams() || asks(&told)) {
         match waiting.first(form).await {
             // Cancelled: it is owed no answer, but HTTP wants one.
             None => return respond::empty(StatusCode::ACCEPTED),
@@ -261,7 +273,7 @@ fn follow(session: &Arc<Session>, streaming: Option<Streaming>, reader: Reader) 
         let closing = async {
             tokio::select! {
                 () = following.control.closing() => {}
-                () = following.shared.reaches(Phase::Draining) => {}
+                () = following.core.shared.reaches(Phase::Draining) => {}
                 () = following.too_old() => {}
             }
         };

@@ -12,6 +12,7 @@ mod budget;
 mod endpoint;
 mod guard;
 mod headers;
+mod kept;
 mod legacy;
 mod modern;
 mod respond;
@@ -36,6 +37,7 @@ use tokio::sync::Semaphore;
 pub use body::Body;
 use budget::Budget;
 use guard::Guard;
+use kept::Stores;
 use sessions::Sessions;
 use shares::Shares;
 use sse::SseSessions;
@@ -44,6 +46,7 @@ use crate::error::{Result, RpcError};
 use crate::handle::ServerHandle;
 use crate::server::Core;
 use crate::shared::Phase;
+use crate::store::{EventStore, SessionStore};
 
 /// As many requests at a time as can be counted.
 const MOST_REQUESTS: u32 = u32::MAX >> 3;
@@ -57,7 +60,7 @@ pub struct HttpService(Arc<Inner>);
 
 struct Inner {
     core: Arc<Core>,
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
     sse: Arc<SseSessions>,
     /// Places for requests; a stream has one until it is over.
     requests: Arc<Semaphore>,
@@ -72,6 +75,8 @@ struct Inner {
 struct Options {
     guard: Guard,
     principal: Option<Principal>,
+    /// Where sessions are kept besides.
+    stores: Option<Arc<Stores>>,
     /// The path of the endpoint; none if whoever nests the service decides that.
     endpoint: Option<String>,
     sessionless: bool,
@@ -85,7 +90,7 @@ impl HttpService {
     pub(crate) fn new(core: Arc<Core>, keep_signals: bool) -> Self {
         let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
         let (shares, bodies) = (Arc::new(Shares::new(&core.limits)), Budget::new(&core.limits));
-        let (sessions, sse) = (Sessions::default(), Arc::default());
+        let (sessions, sse) = (Arc::default(), Arc::default());
         let options = Options { keep_signals, ..Options::default() };
         HttpService(Arc::new(Inner { core, sessions, sse, requests, shares, bodies, options }))
     }
@@ -111,6 +116,32 @@ impl HttpService {
     #[track_caller]
     pub fn principal(self, principal: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|options| options.principal = Some(Arc::new(principal)))
+    }
+
+    /// Keeps sessions of clients of 2025-03-26 to 2025-11-25 in a store, so that any replica can serve
+    /// them, and the same one after a restart. See [`store`](crate::store).
+    ///
+    /// Each request looks its session up there. What runs stays where it began: a cancellation must
+    /// reach the replica that runs the call.
+    #[track_caller]
+    pub fn session_store(self, store: Arc<impl SessionStore>) -> Self {
+        self.with(|options| options.stores = Some(Arc::new(Stores::new(store))))
+    }
+
+    /// Keeps the events of their streams in a store, so that a client which was cut off can go on at any
+    /// replica. Comes after [`session_store`](Self::session_store): without it no other replica knows
+    /// the session.
+    #[track_caller]
+    pub fn event_store(self, store: Arc<impl EventStore>) -> Self {
+        assert!(
+            self.0.options.stores.is_some(),
+            "set the session store first: without it no other replica knows a session"
+        );
+        self.with(|options| {
+            if let Some(stores) = options.stores.as_mut().and_then(Arc::get_mut) {
+                stores.events = Some(store);
+            }
+        })
     }
 
     /// Keeps no sessions for clients of 2025-03-26 to 2025-11-25: every request is served by itself, so

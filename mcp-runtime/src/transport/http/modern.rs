@@ -47,16 +47,31 @@ impl Waiting {
     }
 
     /// Waits for the answer, after what the call tells.
-    async fn finish(self, pending: Pending, line: CloseOnDrop) -> Vec<u8> {
+    async fn finish(self, pending: Pending, line: CloseOnDrop) -> Said {
         if let Some(notifier) = &line.0 {
             notifier.go_live().await;
         }
         let answer = pending.finish().await;
         drop(line);
         let site = Site { id: Id::trusted(&self.id), method: self.method, revision: self.revision };
-        let mut out = Vec::new();
-        encode::answer(&self.core, site, answer, &mut out);
-        out
+        let status = status(&answer);
+        let mut line = Vec::new();
+        encode::answer(&self.core, site, answer, &mut line);
+        Said { status, line }
+    }
+}
+
+/// An answer, and what its status is if nothing was told before it.
+struct Said {
+    status: StatusCode,
+    line: Vec<u8>,
+}
+
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#status-codes>
+fn status(answer: &crate::reply::Answer) -> StatusCode {
+    match answer {
+        Err(Failure::Lacks(_)) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
     }
 }
 
@@ -83,7 +98,7 @@ enum Started {
     },
 }
 
-type Answer = Pin<Box<dyn Future<Output = Vec<u8>> + Send>>;
+type Answer = Pin<Box<dyn Future<Output = Said> + Send>>;
 
 /// Everything that can be done at once.
 fn start<'a>(
@@ -97,16 +112,20 @@ fn start<'a>(
         Ok(call) => call,
         Err(error) => return Started::Done(refuse(request.id, &error)),
     };
+    let principal = match inner.principal(parts) {
+        Ok(principal) => principal,
+        Err(refused) => return Started::Done(refused.answer(request.id)),
+    };
     let core = &inner.core;
     let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
-    let outlet = Outlet::own(Arc::clone(parts), false);
-    let line = Line::new(&outlet, core);
+    let outlet = Outlet::own(Arc::clone(parts), false).of(principal);
+    let line = Line::new(&outlet, core, None);
     let router = Router::new(core, catalog, request.id, &call, &line);
     if let Err(error) = mirrors(&router, &call, Headers(&parts.headers)) {
         return Started::Done(refuse(request.id, &error));
     }
     if call.method == Method::Listen {
-        let share = match inner.share(parts, Kind::Stream) {
+        let share = match inner.share(outlet.principal(), Kind::Stream) {
             Ok(share) => share,
             Err(refused) => return Started::Done(refused.answer(request.id)),
         };
@@ -129,7 +148,7 @@ fn start<'a>(
     // Asked for only by what may have to wait, so that nothing else pays for it.
     let mut share = Ok(Share::default());
     let has_room = || {
-        share = inner.share(parts, Kind::Call);
+        share = inner.share(outlet.principal(), Kind::Call);
         share.is_ok()
     };
     let progress = run::start(&core.threads, log, has_room, || router.start(&call));
@@ -198,15 +217,20 @@ fn answered(
     mut lines: Vec<u8>,
     form: Form,
 ) -> Response<Body> {
-    let told = !lines.is_empty();
+    let (told, status) = (!lines.is_empty(), status(&answer));
     lines.reserve(respond::ANSWER);
     encode::answer(core, site, answer, &mut lines);
-    respond::answer(if told { Form::Events } else { form }, lines)
+    if told { respond::answer(Form::Events, lines) } else { whole(form, Said { status, line: lines }) }
+}
+
+/// An answer with nothing told before it. One whose status is an error is JSON, as every refusal is.
+fn whole(form: Form, Said { status, line }: Said) -> Response<Body> {
+    if status == StatusCode::OK { respond::answer(form, line) } else { respond::json(status, line) }
 }
 
 /// The head of the response is held until it is known what it is the head of: an answer, or a stream.
 async fn first(form: Form, mut answer: Answer, lines: Option<mpsc::Receiver<Vec<u8>>>) -> Response<Body> {
-    let Some(mut lines) = lines else { return respond::answer(form, answer.await) };
+    let Some(mut lines) = lines else { return whole(form, answer.await) };
     loop {
         tokio::select! {
             biased;
@@ -218,7 +242,7 @@ async fn first(form: Form, mut answer: Answer, lines: Option<mpsc::Receiver<Vec<
                 let first = Some(Bytes::from(events(&line)));
                 return respond::events(Body::events(Stream { first, lines, answer: Some(answer) }));
             }
-            line = &mut answer => return respond::answer(form, line),
+            said = &mut answer => return whole(form, said),
         }
     }
 }
@@ -240,7 +264,7 @@ impl Events for Stream {
             return Poll::Ready(Some(events(&line).into()));
         }
         let Some(answer) = &mut self.answer else { return Poll::Ready(None) };
-        let Poll::Ready(line) = answer.as_mut().poll(cx) else { return Poll::Pending };
+        let Poll::Ready(Said { line, .. }) = answer.as_mut().poll(cx) else { return Poll::Pending };
         self.answer = None;
         let mut out = Vec::new();
         // What was told while the answer was made comes before it.

@@ -110,15 +110,14 @@ impl Shares {
         Arc::clone(&self.streams).try_acquire_owned().map_err(|_| Refused::Streams)
     }
 
-    fn enter(self: &Arc<Self>, principal: String, kind: Kind, limit: usize) -> Result<Named, Refused> {
-        let principal: Box<str> = principal.into();
+    fn enter(self: &Arc<Self>, principal: &str, kind: Kind, limit: usize) -> Result<Named, Refused> {
         let mut named = self.named();
         // Looked for first: a refusal leaves no entry behind.
-        if named.get_mut(&principal).map_or(0, |counts| *counts.of(kind)) >= limit {
+        if named.get_mut(principal).map_or(0, |counts| *counts.of(kind)) >= limit {
             return Err(Refused::Own(kind));
         }
-        *named.entry(principal.clone()).or_default().of(kind) += 1;
-        Ok(Named { shares: Arc::clone(self), principal, kind })
+        *named.entry(principal.into()).or_default().of(kind) += 1;
+        Ok(Named { shares: Arc::clone(self), principal: principal.into(), kind })
     }
 }
 
@@ -132,13 +131,13 @@ impl Inner {
         })
     }
 
-    /// A share for one more call or stream of whoever makes this request.
-    pub(super) fn share(&self, parts: &Parts, kind: Kind) -> Result<Share, Refused> {
+    /// A share for one more call or stream of somebody.
+    pub(super) fn share(&self, principal: Option<&str>, kind: Kind) -> Result<Share, Refused> {
         let limit = match kind {
             Kind::Call => self.core.limits.in_flight,
             Kind::Stream => self.core.limits.streams,
         };
-        let named = self.principal(parts)?.map(|principal| self.shares.enter(principal, kind, limit)).transpose()?;
+        let named = principal.map(|principal| self.shares.enter(principal, kind, limit)).transpose()?;
         let place = (kind == Kind::Stream).then(|| self.shares.stream()).transpose()?;
         Ok(Share { _place: place, _named: named })
     }
@@ -151,7 +150,7 @@ mod tests {
     #[test]
     fn who_has_nothing_leaves_nothing() {
         let shares = Arc::new(Shares::new(&Limits::default()));
-        let enter = |kind, limit| shares.enter("ann".to_owned(), kind, limit);
+        let enter = |kind, limit| shares.enter("ann", kind, limit);
         let (call, stream) = (enter(Kind::Call, 1).unwrap(), enter(Kind::Stream, 1).unwrap());
         assert_eq!(enter(Kind::Call, 1).unwrap_err(), Refused::Own(Kind::Call));
         drop(call);

@@ -1,0 +1,187 @@
+//! One call's conversation with its client: what it has asked, what it has done, and its way to ask.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::error::Unsupported;
+use super::exchange::Exchange;
+use super::rounds::{Busy, Rounds};
+use super::{AskError, Question};
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::reply::Answer;
+
+/// What `once` has done, by key.
+pub(crate) type Memory = BTreeMap<String, Value>;
+
+/// How a call reaches whoever can answer.
+#[derive(Debug)]
+pub(super) enum Way {
+    /// Not at all; why.
+    Nowhere(&'static str),
+    /// A request to the client, in its session.
+    Session(Exchange),
+    /// In the answer to the call, which is made again.
+    Rounds(Box<Rounds>),
+}
+
+/// One call's conversation.
+#[derive(Debug)]
+pub(crate) struct Dialogue {
+    way: Way,
+    state: Mutex<State>,
+    positions: AtomicUsize,
+    most: usize,
+    time: Duration,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    keys: HashSet<Box<str>>,
+    memory: Memory,
+    /// What `once` is doing.
+    doing: HashSet<Box<str>>,
+    /// How many questions wait for their answers, since when, and how long others have.
+    waiting: usize,
+    since: Option<Instant>,
+    waited: Duration,
+}
+
+impl Dialogue {
+    pub(super) fn new(way: Way, memory: Memory, limits: &Limits) -> Self {
+        let state = Mutex::new(State { memory, ..State::default() });
+        Dialogue { way, state, positions: AtomicUsize::new(0), most: limits.asks, time: limits.answer_time }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether anybody can be asked; why not.
+    pub(super) fn reaches(&self) -> Result<(), &'static str> {
+        match &self.way {
+            Way::Nowhere(why) => Err(why),
+            Way::Session(_) | Way::Rounds(_) => Ok(()),
+        }
+    }
+
+    /// The key of an ask that has no name: its place among all of the call.
+    pub(super) fn next_key(&self) -> String {
+        format!("ask-{}", self.positions.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// The answer to a question.
+    pub(super) async fn ask(
+        &self,
+        key: &str,
+        question: Question,
+        limit: Option<Duration>,
+    ) -> std::result::Result<Value, AskError> {
+        self.enter(key)?;
+        match &self.way {
+            Way::Nowhere(why) => Err(AskError::Unsupported(Unsupported::here(*why))),
+            Way::Session(exchange) => {
+                let _waiting = self.wait();
+                exchange.ask(&question, limit.unwrap_or(self.time)).await
+            }
+            Way::Rounds(rounds) => rounds.ask(key, question).await,
+        }
+    }
+
+    /// One more, of another name than the others: the answers would be taken for each other's.
+    fn enter(&self, key: &str) -> std::result::Result<(), AskError> {
+        let mut state = self.state();
+        if state.keys.len() >= self.most {
+            return Err(AskError::Misused(format!("a call asks at most {} times", self.most)));
+        }
+        if !state.keys.insert(key.into()) {
+            return Err(AskError::Misused(format!("two asks of one call have the key `{key}`; give each its own")));
+        }
+        Ok(())
+    }
+
+    /// Does something once, however often the call runs.
+    pub(super) async fn once<T>(&self, key: &str, work: impl Future<Output = Result<T>>) -> Result<T>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        if let Some(done) = self.state().memory.get(key) {
+            return Ok(T::deserialize(done)?);
+        }
+        let _doing = self.begin(key)?;
+        let value = work.await?;
+        let json = serde_json::to_value(&value)?;
+        self.state().memory.insert(key.to_owned(), json);
+        Ok(value)
+    }
+
+    fn begin(&self, key: &str) -> Result<Doing<'_>> {
+        if !self.state().doing.insert(key.into()) {
+            return Err(AskError::Misused(format!(
+                "`once(\"{key}\", …)` is being done already; give each its own key"
+            ))
+            .into());
+        }
+        let busy = match &self.way {
+            Way::Rounds(rounds) => Some(rounds.busy()),
+            Way::Nowhere(_) | Way::Session(_) => None,
+        };
+        Ok(Doing { dialogue: self, key: key.into(), _busy: busy })
+    }
+
+    /// The questions the call is to be answered with, if it waits for them.
+    pub(crate) fn poll_round(&self, cx: &mut Context<'_>) -> Poll<Answer> {
+        match &self.way {
+            Way::Rounds(rounds) => rounds.poll(cx, || self.state().memory.clone()),
+            Way::Nowhere(_) | Way::Session(_) => Poll::Pending,
+        }
+    }
+
+    /// How long the call has waited for answers. It is not the handler's time.
+    pub(crate) fn waited(&self) -> Duration {
+        let state = self.state();
+        state.waited + state.since.map(|since| since.elapsed()).unwrap_or_default()
+    }
+
+    fn wait(&self) -> Waiting<'_> {
+        let mut state = self.state();
+        state.waiting += 1;
+        state.since.get_or_insert_with(Instant::now);
+        Waiting(self)
+    }
+}
+
+/// A question that waits.
+struct Waiting<'a>(&'a Dialogue);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.waiting -= 1;
+        if state.waiting == 0
+            && let Some(since) = state.since.take()
+        {
+            state.waited += since.elapsed();
+        }
+    }
+}
+
+/// Something that is done once.
+struct Doing<'a> {
+    dialogue: &'a Dialogue,
+    key: Box<str>,
+    _busy: Option<Busy<'a>>,
+}
+
+impl Drop for Doing<'_> {
+    fn drop(&mut self) {
+        self.dialogue.state().doing.remove(&self.key);
+    }
+}

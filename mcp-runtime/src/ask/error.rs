@@ -1,0 +1,137 @@
+//! Why a question has no answer.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::Capability;
+use crate::error::{Failure, RpcError};
+
+/// Why the client, or the person in front of it, did not answer.
+///
+/// A handler may tell these apart; `?` turns them into an error the model reads:
+///
+/// ```
+/// use mcp_runtime::{AskError, prelude::*};
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Confirm { /** Really delete it? */ sure: bool }
+///
+/// /// Delete a note, after asking.
+/// #[tool(destructive)]
+/// async fn delete(ctx: &Context, id: u64) -> Result<String> {
+///     match ctx.elicit::<Confirm>(format!("Delete note {id}?")).await {
+///         Ok(Confirm { sure: true }) => Ok(format!("deleted {id}")),
+///         Ok(_) | Err(AskError::Declined | AskError::Cancelled) => Ok("kept".to_owned()),
+///         Err(other) => Err(other.into()),
+///     }
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The person said no.
+    Declined,
+    /// The person closed the question without an answer.
+    Cancelled,
+    /// This client cannot be asked that, in this revision or on this connection.
+    Unsupported(Unsupported),
+    /// Nobody answered in time.
+    TimedOut(Duration),
+    /// The answer does not fit the question.
+    Invalid(String),
+    /// The client answered with an error.
+    Refused {
+        /// Its code.
+        code: i64,
+        /// Its text.
+        message: String,
+    },
+    /// The client is gone.
+    Gone,
+    /// The handler asks in a way that cannot be answered: a mistake of its author.
+    Misused(String),
+}
+
+/// What a client cannot be asked, and what can be done instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsupported {
+    pub(super) capability: Option<Capability>,
+    pub(super) text: String,
+    /// What has to be visited, where a client of 2025-11-25 can be told so by an error.
+    pub(super) visit: Option<Visit>,
+}
+
+/// A page somebody has to visit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Visit {
+    pub(super) message: String,
+    pub(super) url: String,
+    pub(super) id: String,
+}
+
+impl Unsupported {
+    /// The client does not say that it can.
+    pub(super) fn lacks(capability: Capability) -> Self {
+        let text = format!("{}; it does not declare the capability `{capability}`", capability.what_it_cannot());
+        Unsupported { capability: Some(capability), text, visit: None }
+    }
+
+    /// It cannot be asked here, whatever it declares.
+    pub(super) fn here(text: impl Into<String>) -> Self {
+        Unsupported { capability: None, text: text.into(), visit: None }
+    }
+}
+
+impl AskError {
+    /// What the dispatcher makes of it, where no handler did anything about it.
+    pub(crate) fn to_failure(&self) -> Failure {
+        match self {
+            AskError::Unsupported(Unsupported { visit: Some(Visit { message, url, id }), .. }) => {
+                // <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error>
+                let visit = json!({"mode": "url", "elicitationId": id, "url": url, "message": message});
+                RpcError::new(RpcError::URL_REQUIRED, message.clone())
+                    .with_data(json!({"elicitations": [visit]}))
+                    .into()
+            }
+            AskError::Unsupported(Unsupported { capability: Some(capability), text, .. }) => {
+                Failure::Lacks(Lack { text: text.clone(), required: capability.required() })
+            }
+            other => Failure::Handler(other.to_string()),
+        }
+    }
+}
+
+/// A capability the client would need to have declared.
+#[derive(Debug)]
+pub(crate) struct Lack {
+    pub(crate) text: String,
+    /// It, as the client would declare it.
+    pub(crate) required: Value,
+}
+
+impl Lack {
+    pub(crate) fn of(capability: Capability) -> Self {
+        Lack { text: Unsupported::lacks(capability).text, required: capability.required() }
+    }
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AskError::Declined => f.write_str("the user declined"),
+            AskError::Cancelled => f.write_str("the user closed the question without an answer"),
+            AskError::Unsupported(Unsupported { text, .. }) => f.write_str(text),
+            AskError::TimedOut(limit) => write!(f, "nobody answered within {limit:?}"),
+            AskError::Invalid(why) => write!(f, "the answer does not fit the question: {why}"),
+            AskError::Refused { code, message } => write!(f, "the client refused to ask: {message} ({code})"),
+            AskError::Gone => f.write_str("the client is gone"),
+            AskError::Misused(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for AskError {}

@@ -1,0 +1,133 @@
+//! Asking in a session: a request on the stream of the call that asks, and its answer when it comes.
+//! <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use super::{AskError, Question};
+use crate::control::Control;
+use crate::era::notice;
+use crate::jsonrpc::{Id, Response};
+use crate::notify::Notifier;
+use crate::object::text;
+
+/// The requests of one connection that are not answered.
+#[derive(Debug, Default)]
+pub(crate) struct Asks(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    waiting: HashMap<u64, oneshot::Sender<Result<Value, AskError>>>,
+    last: u64,
+    /// Whether nobody can answer any more.
+    closed: bool,
+}
+
+/// What the ids of our requests begin with.
+const PREFIX: &str = "ask-";
+
+impl Asks {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of a new request, and its answer when it comes.
+    fn expect(&self) -> Option<(u64, oneshot::Receiver<Result<Value, AskError>>)> {
+        let mut table = self.table();
+        if table.closed {
+            return None;
+        }
+        let (sender, answer) = oneshot::channel();
+        table.last += 1;
+        let number = table.last;
+        table.waiting.insert(number, sender);
+        Some((number, answer))
+    }
+
+    /// Forgets a request; false if it was answered.
+    fn forget(&self, number: u64) -> bool {
+        self.table().waiting.remove(&number).is_some()
+    }
+
+    /// Takes an answer to one of the requests; false if it is none.
+    pub(crate) fn answered(&self, response: &Response<'_>) -> bool {
+        self.settle(response.id, || read(response))
+    }
+
+    /// Takes what would be an answer, but cannot be read.
+    pub(crate) fn spoiled(&self, response: &Response<'_>, why: &str) {
+        self.settle(response.id, || Err(AskError::Invalid(why.to_owned())));
+    }
+
+    fn settle(&self, id: Option<Id<'_>>, answer: impl FnOnce() -> Result<Value, AskError>) -> bool {
+        let waiting = id.and_then(number).and_then(|number| self.table().waiting.remove(&number));
+        // A call that was dropped meanwhile does not want it any more.
+        waiting.map(|waiting| waiting.send(answer())).is_some()
+    }
+
+    /// Nobody is there to answer any more.
+    pub(crate) fn close(&self) {
+        let mut table = self.table();
+        table.closed = true;
+        table.waiting.clear();
+    }
+}
+
+/// The number in an id of ours.
+fn number(id: Id<'_>) -> Option<u64> {
+    let raw: &RawValue = serde_json::from_str(id.as_str()).ok()?;
+    text(raw)?.strip_prefix(PREFIX)?.parse().ok()
+}
+
+fn read(response: &Response<'_>) -> Result<Value, AskError> {
+    let unreadable = || AskError::Invalid("the client's answer has neither a result nor an error".to_owned());
+    match (response.result, response.error) {
+        (Some(result), None) => serde_json::from_str(result.get()).map_err(|_| unreadable()),
+        (_, Some(error)) => {
+            let error: Value = serde_json::from_str(error.get()).map_err(|_| unreadable())?;
+            let message = crate::error::shorten(error["message"].as_str().unwrap_or("no reason given")).into_owned();
+            Err(AskError::Refused { code: error["code"].as_i64().unwrap_or_default(), message })
+        }
+        (None, None) => Err(unreadable()),
+    }
+}
+
+/// A call's way to ask.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) control: Arc<Control>,
+    pub(super) notifier: Arc<Notifier>,
+}
+
+impl Exchange {
+    pub(super) async fn ask(&self, question: &Question, limit: Duration) -> Result<Value, AskError> {
+        let (number, answer) = self.control.asks.expect().ok_or(AskError::Gone)?;
+        let asked = Asked { exchange: self, number };
+        let answer = async {
+            self.notifier.send(notice::question(&format!("{PREFIX}{number}"), question)).await;
+            answer.await.unwrap_or(Err(AskError::Gone))
+        };
+        let answer = tokio::time::timeout(limit, answer).await;
+        drop(asked);
+        answer.unwrap_or(Err(AskError::TimedOut(limit)))
+    }
+}
+
+/// A request under way. If it is given up, the client is told.
+struct Asked<'a> {
+    exchange: &'a Exchange,
+    number: u64,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        if self.exchange.control.asks.forget(self.number) {
+            self.exchange.notifier.try_send(notice::withdrawn(&format!("{PREFIX}{}", self.number)));
+        }
+    }
+}

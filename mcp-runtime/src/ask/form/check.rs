@@ -1,0 +1,105 @@
+//! Values against what a field asks for.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use serde_json::{Number, Value};
+
+use super::field::{Kind, Size};
+use crate::error::shorten;
+
+impl Kind {
+    /// Holds a value against it; an error ends the sentence "the field …".
+    pub(super) fn check(&self, value: &Value) -> Result<(), String> {
+        match (self, value) {
+            (Kind::Text { size, format, .. }, Value::String(text)) => {
+                size.check(text.chars().count(), "characters")?;
+                match format.filter(|format| !format.fits(text)) {
+                    Some(format) => Err(format!("must be {}, not `{}`", format.describe(), shorten(text))),
+                    None => Ok(()),
+                }
+            }
+            (Kind::Number { integer, minimum, maximum }, Value::Number(number)) => {
+                if *integer && number.is_f64() {
+                    return Err(format!("must be a whole number, written like 3, not {number}"));
+                }
+                range(number, minimum.as_ref(), maximum.as_ref())
+            }
+            (Kind::Boolean, Value::Bool(_)) => Ok(()),
+            (Kind::One(choices), Value::String(text)) if choices.values.contains(text) => Ok(()),
+            (Kind::One(_), Value::String(text)) => Err(format!("must be {}, not `{}`", self.describe(), shorten(text))),
+            (Kind::Many { size, unique, .. }, Value::Array(items)) => {
+                size.check(items.len(), "choices")?;
+                items.iter().try_for_each(|item| self.check_item(item))?;
+                if *unique && items.iter().filter_map(Value::as_str).collect::<HashSet<_>>().len() < items.len() {
+                    return Err("must not have a choice twice".into());
+                }
+                Ok(())
+            }
+            _ => Err(format!("must be {}, not {}", self.describe(), describe(value))),
+        }
+    }
+
+    fn check_item(&self, item: &Value) -> Result<(), String> {
+        match (self, item) {
+            (Kind::Many { choices, .. }, Value::String(text)) if choices.values.contains(text) => Ok(()),
+            (_, Value::String(text)) => Err(format!("must be {}, not `{}`", self.describe(), shorten(text))),
+            _ => Err(format!("must be {}, not {}", self.describe(), describe(item))),
+        }
+    }
+
+    /// What a value must be, in words.
+    pub(super) fn describe(&self) -> String {
+        let listed = |values: &[String]| {
+            shorten(&values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")).into_owned()
+        };
+        match self {
+            Kind::Text { format: Some(format), .. } => format.describe().into(),
+            Kind::Text { .. } => "a string".into(),
+            Kind::Number { integer: true, .. } => "an integer".into(),
+            Kind::Number { .. } => "a number".into(),
+            Kind::Boolean => "a boolean".into(),
+            Kind::One(choices) => format!("one of {}", listed(&choices.values)),
+            Kind::Many { choices, .. } => format!("a list of any of {}", listed(&choices.values)),
+        }
+    }
+}
+
+impl Size {
+    fn check(self, size: usize, of: &str) -> Result<(), String> {
+        let size = size as u64;
+        match (self.min, self.max) {
+            (Some(min), _) if size < min => Err(format!("must have at least {min} {of}, not {size}")),
+            (_, Some(max)) if size > max => Err(format!("must have at most {max} {of}, not {size}")),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn range(number: &Number, minimum: Option<&Number>, maximum: Option<&Number>) -> Result<(), String> {
+    match (minimum, maximum) {
+        (Some(min), _) if compare(number, min).is_lt() => Err(format!("must be at least {min}, not {number}")),
+        (_, Some(max)) if compare(number, max).is_gt() => Err(format!("must be at most {max}, not {number}")),
+        _ => Ok(()),
+    }
+}
+
+/// Whole numbers exactly, others as well as `f64` can.
+fn compare(one: &Number, other: &Number) -> Ordering {
+    match (one.as_i128(), other.as_i128()) {
+        (Some(one), Some(other)) => one.cmp(&other),
+        _ => one.as_f64().partial_cmp(&other.as_f64()).unwrap_or(Ordering::Equal),
+    }
+}
+
+/// What a value is, in words.
+pub(super) fn describe(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,149 @@
+//! One field of a form: what it asks for, and how it is told.
+
+use serde_json::{Map, Number, Value, json};
+
+use super::choices::Choices;
+use super::format::Format;
+use crate::protocol::Revision;
+
+#[derive(Debug, Clone)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) required: bool,
+    title: Option<String>,
+    description: Option<String>,
+    default: Option<Value>,
+    pub(super) kind: Kind,
+}
+
+/// What a field asks for: the `PrimitiveSchemaDefinition` of the specification.
+#[derive(Debug, Clone)]
+pub(super) enum Kind {
+    Text { size: Size, format: Option<Format>, pattern: Option<String> },
+    Number { integer: bool, minimum: Option<Number>, maximum: Option<Number> },
+    Boolean,
+    One(Choices),
+    Many { choices: Choices, size: Size, unique: bool },
+}
+
+/// How long a text or a list may be.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Size {
+    pub(super) min: Option<u64>,
+    pub(super) max: Option<u64>,
+}
+
+impl Field {
+    /// Reads a property; an error ends the sentence "the field …".
+    pub(super) fn read(name: &str, required: bool, schema: &Value) -> Result<Field, String> {
+        let kind = Kind::read(schema)?;
+        // A default that the field itself would refuse helps nobody who fills it in.
+        let default = schema.get("default").filter(|value| kind.check(value).is_ok()).cloned();
+        let text = |key| schema.get(key).and_then(Value::as_str).map(str::to_owned);
+        let (title, description) = (text("title"), text("description"));
+        Ok(Field { name: name.to_owned(), required, title, description, default, kind })
+    }
+
+    /// The property, as `revision` knows it.
+    pub(super) fn schema(&self, revision: Revision) -> Result<Value, String> {
+        let old = revision < Revision::V2025_11_25;
+        if old && matches!(self.kind, Kind::Many { .. }) {
+            let name = &self.name;
+            return Err(format!("revision {revision} cannot ask for several choices, as the field `{name}` does"));
+        }
+        let mut schema = Map::new();
+        self.kind.write(&mut schema, old);
+        schema.extend(self.title.iter().map(|text| ("title".to_owned(), json!(text))));
+        schema.extend(self.description.iter().map(|text| ("description".to_owned(), json!(text))));
+        // At first only booleans had one.
+        let default = self.default.iter().filter(|_| !old || matches!(self.kind, Kind::Boolean));
+        schema.extend(default.map(|value| ("default".to_owned(), value.clone())));
+        Ok(schema.into())
+    }
+
+    /// Holds a value against the field.
+    pub(super) fn check(&self, value: Option<&Value>) -> Result<(), String> {
+        match value {
+            None if self.required => Err(format!("`{}` is missing; it must be {}", self.name, self.kind.describe())),
+            None => Ok(()),
+            Some(Value::Null) if !self.required => Ok(()),
+            Some(value) => self.kind.check(value).map_err(|must| format!("`{}` {must}", self.name)),
+        }
+    }
+}
+
+impl Kind {
+    fn read(schema: &Value) -> Result<Kind, String> {
+        match schema.get("type").and_then(Value::as_str) {
+            Some("boolean") => Ok(Kind::Boolean),
+            Some("array") => Self::read_list(schema),
+            Some("object") if schema.get("properties").is_some() => {
+                Err("is a struct, and a form is flat: give each of its parts a field, or `#[serde(flatten)]` it".into())
+            }
+            Some("object") => Err("is a map, and a form is flat: give each key a field".into()),
+            Some("null") => Err("has no value".into()),
+            _ if Choices::are_in(schema) => Ok(Kind::One(Choices::read(schema)?)),
+            Some("string") => Ok(Kind::Text {
+                size: Size::read(schema, "minLength", "maxLength"),
+                // Of a format no client was promised, the type itself holds the check.
+                format: schema.get("format").and_then(Value::as_str).and_then(Format::named),
+                pattern: schema.get("pattern").and_then(Value::as_str).map(str::to_owned),
+            }),
+            Some(name @ ("integer" | "number")) => {
+                let bound = |key| schema.get(key).and_then(Value::as_number).cloned();
+                let (minimum, maximum) = (bound("minimum"), bound("maximum"));
+                Ok(Kind::Number { integer: name == "integer", minimum, maximum })
+            }
+            _ if schema.get("$ref").is_some() => Err("is a struct that contains itself, and a form is flat".into()),
+            _ if schema.get("anyOf").is_some() => Err("may be of several types".into()),
+            _ => Err("may be anything: its type says nothing of its values".into()),
+        }
+    }
+
+    fn read_list(schema: &Value) -> Result<Kind, String> {
+        match schema.get("items") {
+            Some(items) if Choices::are_in(items) => Ok(Kind::Many {
+                choices: Choices::read(items)?,
+                size: Size::read(schema, "minItems", "maxItems"),
+                unique: schema["uniqueItems"] == true,
+            }),
+            _ if schema.get("prefixItems").is_some() => Err("is a tuple: give each of its parts a field".into()),
+            _ => Err("is a list of something else than the variants of an enum".into()),
+        }
+    }
+
+    /// Writes the keywords of the specification, and no other: strict clients refuse them. `pattern`
+    /// is not in its schema, but in an example of 2025-11-25, so clients know it.
+    fn write(&self, schema: &mut Map<String, Value>, old: bool) {
+        let mut put = |key: &str, value: Option<Value>| schema.extend(value.map(|value| (key.to_owned(), value)));
+        match self {
+            Kind::Text { size, format, pattern } => {
+                put("type", Some("string".into()));
+                put("minLength", size.min.map(Value::from));
+                put("maxLength", size.max.map(Value::from));
+                put("format", format.map(|format| format.name().into()));
+                put("pattern", pattern.as_deref().map(Value::from));
+            }
+            Kind::Number { integer, minimum, maximum } => {
+                put("type", Some(if *integer { "integer" } else { "number" }.into()));
+                put("minimum", minimum.clone().map(Value::Number));
+                put("maximum", maximum.clone().map(Value::Number));
+            }
+            Kind::Boolean => put("type", Some("boolean".into())),
+            Kind::One(choices) => schema.extend(choices.single(old)),
+            Kind::Many { choices, size, .. } => {
+                put("type", Some("array".into()));
+                put("items", Some(choices.items()));
+                put("minItems", size.min.map(Value::from));
+                put("maxItems", size.max.map(Value::from));
+            }
+        }
+    }
+}
+
+impl Size {
+    fn read(schema: &Value, min: &str, max: &str) -> Size {
+        let bound = |key| schema.get(key).and_then(Value::as_u64);
+        Size { min: bound(min), max: bound(max) }
+    }
+}

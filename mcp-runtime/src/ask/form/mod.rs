@@ -1,0 +1,98 @@
+//! Forms: which types can be asked for, how a revision is told of them, what fits them.
+//! <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
+
+mod check;
+mod choices;
+mod field;
+mod format;
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use crate::protocol::Revision;
+use crate::schema::without_null;
+use field::Field;
+
+/// The fields a person fills in, from a struct's schema.
+#[derive(Debug, Clone)]
+pub(crate) struct Form {
+    fields: Vec<Field>,
+}
+
+/// What a form can ask for, for error texts.
+const CAN: &str = "a form can ask for text, numbers, booleans, enums without data, and lists of such enums";
+
+impl Form {
+    /// The form that asks for a `T`; an error names the field that cannot be in a form, why, and
+    /// what can.
+    pub(crate) fn of<T: JsonSchema>() -> Result<Form, String> {
+        let mut settings = SchemaSettings::draft2020_12().for_deserialize();
+        // A form has no `$ref`. What contains itself keeps one, and is no field of a form anyway.
+        settings.inline_subschemas = true;
+        let schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+        read(&schema).map_err(|why| format!("`{}` cannot be asked for: {why}", T::schema_name()))
+    }
+
+    /// The `requestedSchema`, as `revision` can be told it.
+    pub(crate) fn schema(&self, revision: Revision) -> Result<Value, String> {
+        if revision < Revision::V2025_06_18 {
+            return Err(format!("revision {revision} has no forms; they came with 2025-06-18"));
+        }
+        let properties = self.fields.iter().map(|field| Ok((field.name.clone(), field.schema(revision)?)));
+        let properties = properties.collect::<Result<Map<_, _>, String>>()?;
+        let mut schema = json!({"type": "object", "properties": properties});
+        let required: Vec<&str> = self.fields.iter().filter(|field| field.required).map(|field| &*field.name).collect();
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        Ok(schema)
+    }
+
+    /// Holds what a client sent against the form; an error names the field and what it must be.
+    /// What the form did not ask for is not looked at.
+    pub(crate) fn check(&self, content: &Value) -> Result<(), String> {
+        let Value::Object(content) = content else {
+            return Err(format!("the content of the form must be an object, not {}", check::describe(content)));
+        };
+        self.fields.iter().try_for_each(|field| field.check(content.get(&*field.name)))
+    }
+
+    /// Removes the nulls of fields that may be left out: some clients send them for what was not
+    /// filled in, where a default should apply.
+    pub(crate) fn drop_blanks(&self, content: &mut Value) {
+        if let Value::Object(content) = content {
+            content.retain(|name, value| {
+                !value.is_null() || self.fields.iter().any(|field| field.name == *name && field.required)
+            });
+        }
+    }
+}
+
+fn read(schema: &Value) -> Result<Form, String> {
+    let whole = |what: &str| Err(format!("a form is a struct with named fields, and it is {what}"));
+    let has = |keys: &[&str]| keys.iter().any(|key| schema.get(key).is_some());
+    if schema["type"] != "object" {
+        let what = if has(&["oneOf", "anyOf", "enum"]) { "an enum" } else { "no object" };
+        return whole(&format!("{what}; put it into a field of a struct"));
+    }
+    if has(&["oneOf", "anyOf", "allOf"]) {
+        return whole("a choice of several, from a flattened enum perhaps; make that a field without data");
+    }
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        return match schema.get("additionalProperties") {
+            None | Some(Value::Bool(false)) => Ok(Form { fields: Vec::new() }),
+            Some(_) => whole("a map; give each key a field"),
+        };
+    };
+    let required = |name: &str| {
+        schema["required"].as_array().is_some_and(|required| required.iter().any(|other| other.as_str() == Some(name)))
+    };
+    let fields = properties.iter().map(|(name, property)| {
+        Field::read(name, required(name), &without_null(property.clone()))
+            .map_err(|why| format!("its field `{name}` {why}; {CAN}"))
+    });
+    Ok(Form { fields: fields.collect::<Result<_, _>>()? })
+}

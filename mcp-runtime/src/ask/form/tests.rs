@@ -1,0 +1,388 @@
+//! Types as forms, and contents that fit them or not.
+#![expect(dead_code, reason = "only the schemas of these types are looked at")]
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::*;
+
+#[derive(PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Size {
+    Small,
+    Large,
+}
+
+#[derive(PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Colour {
+    #[schemars(title = "Deep red")]
+    Red,
+    /// Blue, like
+    /// the sea
+    ///
+    /// And like the sky.
+    Blue,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(extend("enumNames" = ["Option one", "Option two"]))]
+enum Old {
+    #[serde(rename = "1")]
+    One,
+    #[serde(rename = "2")]
+    Two,
+}
+
+fn form<T: JsonSchema>() -> Form {
+    Form::of::<T>().unwrap()
+}
+
+fn properties<T: JsonSchema>(revision: Revision) -> Value {
+    form::<T>().schema(revision).unwrap()["properties"].take()
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Enums {
+    #[serde(rename = "untitledSingle")]
+    untitled_single: Size,
+    #[serde(rename = "titledSingle")]
+    titled_single: Colour,
+    #[serde(rename = "legacyEnum")]
+    legacy: Old,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Lists {
+    #[serde(rename = "untitledMulti")]
+    untitled: Vec<Size>,
+    /// Which ones?
+    #[serde(rename = "titledMulti")]
+    #[schemars(length(min = 1, max = 2))]
+    titled: HashSet<Colour>,
+}
+
+fn colours() -> Value {
+    json!([{"const": "red", "title": "Deep red"}, {"const": "blue", "title": "Blue, like the sea"}])
+}
+
+#[test]
+fn every_kind_of_enum_has_its_shape() {
+    assert_eq!(
+        properties::<Enums>(Revision::V2026_07_28),
+        json!({
+            "untitledSingle": {"type": "string", "enum": ["small", "large"]},
+            "titledSingle": {"type": "string", "oneOf": colours()},
+            "legacyEnum": {"type": "string", "enum": ["1", "2"], "enumNames": ["Option one", "Option two"]},
+        })
+    );
+    assert_eq!(
+        properties::<Lists>(Revision::V2025_11_25),
+        json!({
+            "untitledMulti": {"type": "array", "items": {"type": "string", "enum": ["small", "large"]}},
+            "titledMulti": {
+                "type": "array", "items": {"anyOf": colours()}, "minItems": 1, "maxItems": 2,
+                "description": "Which ones?",
+            },
+        })
+    );
+}
+
+#[test]
+fn older_revisions_are_told_what_they_know() {
+    assert_eq!(
+        properties::<Enums>(Revision::V2025_06_18),
+        json!({
+            "untitledSingle": {"type": "string", "enum": ["small", "large"]},
+            "titledSingle": {
+                "type": "string", "enum": ["red", "blue"], "enumNames": ["Deep red", "Blue, like the sea"],
+            },
+            "legacyEnum": {"type": "string", "enum": ["1", "2"], "enumNames": ["Option one", "Option two"]},
+        })
+    );
+    let error = form::<Lists>().schema(Revision::V2025_06_18).unwrap_err();
+    assert_eq!(error, "revision 2025-06-18 cannot ask for several choices, as the field `untitledMulti` does");
+    let error = form::<Enums>().schema(Revision::V2025_03_26).unwrap_err();
+    assert_eq!(error, "revision 2025-03-26 has no forms; they came with 2025-06-18");
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Active,
+    Inactive,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+struct Profile {
+    name: String,
+    age: u32,
+    score: f64,
+    status: Status,
+    verified: bool,
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Profile { name: "John Doe".into(), age: 30, score: 95.5, status: Status::Active, verified: true }
+    }
+}
+
+#[test]
+fn defaults_are_told_where_the_revision_has_them() {
+    assert_eq!(
+        form::<Profile>().schema(Revision::V2025_11_25).unwrap(),
+        json!({"type": "object", "properties": {
+            "name": {"type": "string", "default": "John Doe"},
+            "age": {"type": "integer", "minimum": 0, "default": 30},
+            "score": {"type": "number", "default": 95.5},
+            "status": {"type": "string", "enum": ["active", "inactive"], "default": "active"},
+            "verified": {"type": "boolean", "default": true},
+        }})
+    );
+    assert_eq!(
+        properties::<Profile>(Revision::V2025_06_18),
+        json!({
+            "name": {"type": "string"},
+            "age": {"type": "integer", "minimum": 0},
+            "score": {"type": "number"},
+            "status": {"type": "string", "enum": ["active", "inactive"]},
+            "verified": {"type": "boolean", "default": true},
+        })
+    );
+}
+
+/// How to reach you.
+#[derive(Deserialize, JsonSchema)]
+struct Contact {
+    /// Where mail goes.
+    #[schemars(title = "Email", email, length(max = 20))]
+    email: String,
+    #[schemars(url)]
+    site: Option<String>,
+    #[schemars(extend("format" = "date"))]
+    born: Option<String>,
+    #[schemars(range(min = -1.5, max = 1.5))]
+    mood: Option<f32>,
+    #[schemars(length(min = 2), regex(pattern = "^[a-z]+$"))]
+    nick: Option<String>,
+    day: Option<u8>,
+    big: Option<u64>,
+    /// The one you like.
+    colour: Option<Colour>,
+    sizes: Option<HashSet<Size>>,
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    note: String,
+    address: Option<std::net::IpAddr>,
+}
+
+#[test]
+fn limits_and_texts_are_kept_and_options_are_plain() {
+    assert_eq!(
+        form::<Contact>().schema(Revision::V2026_07_28).unwrap(),
+        json!({
+            "type": "object",
+            "properties": {
+                "email": {
+                    "type": "string", "maxLength": 20, "format": "email",
+                    "title": "Email", "description": "Where mail goes.",
+                },
+                "site": {"type": "string", "format": "uri"},
+                "born": {"type": "string", "format": "date"},
+                "mood": {"type": "number", "minimum": -1.5, "maximum": 1.5},
+                "nick": {"type": "string", "minLength": 2, "pattern": "^[a-z]+$"},
+                "day": {"type": "integer", "minimum": 0, "maximum": 255},
+                "big": {"type": "integer", "minimum": 0},
+                "colour": {"type": "string", "oneOf": colours(), "description": "The one you like."},
+                "sizes": {"type": "array", "items": {"type": "string", "enum": ["small", "large"]}},
+                // Its default, the empty text, is too short for it.
+                "note": {"type": "string", "minLength": 1},
+                "address": {"type": "string"},
+            },
+            "required": ["email"],
+        })
+    );
+}
+
+#[test]
+fn what_fits_is_let_through() {
+    let contact = form::<Contact>();
+    for content in [
+        json!({"email": "a@b.c"}),
+        json!({"email": "a@b.c", "site": null, "unknown": {"more": []}}),
+        json!({"email": "jörg@äöüäöüäöüäöü.de", "mood": 1, "nick": "äö", "day": 255, "born": "2024-02-29"}),
+        json!({"email": "a@b.c", "colour": "blue", "sizes": ["large", "small"], "site": "https://x", "mood": -0.0}),
+        json!({"email": "a@b.c", "big": u64::MAX}),
+    ] {
+        assert_eq!(contact.check(&content), Ok(()), "{content}");
+    }
+    assert_eq!(form::<Profile>().check(&json!({})), Ok(()));
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let contact = form::<Contact>();
+    let wrong = |name: &str, value: Value| {
+        let mut content = json!({"email": "a@b.c"});
+        content[name] = value;
+        contact.check(&content).unwrap_err()
+    };
+    let mail = "`email` must be an email address, like name@example.com";
+    assert_eq!(wrong("email", json!("nobody")), format!("{mail}, not `nobody`"));
+    assert_eq!(wrong("email", Value::Null), format!("{mail}, not null"));
+    assert_eq!(wrong("email", json!("a@bbbbbbbbbbbbbbbbbbb")), "`email` must have at most 20 characters, not 21");
+    assert_eq!(wrong("site", json!("here")), "`site` must be a URI, like https://example.com/page, not `here`");
+    assert_eq!(wrong("mood", json!(1.6)), "`mood` must be at most 1.5, not 1.6");
+    assert_eq!(wrong("mood", json!(-2)), "`mood` must be at least -1.5, not -2");
+    assert_eq!(wrong("nick", json!("ä")), "`nick` must have at least 2 characters, not 1");
+    assert_eq!(wrong("day", json!(256)), "`day` must be at most 255, not 256");
+    assert_eq!(wrong("day", json!(3.0)), "`day` must be a whole number, written like 3, not 3.0");
+    assert_eq!(wrong("day", json!("3")), "`day` must be an integer, not a string");
+    assert_eq!(wrong("big", json!(-1)), "`big` must be at least 0, not -1");
+    assert_eq!(wrong("colour", json!("green")), "`colour` must be one of `red`, `blue`, not `green`");
+    assert_eq!(wrong("colour", json!(["red"])), "`colour` must be one of `red`, `blue`, not a list");
+    assert_eq!(wrong("sizes", json!("small")), "`sizes` must be a list of any of `small`, `large`, not a string");
+    assert_eq!(wrong("sizes", json!(["tiny"])), "`sizes` must be a list of any of `small`, `large`, not `tiny`");
+    assert_eq!(wrong("sizes", json!([1])), "`sizes` must be a list of any of `small`, `large`, not a number");
+    assert_eq!(wrong("sizes", json!(["small", "small"])), "`sizes` must not have a choice twice");
+    assert_eq!(contact.check(&json!({})).unwrap_err(), mail.replace("must be", "is missing; it must be"));
+    assert_eq!(contact.check(&json!(7)).unwrap_err(), "the content of the form must be an object, not a number");
+    let lists = form::<Lists>();
+    let error = lists.check(&json!({"untitledMulti": ["small", "small"], "titledMulti": []})).unwrap_err();
+    assert_eq!(error, "`titledMulti` must have at least 1 choices, not 0");
+}
+
+#[test]
+fn blanks_are_dropped_where_a_field_may_be_absent() {
+    let mut content = json!({"email": null, "site": null, "unknown": null, "day": 0});
+    form::<Contact>().drop_blanks(&mut content);
+    assert_eq!(content, json!({"email": null, "day": 0}));
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct With<T> {
+    it: T,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Tree {
+    children: Vec<Tree>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+enum Data {
+    Empty,
+    Full(u32),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Untagged {
+    Number(u32),
+    Text(String),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(extend("enumNames" = ["only one"]))]
+enum Unbalanced {
+    A,
+    B,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Coded {
+    #[schemars(extend("enum" = [1, 2]))]
+    it: u8,
+}
+
+fn refused<T: JsonSchema>() -> String {
+    Form::of::<T>().unwrap_err()
+}
+
+#[test]
+fn what_cannot_be_in_a_form_is_named_with_advice() {
+    let cases = [
+        (refused::<With<Measure>>(), "is a struct, and a form is flat: give each of its parts a field"),
+        (refused::<With<Tree>>(), "is a struct, and a form is flat"),
+        (refused::<With<Option<Measure>>>(), "is a struct, and a form is flat"),
+        (refused::<With<BTreeMap<String, u8>>>(), "is a map, and a form is flat: give each key a field"),
+        (refused::<With<Vec<String>>>(), "is a list of something else than the variants of an enum"),
+        (refused::<With<Vec<Data>>>(), "is an enum with data in its variants"),
+        (refused::<With<Data>>(), "is an enum with data in its variants"),
+        (refused::<With<Untagged>>(), "may be of several types"),
+        (refused::<With<(u8, u8)>>(), "is a tuple: give each of its parts a field"),
+        (refused::<With<()>>(), "has no value"),
+        (refused::<With<Value>>(), "may be anything: its type says nothing of its values"),
+        (refused::<With<Unbalanced>>(), "has 2 choices, but 1 texts in `enumNames`"),
+        (refused::<Coded>(), "is an enum whose values are not texts"),
+    ];
+    for (error, why) in cases {
+        assert!(error.contains(&format!("its field `it` {why}")), "{error}");
+        assert!(
+            error.ends_with("a form can ask for text, numbers, booleans, enums without data, and lists of such enums")
+        );
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Measure {
+    width: u8,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Flattened {
+    id: u8,
+    #[serde(flatten)]
+    rest: Tagged,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+enum Tagged {
+    A { x: u8 },
+    B { y: u8 },
+}
+
+#[test]
+fn a_form_is_a_struct() {
+    assert_eq!(
+        refused::<u8>(),
+        "`uint8` cannot be asked for: a form is a struct with named fields, and it is no object; put it into a field of a struct"
+    );
+    for (error, why) in [
+        (refused::<Size>(), "is an enum"),
+        (refused::<Tagged>(), "is an enum"),
+        (refused::<Untagged>(), "is an enum"),
+        (refused::<Flattened>(), "is a choice of several"),
+        (refused::<BTreeMap<String, u8>>(), "is a map"),
+        (refused::<()>(), "is no object"),
+        (refused::<(u8, u8)>(), "is no object"),
+        (refused::<Value>(), "is no object"),
+        (refused::<Option<Measure>>(), "is no object"),
+    ] {
+        assert!(error.contains(&format!("it {why}")), "{error}");
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Outer {
+    #[serde(flatten)]
+    inner: Measure,
+    sure: bool,
+}
+
+#[test]
+fn a_form_may_be_empty_or_flattened() {
+    let nothing = form::<Nothing>();
+    assert_eq!(nothing.schema(Revision::V2025_11_25).unwrap(), json!({"type": "object", "properties": {}}));
+    assert_eq!(nothing.check(&json!({})), Ok(()));
+    assert_eq!(form::<Outer>().schema(Revision::V2025_11_25).unwrap()["required"], json!(["width", "sure"]));
+}

@@ -1,0 +1,276 @@
+//! Asking the client: one line in a handler, whatever revision the client speaks.
+//!
+//! In a session it is a request on the stream of the call (`exchange`); since 2026-07-28 the call is
+//! answered with its questions and made again (`rounds`). A handler sees neither.
+
+mod capability;
+mod dialogue;
+mod error;
+mod exchange;
+pub(crate) mod form;
+mod pending;
+mod question;
+mod rounds;
+pub(crate) mod seal;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+pub use capability::Capability;
+use dialogue::Way;
+pub(crate) use dialogue::{Dialogue, Memory};
+pub(crate) use error::Lack;
+use error::Visit;
+pub use error::{AskError, Unsupported};
+pub(crate) use exchange::Asks;
+use exchange::Exchange;
+use form::Form;
+pub use pending::{Ask, Consent};
+pub(crate) use question::Question;
+use rounds::{Bounds, Rounds};
+pub(crate) use rounds::{Purpose, Resumed};
+
+use crate::context::{Caller, Context};
+use crate::error::Result;
+use crate::protocol::{Revision, Root, SampleRequest, Sampled, SamplingCan};
+
+/// Asking whoever made the call.
+///
+/// A call that asks a client of 2026-07-28 runs again, from the top, for every round of answers: what
+/// stands before an ask may be done more than once. Wrap what must not in [`once`](Self::once).
+impl Context {
+    /// Asks the user to fill in a form: a struct of texts, numbers, booleans and choices, described by
+    /// its docs.
+    ///
+    /// ```
+    /// use mcp_runtime::{Revision, prelude::*};
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Guest { /** What should we call you? */ name: String }
+    ///
+    /// /// Greet the user.
+    /// #[tool]
+    /// async fn greet(ctx: &Context) -> Result<String> {
+    ///     let guest: Guest = ctx.elicit("Who is there?").await?;
+    ///     Ok(format!("Hello, {}!", guest.name))
+    /// }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<()> {
+    /// for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
+    ///     let server = Server::new("door", "1.0.0").tools(tools![greet]);
+    ///     let client = TestClient::builder(server).revision(revision);
+    ///     let client = client.on_elicit(|_| json!({"name": "Ada"})).connect().await?;
+    ///     assert_eq!(client.call("greet", json!({})).await?.text(), "Hello, Ada!");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn elicit<T>(&self, message: impl Into<String>) -> Ask<T>
+    where
+        T: DeserializeOwned + JsonSchema + 'static,
+    {
+        let (form, question) = match self.form::<T>(&message.into()) {
+            Ok((form, question)) => (Some(form), Ok(question)),
+            Err(error) => (None, Err(error)),
+        };
+        Ask::new(&self.dialogue, question, move |answer| {
+            let mut content = accepted(answer)?;
+            if let Some(form) = form {
+                form.drop_blanks(&mut content);
+                form.check(&content).map_err(AskError::Invalid)?;
+            }
+            T::deserialize(content).map_err(|error| AskError::Invalid(error.to_string()))
+        })
+    }
+
+    fn form<T: JsonSchema>(&self, message: &str) -> Result<(Form, Question), AskError> {
+        let form = Form::of::<T>().map_err(AskError::Misused)?;
+        self.needs(Capability::Elicitation)?;
+        let schema = form.schema(self.revision()).map_err(|why| AskError::Unsupported(Unsupported::here(why)))?;
+        let mut params = json!({"message": message, "requestedSchema": schema});
+        if self.revision().is_modern() {
+            params["mode"] = json!("form");
+        }
+        Ok((form, Question { method: Question::ELICIT, params }))
+    }
+
+    /// Asks the user to visit a page: to sign in somewhere, or to tell a secret, which no form may ask
+    /// for. The answer is that they agreed to, not that they did.
+    pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> Ask<Consent> {
+        let (message, url, id) = (message.into(), url.into(), seal::random_id().unwrap_or_default());
+        let question = self.visit(&message, &url, &id);
+        let consent = Consent::new(self, id);
+        Ask::new(&self.dialogue, question, move |answer| match action(&answer)? {
+            "accept" => Ok(consent),
+            other => Err(no(other)),
+        })
+    }
+
+    fn visit(&self, message: &str, url: &str, id: &str) -> Result<Question, AskError> {
+        let lacks = || self.needs(Capability::ElicitationUrl);
+        let reach = self.dialogue.reaches().map_err(|why| AskError::Unsupported(Unsupported::here(why)));
+        if let Err(AskError::Unsupported(mut unsupported)) = lacks().and(reach) {
+            // Whoever reads the error can still go there.
+            unsupported.text = format!("{}. {message} {url}", unsupported.text);
+            // A client that cannot be sent requests can be sent this.
+            let told = self.revision() == Revision::V2025_11_25 && self.dialogue.reaches().is_err();
+            unsupported.visit =
+                told.then(|| Visit { message: message.to_owned(), url: url.to_owned(), id: id.to_owned() });
+            return Err(AskError::Unsupported(unsupported));
+        }
+        let mut params = json!({"mode": "url", "message": message, "url": url});
+        if !self.revision().is_modern() {
+            params["elicitationId"] = json!(id);
+        }
+        Ok(Question { method: Question::ELICIT, params })
+    }
+
+    /// Has the client's model say something.
+    ///
+    /// Since 2026-07-28 the protocol discourages it in favour of calling a model directly; it stays in the
+    /// protocol until 2027-07-28 at least.
+    pub fn sample(&self, request: impl Into<SampleRequest>) -> Ask<Sampled> {
+        Ask::new(&self.dialogue, self.sampling(&request.into()), |answer| {
+            Sampled::read(&answer).map_err(AskError::Invalid)
+        })
+    }
+
+    fn sampling(&self, request: &SampleRequest) -> Result<Question, AskError> {
+        self.needs(Capability::Sampling)?;
+        if request.has_tools() {
+            self.needs(Capability::SamplingTools)?;
+        }
+        let can =
+            SamplingCan { tools: self.can(Capability::SamplingTools), context: self.can(Capability::SamplingContext) };
+        let params =
+            request.params(self.revision(), can).map_err(|why| AskError::Unsupported(Unsupported::here(why)))?;
+        Ok(Question { method: Question::SAMPLE, params })
+    }
+
+    /// Asks which directories the client works in. Advice, not a permission.
+    pub fn roots(&self) -> Ask<Vec<Root>> {
+        let question = self.needs(Capability::Roots).map(|()| Question { method: Question::ROOTS, params: json!({}) });
+        Ask::new(&self.dialogue, question, |answer| Root::read(&answer).map_err(AskError::Invalid))
+    }
+
+    /// Does something once, however often the call runs: what it returns is remembered, and given back
+    /// when the call asks and runs again.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    /// # use schemars::JsonSchema;
+    /// # use serde::Deserialize;
+    /// # #[derive(Deserialize, JsonSchema)]
+    /// # struct Confirm { sure: bool }
+    /// # async fn reserve(seat: u32) -> Result<String> { Ok(format!("r-{seat}")) }
+    ///
+    /// /// Book a seat.
+    /// #[tool]
+    /// async fn book(ctx: &Context, seat: u32) -> Result<String> {
+    ///     let reservation = ctx.once("reserve", reserve(seat)).await?;
+    ///     let confirm: Confirm = ctx.elicit(format!("Book {reservation}?")).await?;
+    ///     Ok(if confirm.sure { reservation } else { "nothing booked".to_owned() })
+    /// }
+    /// ```
+    pub async fn once<T>(&self, key: &str, work: impl Future<Output = Result<T>>) -> Result<T>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        self.dialogue.once(key, work).await
+    }
+
+    /// Whether the client can ask its user to fill in a form.
+    pub fn can_elicit(&self) -> bool {
+        self.can(Capability::Elicitation)
+    }
+
+    /// Whether the client can ask its user to visit a page.
+    pub fn can_elicit_url(&self) -> bool {
+        self.can(Capability::ElicitationUrl)
+    }
+
+    /// Whether the client can ask its model.
+    pub fn can_sample(&self) -> bool {
+        self.can(Capability::Sampling)
+    }
+
+    /// Whether the client can give tools to its model.
+    pub fn can_sample_with_tools(&self) -> bool {
+        self.can(Capability::SamplingTools)
+    }
+
+    /// Whether the client tells which directories it works in.
+    pub fn can_list_roots(&self) -> bool {
+        self.can(Capability::Roots)
+    }
+
+    fn can(&self, capability: Capability) -> bool {
+        self.dialogue.reaches().is_ok() && self.declares(capability)
+    }
+
+    fn declares(&self, capability: Capability) -> bool {
+        capability.is_declared(self.revision(), |name| self.client_capability(name))
+    }
+
+    fn needs(&self, capability: Capability) -> Result<(), AskError> {
+        if self.declares(capability) { Ok(()) } else { Err(AskError::Unsupported(Unsupported::lacks(capability))) }
+    }
+}
+
+/// Whether a caller declares what a handler requires.
+pub(crate) fn required(capability: Capability, caller: &Caller<'_>) -> Result<(), Lack> {
+    let context: Context = crate::context::provide(caller);
+    if context.declares(capability) { Ok(()) } else { Err(Lack::of(capability)) }
+}
+
+/// The way of a call to its client, and what it brings back from an earlier round.
+pub(crate) fn dialogue(caller: &Caller<'_>, resumed: Option<Resumed>) -> Arc<Dialogue> {
+    let line = caller.line;
+    let limits = &line.core.limits;
+    let mut resumed = resumed;
+    let memory = resumed.as_mut().map(Resumed::memory).unwrap_or_default();
+    let way = match (caller.purpose(), line.control) {
+        (Some(purpose), _) => {
+            let bounds = Bounds { time: limits.answer_time, bytes: limits.state_bytes };
+            let secrets = Arc::clone(&line.core.secrets);
+            Way::Rounds(Box::new(Rounds::new(purpose, secrets, resumed, bounds)))
+        }
+        (None, Some(control)) if !caller.envelope.revision.is_modern() => {
+            Way::Session(Exchange { control: Arc::clone(control), notifier: line.notifier() })
+        }
+        (None, _) => {
+            Way::Nowhere("nobody can be asked here: only a tool, a prompt or a resource that was called can ask")
+        }
+    };
+    Arc::new(Dialogue::new(way, memory, limits))
+}
+
+/// What somebody filled in.
+fn accepted(mut answer: Value) -> Result<Value, AskError> {
+    match action(&answer)? {
+        "accept" => Ok(match answer["content"].take() {
+            Value::Null => json!({}),
+            content => content,
+        }),
+        other => Err(no(other)),
+    }
+}
+
+fn action(answer: &Value) -> Result<&str, AskError> {
+    answer["action"].as_str().ok_or_else(|| AskError::Invalid("it has no `action`".to_owned()))
+}
+
+fn no(action: &str) -> AskError {
+    match action {
+        "decline" => AskError::Declined,
+        "cancel" => AskError::Cancelled,
+        other => AskError::Invalid(format!("`{}` is no action", crate::error::shorten(other))),
+    }
+}

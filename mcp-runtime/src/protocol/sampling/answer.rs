@@ -1,0 +1,97 @@
+//! What the client's model answered.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::message::{SampleMessage, ToolUse};
+use crate::error::without_position;
+use crate::protocol::Role;
+
+/// What the client's model answered. As a [`SampleMessage`] it continues the conversation.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Sampled {
+    /// Who says it: the assistant, as a rule.
+    pub role: Role,
+    /// The name of the model.
+    pub model: String,
+    /// Why it ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or what the provider calls it.
+    pub stop_reason: Option<String>,
+    content: Vec<Value>,
+    tool_uses: Vec<ToolUse>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    role: Role,
+    model: String,
+    content: Value,
+    #[serde(default)]
+    stop_reason: Option<String>,
+}
+
+impl Sampled {
+    /// The text of the answer, its parts joined by newlines.
+    pub fn text(&self) -> String {
+        self.content.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The content blocks as they came.
+    pub fn content(&self) -> &[Value] {
+        &self.content
+    }
+
+    /// The tools the model wants to use before it says more.
+    pub fn tool_uses(&self) -> &[ToolUse] {
+        &self.tool_uses
+    }
+
+    /// Reads a result: its content is one block, or a list of them from 2025-11-25.
+    pub(crate) fn read(result: &Value) -> Result<Sampled, String> {
+        let wrong = |why: String| format!("the client's answer to sampling/createMessage is not valid: {why}");
+        let wire = Wire::deserialize(result).map_err(|error| wrong(without_position(&error)))?;
+        let content = match wire.content {
+            Value::Array(blocks) => blocks,
+            block => vec![block],
+        };
+        let mut tool_uses = Vec::new();
+        for block in &content {
+            tool_uses.extend(check(block).map_err(wrong)?);
+        }
+        Ok(Sampled { role: wire.role, model: wire.model, stop_reason: wire.stop_reason, content, tool_uses })
+    }
+}
+
+/// Looks at one block, and reads it if it is the use of a tool.
+fn check(block: &Value) -> Result<Option<ToolUse>, String> {
+    let needs = |members: &[&str]| match members.iter().find(|member| !block[**member].is_string()) {
+        Some(member) => Err(format!("a content block has no text as its `{member}`")),
+        None => Ok(None),
+    };
+    match block["type"].as_str() {
+        Some("text") => needs(&["text"]),
+        Some("image" | "audio") => needs(&["data", "mimeType"]),
+        Some("tool_use") => {
+            let tool_use = ToolUse::deserialize(block).map_err(|error| without_position(&error))?;
+            if !tool_use.input.is_object() {
+                return Err("the `input` of a tool_use block is no object".into());
+            }
+            Ok(Some(tool_use))
+        }
+        Some(other) => Err(format!("a model cannot answer with a content block of type `{other}`")),
+        None => Err("a content block has no `type`".into()),
+    }
+}
+
+impl From<Sampled> for SampleMessage {
+    fn from(answer: Sampled) -> Self {
+        SampleMessage { role: answer.role, blocks: answer.content }
+    }
+}
+
+impl From<&Sampled> for SampleMessage {
+    fn from(answer: &Sampled) -> Self {
+        answer.clone().into()
+    }
+}

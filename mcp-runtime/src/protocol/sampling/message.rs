@@ -1,0 +1,101 @@
+//! The messages of a conversation with the client's model.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::protocol::{Blocks, Content, Meta, Role, ToolResult};
+
+/// One message of a conversation: text, images and audio, or what became of the model's use of tools.
+///
+/// ```
+/// use mcp_runtime::{Content, SampleMessage};
+///
+/// let picture = Content::image(b"\x89PNG...", "image/png");
+/// let message = SampleMessage::user("What is on this picture?").and(picture);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampleMessage {
+    pub(super) role: Role,
+    /// As they are on the wire of the newest revision.
+    pub(super) blocks: Vec<Value>,
+}
+
+impl SampleMessage {
+    /// What the person says.
+    pub fn user(content: impl Into<Content>) -> Self {
+        SampleMessage { role: Role::User, blocks: vec![json!(content.into())] }
+    }
+
+    /// What the model said.
+    pub fn assistant(content: impl Into<Content>) -> Self {
+        SampleMessage { role: Role::Assistant, blocks: vec![json!(content.into())] }
+    }
+
+    /// Says more in the same message. A client that knows only messages of one part gets several.
+    pub fn and(mut self, content: impl Into<Content>) -> Self {
+        self.blocks.push(json!(content.into()));
+        self
+    }
+
+    /// Tools the model wanted to use. Usually the whole [answer](super::Sampled) is the message.
+    pub fn tool_use(uses: impl IntoIterator<Item = ToolUse>) -> Self {
+        let block = |tool_use: ToolUse| {
+            let mut block = json!({"type": "tool_use"});
+            merge(&mut block, json!(tool_use));
+            block
+        };
+        SampleMessage { role: Role::Assistant, blocks: uses.into_iter().map(block).collect() }
+    }
+
+    /// What became of every tool the model wanted to use, by the [id](ToolUse::id) of the use.
+    ///
+    /// ```
+    /// use mcp_runtime::{SampleMessage, ToolResult};
+    ///
+    /// let message = SampleMessage::tool_results([("call_1", ToolResult::text("18°C"))]);
+    /// ```
+    pub fn tool_results<I: Into<String>>(results: impl IntoIterator<Item = (I, ToolResult)>) -> Self {
+        let blocks = results.into_iter().map(|(id, result)| tool_result(&id.into(), result));
+        SampleMessage { role: Role::User, blocks: blocks.collect() }
+    }
+}
+
+/// A tool the model wants to use.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolUse {
+    /// What its result refers to.
+    pub id: String,
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments, an object.
+    pub input: Value,
+    /// Free-form metadata.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Meta::is_empty")]
+    pub meta: Meta,
+}
+
+fn tool_result(id: &str, result: ToolResult) -> Value {
+    let structured = result.structured;
+    let content = match result.content {
+        Blocks::Text(text) => vec![Content::text(text)],
+        Blocks::Mirror => structured.clone().map(Content::text).into_iter().collect(),
+        Blocks::List(list) => list,
+    };
+    let mut block = json!({"type": "tool_result", "toolUseId": id, "content": content});
+    if let Some(value) = structured.and_then(|text| serde_json::from_str::<Value>(&text).ok()) {
+        block["structuredContent"] = value;
+    }
+    if result.is_error {
+        block["isError"] = true.into();
+    }
+    if !result.meta.is_empty() {
+        block["_meta"] = result.meta.into();
+    }
+    block
+}
+
+fn merge(block: &mut Value, more: Value) {
+    if let (Value::Object(block), Value::Object(more)) = (block, more) {
+        block.extend(more);
+    }
+}

@@ -1,0 +1,212 @@
+//! 2026-07-28: the call is answered with its questions, and made again with the answers.
+
+use std::time::Duration;
+
+use mcp_runtime::{Limits, prelude::*};
+use serde_json::Value;
+
+use super::{EFFECTS, server};
+
+const SECRET: &str = "the secret of these tests, long enough";
+
+struct Client {
+    client: TestClient,
+}
+
+impl Client {
+    async fn of(server: Server) -> Result<Self> {
+        let client = TestClient::builder(server).capability("elicitation", json!({})).connect().await?;
+        Ok(Client { client })
+    }
+
+    async fn new() -> Result<Self> {
+        Self::of(server()).await
+    }
+
+    async fn call(&self, name: &str, more: Value) -> Result<Value> {
+        let mut params = json!({"name": name, "arguments": {}});
+        if let Value::Object(more) = more {
+            params.as_object_mut().unwrap().extend(more);
+        }
+        self.client.request("tools/call", params).await
+    }
+
+    async fn error(&self, name: &str, more: Value) -> (i32, String) {
+        let error = self.call(name, more).await.unwrap_err();
+        (error.code().unwrap(), error.to_string())
+    }
+}
+
+fn accept(content: Value) -> Value {
+    json!({"action": "accept", "content": content})
+}
+
+#[tokio::test]
+async fn a_call_that_asks_is_made_again() -> Result<()> {
+    let client = Client::new().await?;
+    let round = client.call("greet", json!({})).await?;
+    assert_eq!(round["resultType"], "input_required");
+    assert_eq!(
+        round["inputRequests"],
+        json!({"ask-1": {"method": "elicitation/create", "params": {
+            "mode": "form",
+            "message": "Who is there?",
+            "requestedSchema": {
+                "type": "object",
+                "properties": {"name": {"type": "string", "description": "What should we call you?"}},
+                "required": ["name"],
+            },
+        }}})
+    );
+    let answer =
+        json!({"inputResponses": {"ask-1": accept(json!({"name": "Ada"}))}, "requestState": round["requestState"]});
+    let result = client.call("greet", answer).await?;
+    assert_eq!((&result["resultType"], &result["content"][0]["text"]), (&json!("complete"), &json!("Hello, Ada!")));
+    Ok(())
+}
+
+#[tokio::test]
+async fn answers_may_come_without_a_state_and_among_others() -> Result<()> {
+    let client = Client::new().await?;
+    let answers = json!({"ask-1": accept(json!({"name": "Ada"})), "other": {}, "ask-9": accept(json!({}))});
+    let result = client.call("greet", json!({"inputResponses": answers})).await?;
+    assert_eq!(result["content"][0]["text"], "Hello, Ada!");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_was_answered_before_is_brought_along() -> Result<()> {
+    let client = Client::new().await?;
+    let first = client.call("introduce", json!({})).await?;
+    assert_eq!(first["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(), ["name"]);
+    let answers =
+        json!({"inputResponses": {"name": accept(json!({"name": "Ada"}))}, "requestState": first["requestState"]});
+    let second = client.call("introduce", answers).await?;
+    assert_eq!(second["inputRequests"]["ask-2"]["params"]["message"], "How old are you, Ada?");
+    assert_ne!(first["requestState"], second["requestState"]);
+    // Only this round's answer: the name is in the state.
+    let answers =
+        json!({"inputResponses": {"ask-2": accept(json!({"age": 36}))}, "requestState": second["requestState"]});
+    let result = client.call("introduce", answers).await?;
+    assert_eq!(result["content"][0]["text"], "Ada is 36");
+    Ok(())
+}
+
+#[tokio::test]
+async fn questions_at_once_are_one_round_and_what_is_missing_is_asked_again() -> Result<()> {
+    let client = Client::new().await?;
+    let round = client.call("at_once", json!({})).await?;
+    assert_eq!(round["inputRequests"].as_object().unwrap().len(), 2);
+    let part = json!({"inputResponses": {"ask-2": accept(json!({"age": 36}))}, "requestState": round["requestState"]});
+    let round = client.call("at_once", part).await?;
+    assert_eq!(round["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(), ["ask-1"]);
+    let rest =
+        json!({"inputResponses": {"ask-1": accept(json!({"name": "Ada"}))}, "requestState": round["requestState"]});
+    assert_eq!(client.call("at_once", rest).await?["content"][0]["text"], "Ada is 36");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_effect_is_done_once() -> Result<()> {
+    let client = Client::new().await?;
+    let before = EFFECTS.load(std::sync::atomic::Ordering::SeqCst);
+    let round = client.call("effect", json!({})).await?;
+    let answer =
+        json!({"inputResponses": {"ask-1": accept(json!({"name": "Ada"}))}, "requestState": round["requestState"]});
+    let text = client.call("effect", answer).await?["content"][0]["text"].clone();
+    assert_eq!(text, format!("Ada: {0} {0}", before + 1));
+    assert_eq!(EFFECTS.load(std::sync::atomic::Ordering::SeqCst), before + 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_state_is_good_for_its_call_only() -> Result<()> {
+    let client = Client::new().await?;
+    let state = client.call("greet", json!({})).await?["requestState"].as_str().unwrap().to_owned();
+    let answers = json!({"ask-1": accept(json!({"name": "Ada"}))});
+    for touched in [format!("{state}-TAMPERED"), format!("A{state}"), state[1..].to_owned(), String::new(), "{}".into()]
+    {
+        let (code, text) = client.error("greet", json!({"inputResponses": answers, "requestState": touched})).await;
+        assert_eq!(code, -32602);
+        assert!(text.contains("not what this server sent for this call"), "{text}");
+    }
+    // Another tool, other arguments, another process without the secret.
+    assert_eq!(client.error("outcome", json!({"inputResponses": answers, "requestState": state})).await.0, -32602);
+    let other = json!({"arguments": {"x": 1}, "inputResponses": answers, "requestState": state});
+    assert_eq!(client.error("greet", other).await.0, -32602);
+    let other = Client::new().await?;
+    assert_eq!(other.error("greet", json!({"inputResponses": answers, "requestState": state})).await.0, -32602);
+    Ok(())
+}
+
+#[tokio::test]
+async fn replicas_share_a_secret_and_secrets_can_be_replaced() -> Result<()> {
+    const NEXT: &str = "the next secret, which is as long as that";
+    let old = Client::of(server().secrets([SECRET])).await?;
+    let state = old.call("greet", json!({})).await?["requestState"].clone();
+    let answers = json!({"inputResponses": {"ask-1": accept(json!({"name": "Ada"}))}, "requestState": state});
+    let both = Client::of(server().secrets([NEXT, SECRET])).await?;
+    assert_eq!(both.call("greet", answers.clone()).await?["content"][0]["text"], "Hello, Ada!");
+    let new = Client::of(server().secrets([NEXT])).await?;
+    assert_eq!(new.error("greet", answers).await.0, -32602);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_state_does_not_last_for_ever() -> Result<()> {
+    let mut limits = Limits::default();
+    limits.answer_time = Duration::from_secs(1);
+    let client = Client::of(server().limits(limits)).await?;
+    let state = client.call("greet", json!({})).await?["requestState"].clone();
+    tokio::time::sleep(Duration::from_millis(2100)).await;
+    let (code, text) = client.error("greet", json!({"requestState": state})).await;
+    assert_eq!(code, -32602);
+    assert!(text.contains("has expired"), "{text}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_has_no_shape_of_an_answer_is_refused_or_asked_again() -> Result<()> {
+    let client = Client::new().await?;
+    for wrong in [json!(null), json!(5), json!([]), json!({"ask-1": 12345}), json!({"ask-1": null})] {
+        assert_eq!(client.error("greet", json!({"inputResponses": wrong})).await.0, -32602, "{wrong}");
+    }
+    for wrong in [json!(null), json!(5), json!({})] {
+        assert_eq!(client.error("greet", json!({"requestState": wrong})).await.0, -32602, "{wrong}");
+    }
+    for again in [json!({}), json!({"wrong": accept(json!({}))}), json!({"ask-1": {}}), json!({"ask-1": {"action": 1}})]
+    {
+        let round = client.call("greet", json!({"inputResponses": again})).await?;
+        assert_eq!(round["resultType"], "input_required", "{again}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn another_question_gets_no_answer_of_this_one() -> Result<()> {
+    let client = Client::new().await?;
+    let round = client.call("fickle", json!({})).await?;
+    let answers =
+        json!({"inputResponses": {"ask-1": accept(json!({"name": "Ada"}))}, "requestState": round["requestState"]});
+    let result = client.call("fickle", answers).await?;
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(result["isError"] == true && text.contains("asks something else under the key `ask-1`"), "{text}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn whoever_cannot_be_asked_gets_the_code_for_it() -> Result<()> {
+    let client = TestClient::connect(server()).await?;
+    let error = client.call("greet", json!({})).await.unwrap_err();
+    assert_eq!(error.code(), Some(-32021));
+    assert_eq!(error.data(), Some(&json!({"requiredCapabilities": {"elicitation": {}}})));
+    Ok(())
+}
+
+#[tokio::test]
+async fn other_methods_do_not_take_states() -> Result<()> {
+    let client = Client::new().await?;
+    let list = client.client.request("tools/list", json!({"requestState": 5, "inputResponses": 5})).await?;
+    assert_eq!(list["resultType"], "complete");
+    Ok(())
+}
