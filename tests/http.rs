@@ -2,10 +2,18 @@
 
 #[path = "http/abuse.rs"]
 mod abuse;
+#[path = "http/accept.rs"]
+mod accept;
 #[path = "http/answers.rs"]
 mod answers;
+#[path = "http/bodies.rs"]
+mod bodies;
+#[path = "http/caps.rs"]
+mod caps;
 #[path = "http/changes.rs"]
 mod changes;
+#[path = "http/connections.rs"]
+mod connections;
 #[path = "http/elsewhere.rs"]
 mod elsewhere;
 #[path = "http/ending.rs"]

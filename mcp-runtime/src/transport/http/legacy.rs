@@ -13,6 +13,7 @@ use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
+use super::accept::Form;
 use super::body::{Body, Events, Said, events};
 use super::copies::{self, Resumed};
 use super::kept::{self, Stores};
@@ -22,7 +23,7 @@ use super::stream::Reader;
 use crate::connection::Connection;
 use crate::era::{self, Read};
 use crate::error::RpcError;
-use crate::jsonrpc::Request;
+use crate::jsonrpc::{self, Message, Request};
 use crate::outlet::{LET_GO, Outlet};
 use crate::protocol::Revision;
 use crate::server::Core;
@@ -37,7 +38,7 @@ pub(super) async fn open(
     sessions: &Arc<Sessions>,
     stores: Option<&Arc<Stores>>,
     principal: Option<&str>,
-    parts: Arc<Parts>,
+    (parts, form): (&Arc<Parts>, Form),
     frame: &[u8],
 ) -> Response<Body> {
     match sessions.room(principal, &core.limits) {
@@ -49,11 +50,11 @@ pub(super) async fn open(
     }
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
     let mut out = Vec::new();
-    connection.receive(frame, &Outlet::own(parts, false), &mut out);
+    connection.receive(frame, &Outlet::own(Arc::clone(parts), false), &mut out);
+    let mut response = respond::answer(form, out);
     if connection.session.client().is_none() {
-        return respond::json(StatusCode::OK, out);
+        return response;
     }
-    let mut response = respond::json(StatusCode::OK, out);
     let id = match stores {
         None => sessions.enter(connection, principal),
         Some(stores) => Box::pin(kept::open(stores, sessions, connection, principal)).await,
@@ -72,7 +73,7 @@ pub(super) async fn open(
 pub(super) async fn alone(
     core: &Arc<Core>,
     revision: Option<Revision>,
-    parts: &Arc<Parts>,
+    (parts, form): (&Arc<Parts>, Form),
     request: &Request<'_>,
     frame: &[u8],
 ) -> Response<Body> {
@@ -83,13 +84,16 @@ pub(super) async fn alone(
     let outlet = Outlet::own(Arc::clone(parts), false);
     let mut out = Vec::new();
     connection.receive(frame, &outlet, &mut out);
-    let Some(lines) = outlet.into_lines() else { return at_once(out) };
+    let Some(lines) = outlet.into_lines() else { return at_once(out, form) };
+    if !form.streams() && ends_with_answer(&out) {
+        return at_once(out, form);
+    }
     // Nobody else has the connection: with it, the call is dropped when the client is gone.
     let mut alone = Said { first: None, lines, form: events, _source: connection };
-    if out.is_empty() {
-        match alone.lines.recv().await {
+    if out.is_empty() || !(form.streams() || asks(&out)) {
+        match first(&mut alone.lines, form).await {
             None => return respond::empty(StatusCode::ACCEPTED),
-            Some(line) if is_answer(&line) => return respond::json(StatusCode::OK, line),
+            Some(line) if is_answer(&line) => return respond::answer(form, line),
             Some(line) => out = line,
         }
     }
@@ -110,34 +114,38 @@ pub(super) fn told_alone(core: &Arc<Core>, parts: &Arc<Parts>, frame: &[u8]) {
 /// Takes a request in a session.
 pub(super) async fn request<'a>(
     session: &Arc<Session>,
-    parts: Arc<Parts>,
+    (parts, form): (&Arc<Parts>, Form),
     request: &Request<'a>,
     read: Result<Read<'a>, RpcError>,
 ) -> Response<Body> {
-    let outlet = Outlet::own(parts, true);
+    let outlet = Outlet::own(Arc::clone(parts), form.streams());
     let mut out = Vec::with_capacity(respond::ANSWER);
     session.connection().receive_request(request, read, &outlet, &mut out);
-    conclude(session, outlet, out).await
+    conclude(session, outlet, out, form).await
 }
 
 /// Takes a message, or several, in a session.
-pub(super) async fn message(session: &Arc<Session>, parts: Arc<Parts>, frame: &[u8]) -> Response<Body> {
-    let outlet = Outlet::own(parts, true);
+pub(super) async fn message(
+    session: &Arc<Session>,
+    (parts, form): (&Arc<Parts>, Form),
+    frame: &[u8],
+) -> Response<Body> {
+    let outlet = Outlet::own(Arc::clone(parts), form.streams());
     let mut out = Vec::new();
     session.connection().receive(frame, &outlet, &mut out);
     // The answers to a batch are a list; this is about the batch.
     if frame.trim_ascii_start().starts_with(b"[") && is_answer(&out) && !out.starts_with(b"[") {
         return respond::json(StatusCode::BAD_REQUEST, out);
     }
-    conclude(session, outlet, out).await
+    conclude(session, outlet, out, form).await
 }
 
-async fn conclude(session: &Arc<Session>, outlet: Outlet, out: Vec<u8>) -> Response<Body> {
+async fn conclude(session: &Arc<Session>, outlet: Outlet, out: Vec<u8>, form: Form) -> Response<Body> {
     match outlet.into_lines() {
         // Something is to come. A call that could have told something, and is done, leaves a stream, too.
-        Some(lines) if !ends_with_answer(&out) => later(session, out, lines).await,
+        Some(lines) if !ends_with_answer(&out) => later(session, out, lines, form).await,
         _ if out.is_empty() => respond::empty(StatusCode::ACCEPTED),
-        _ => at_once(out),
+        _ => at_once(out, form),
     }
 }
 
@@ -151,24 +159,41 @@ fn ends_with_answer(lines: &[u8]) -> bool {
     lines.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().is_some_and(is_answer)
 }
 
-/// An answer; behind what was told before it, where something was.
-fn at_once(lines: Vec<u8>) -> Response<Body> {
-    match memchr::memchr(b'\n', &lines) {
-        Some(end) if end + 1 < lines.len() => respond::events(Body::full(events(&lines))),
-        _ => respond::json(StatusCode::OK, lines),
+/// An answer; behind what was told before it, where something was and the client takes it.
+fn at_once(mut lines: Vec<u8>, form: Form) -> Response<Body> {
+    match memchr::memrchr(b'\n', lines.trim_ascii_end()) {
+        None => respond::answer(form, lines),
+        Some(_) if form.streams() => respond::answer(Form::Events, lines),
+        Some(end) => respond::answer(form, lines.split_off(end + 1)),
     }
+}
+
+/// The next line of a call: its answer, or what it tells before, if the client takes that. A question
+/// is not left out: the call would wait for its answer. Who can be asked must take streams.
+async fn first(lines: &mut mpsc::Receiver<Vec<u8>>, form: Form) -> Option<Vec<u8>> {
+    loop {
+        let line = lines.recv().await?;
+        if form.streams() || is_answer(&line) || asks(&line) {
+            return Some(line);
+        }
+    }
+}
+
+/// Whether there is a question of the server's among lines.
+fn asks(lines: &[u8]) -> bool {
+    lines.split(|byte| *byte == b'\n').any(|line| matches!(jsonrpc::parse(line), Ok(Message::Request(_))))
 }
 
 /// The head of the response is held until it is known what it is the head of. The call goes on
 /// whether or not somebody waits: only the client's `notifications/cancelled` cancels it.
-async fn later(session: &Arc<Session>, told: Vec<u8>, lines: mpsc::Receiver<Vec<u8>>) -> Response<Body> {
+async fn later(session: &Arc<Session>, told: Vec<u8>, lines: mpsc::Receiver<Vec<u8>>, form: Form) -> Response<Body> {
     // Whatever becomes of this connection, somebody takes what the call says.
     let mut waiting = Waiting { session: Arc::clone(session), lines: Some(lines) };
-    if told.is_empty() {
-        match waiting.first().await {
+    if told.is_empty() || !(form.streams() || asks(&told)) {
+        match waiting.first(form).await {
             // Cancelled: it is owed no answer, but HTTP wants one.
             None => return respond::empty(StatusCode::ACCEPTED),
-            Some(line) if is_answer(&line) => return respond::json(StatusCode::OK, line),
+            Some(line) if is_answer(&line) => return respond::answer(form, line),
             Some(line) => return waiting.stream(&line).await,
         }
     }
@@ -183,9 +208,9 @@ struct Waiting {
 }
 
 impl Waiting {
-    async fn first(&mut self) -> Option<Vec<u8>> {
+    async fn first(&mut self, form: Form) -> Option<Vec<u8>> {
         match &mut self.lines {
-            Some(lines) => lines.recv().await,
+            Some(lines) => first(lines, form).await,
             None => None,
         }
     }

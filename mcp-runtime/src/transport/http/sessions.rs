@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::kept::Kept;
+use http::Response;
+
+use super::body::Body;
+use super::kept::{self, Kept};
 use super::streams::Streams;
 use crate::connection::Connection;
 use crate::control::Control;
@@ -131,6 +134,11 @@ impl Sessions {
         }
     }
 
+    /// Looks after a session that may be about to be shut down.
+    pub(super) fn ending<'a>(&'a self, session: &'a Arc<Session>) -> Ending<'a> {
+        Ending { sessions: self, session }
+    }
+
     /// Ends a session; false if there is none.
     pub(super) fn end(&self, id: &str, principal: Option<&str>) -> bool {
         let mut table = self.table();
@@ -140,6 +148,33 @@ impl Sessions {
         let session = table.remove(id);
         drop(table);
         session.map(|session| session.control.abort()).is_some()
+    }
+}
+
+/// A session that is being shut down. When this is dropped it is over: its `shutdown` is answered, or
+/// nobody waits for that any more.
+#[derive(Debug)]
+pub(super) struct Ending<'a> {
+    sessions: &'a Sessions,
+    session: &'a Arc<Session>,
+}
+
+impl Ending<'_> {
+    /// Ends it for every replica before the answer is given.
+    pub(super) async fn with(self, response: Response<Body>) -> Response<Body> {
+        if !self.session.control.is_closing() {
+            return kept::saved(self.session).await.err().unwrap_or(response);
+        }
+        kept::end(self.session).await.map_or_else(|refusal| refusal, |()| response)
+    }
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if self.session.control.is_closing() {
+            self.sessions.table().retain(|_, other| !Arc::ptr_eq(other, self.session));
+            drop(self.session.control.abort());
+        }
     }
 }
 
@@ -200,9 +235,12 @@ impl Session {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Whether its time is over. What it is working on, and an open stream, are use.
+    /// Whether its time is over. What it is working on, and an open stream, are use. One that was shut
+    /// down is over when its calls are done, whether or not somebody waited for that.
     fn is_over(&self, limits: &Limits) -> bool {
-        self.begun.elapsed() >= limits.session_age || (self.idle() >= limits.session_idle && !self.is_busy())
+        self.begun.elapsed() >= limits.session_age
+            || (self.idle() >= limits.session_idle && !self.is_busy())
+            || (self.control.is_closing() && !self.control.in_flight.is_busy())
     }
 
     fn idle(&self) -> Duration {
