@@ -261,9 +261,11 @@ pub(crate) fn dialogue(caller: &Caller<'_>, resumed: Option<Resumed>) -> Arc<Dia
             Way::Rounds(Box::new(Rounds::new(purpose, secrets, resumed, bounds)))
         }
         (None, Some(exchange)) => Way::Session(exchange),
-        (None, None) => {
-            Way::Nowhere("nobody can be asked here: only a tool, a prompt or a resource that was called can ask")
-        }
+        (None, None) => Way::Nowhere(if line.can_ask() || caller.envelope.revision.is_modern() {
+            "nobody can be asked here: only a tool, a prompt or a resource that was called can ask"
+        } else {
+            "this client cannot be asked: it needs a session, and to accept `text/event-stream`"
+        }),
     };
     let dialogue = Dialogue::new(way, memory, limits);
     if let Some(job) = &*line.job.borrow() {

@@ -185,12 +185,14 @@ impl Inner {
             Era::Legacy if self.options.sessionless => {
                 let revision = Revision::LEGACY.into_iter().find(|known| Some(known.as_str()) == version);
                 // No session counts its calls.
-                let share = self.principal(parts).and_then(|who| self.share(who.as_deref(), Kind::Call));
-                let share = match share {
+                let who = self.principal(parts);
+                let share = who.and_then(|who| self.share(who.as_deref(), Kind::Call).map(|share| (who, share)));
+                let (who, share) = match share {
                     Ok(share) => share,
                     Err(refused) => return refused.answer(request.id),
                 };
-                let mut response = legacy::alone(&self.core, revision, (parts, form), &request, frame).await;
+                let (who, form) = (who.as_deref(), (parts, form));
+                let mut response = legacy::alone(&self.core, revision, who, form, &request, frame).await;
                 response.body_mut().keep(share);
                 response
             }

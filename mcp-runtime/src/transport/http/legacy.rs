@@ -23,7 +23,7 @@ use super::stream::Reader;
 use crate::connection::Connection;
 use crate::era::{self, Read};
 use crate::error::RpcError;
-use crate::jsonrpc::{self, Message, Request};
+use crate::jsonrpc::Request;
 use crate::outlet::{LET_GO, Outlet};
 use crate::protocol::Revision;
 use crate::server::Core;
@@ -50,7 +50,7 @@ pub(super) async fn open(
     }
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
     let mut out = Vec::new();
-    connection.receive(frame, &Outlet::own(Arc::clone(parts), false), &mut out);
+    connection.receive(frame, &Outlet::own(Arc::clone(parts), false).of(principal.map(Arc::from)), &mut out);
     let mut response = respond::answer(form, out);
     if connection.session.client().is_none() {
         return response;
@@ -73,6 +73,7 @@ pub(super) async fn open(
 pub(super) async fn alone(
     core: &Arc<Core>,
     revision: Option<Revision>,
+    principal: Option<&str>,
     (parts, form): (&Arc<Parts>, Form),
     request: &Request<'_>,
     frame: &[u8],
@@ -81,7 +82,7 @@ pub(super) async fn alone(
     if request.method != "initialize" {
         connection.session = era::Session::assumed(revision.unwrap_or(Revision::V2025_03_26));
     }
-    let outlet = Outlet::own(Arc::clone(parts), false);
+    let outlet = Outlet::own(Arc::clone(parts), false).of(principal.map(Arc::from));
     let mut out = Vec::new();
     connection.receive(frame, &outlet, &mut out);
     let Some(lines) = outlet.into_lines() else { return at_once(out, form) };
@@ -90,7 +91,7 @@ pub(super) async fn alone(
     }
     // Nobody else has the connection: with it, the call is dropped when the client is gone.
     let mut alone = Said { first: None, lines, form: events, _source: connection };
-    if out.is_empty() || !(form.streams() || asks(&out)) {
+    if out.is_empty() || !form.streams() {
         match first(&mut alone.lines, form).await {
             None => return respond::empty(StatusCode::ACCEPTED),
             Some(line) if is_answer(&line) => return respond::answer(form, line),
@@ -118,7 +119,7 @@ pub(super) async fn request<'a>(
     request: &Request<'a>,
     read: Result<Read<'a>, RpcError>,
 ) -> Response<Body> {
-    let outlet = Outlet::own(Arc::clone(parts), form.streams());
+    let outlet = Outlet::own(Arc::clone(parts), form.streams()).of(session.principal());
     let mut out = Vec::with_capacity(respond::ANSWER);
     session.connection().receive_request(request, read, &outlet, &mut out);
     conclude(session, outlet, out, form).await
@@ -130,7 +131,7 @@ pub(super) async fn message(
     (parts, form): (&Arc<Parts>, Form),
     frame: &[u8],
 ) -> Response<Body> {
-    let outlet = Outlet::own(Arc::clone(parts), form.streams());
+    let outlet = Outlet::own(Arc::clone(parts), form.streams()).of(session.principal());
     let mut out = Vec::new();
     session.connection().receive(frame, &outlet, &mut out);
     // The answers to a batch are a list; this is about the batch.
@@ -151,7 +152,8 @@ async fn conclude(session: &Arc<Session>, outlet: Outlet, out: Vec<u8>, form: Fo
 
 /// Takes what is owed no answer. What its handler says, nobody hears.
 pub(super) fn told(session: &Session, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
-    session.connection().receive(frame, &Outlet::own(Arc::clone(parts), false), &mut Vec::new());
+    let outlet = Outlet::own(Arc::clone(parts), false).of(session.principal());
+    session.connection().receive(frame, &outlet, &mut Vec::new());
     respond::empty(StatusCode::ACCEPTED)
 }
 
@@ -168,20 +170,14 @@ fn at_once(mut lines: Vec<u8>, form: Form) -> Response<Body> {
     }
 }
 
-/// The next line of a call: its answer, or what it tells before, if the client takes that. A question
-/// is not left out: the call would wait for its answer. Who can be asked must take streams.
+/// The next line of a call: its answer, or what it tells before, if the client takes that.
 async fn first(lines: &mut mpsc::Receiver<Vec<u8>>, form: Form) -> Option<Vec<u8>> {
     loop {
         let line = lines.recv().await?;
-        if form.streams() || is_answer(&line) || asks(&line) {
+        if form.streams() || is_answer(&line) {
             return Some(line);
         }
     }
-}
-
-/// Whether there is a question of the server's among lines.
-fn asks(lines: &[u8]) -> bool {
-    lines.split(|byte| *byte == b'\n').any(|line| matches!(jsonrpc::parse(line), Ok(Message::Request(_))))
 }
 
 /// The head of the response is held until it is known what it is the head of. The call goes on
@@ -189,7 +185,7 @@ fn asks(lines: &[u8]) -> bool {
 async fn later(session: &Arc<Session>, told: Vec<u8>, lines: mpsc::Receiver<Vec<u8>>, form: Form) -> Response<Body> {
     // Whatever becomes of this connection, somebody takes what the call says.
     let mut waiting = Waiting { session: Arc::clone(session), lines: Some(lines) };
-    if told.is_empty() || !(form.streams() || asks(&told)) {
+    if told.is_empty() || !form.streams() {
         match waiting.first(form).await {
             // Cancelled: it is owed no answer, but HTTP wants one.
             None => return respond::empty(StatusCode::ACCEPTED),

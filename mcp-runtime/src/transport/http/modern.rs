@@ -118,7 +118,7 @@ fn start<'a>(
     };
     let core = &inner.core;
     let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
-    let outlet = Outlet::own(Arc::clone(parts), false).of(principal);
+    let outlet = Outlet::own(Arc::clone(parts), false).of(principal.map(Arc::from));
     let line = Line::new(&outlet, core, None);
     let router = Router::new(core, catalog, request.id, &call, &line);
     if let Err(error) = mirrors(&router, &call, Headers(&parts.headers)) {

@@ -41,7 +41,7 @@ pub(super) struct Session {
     /// Whether it has such a stream.
     streaming: AtomicBool,
     revision: Revision,
-    principal: Option<Box<str>>,
+    principal: Option<Arc<str>>,
     begun: Instant,
     used: Mutex<Instant>,
     /// Where it is kept besides, if it is: then this is a copy.
@@ -225,6 +225,11 @@ impl Session {
 
     pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who opened it, where that is known.
+    pub(super) fn principal(&self) -> Option<Arc<str>> {
+        self.principal.clone()
     }
 
     pub(super) fn revision(&self) -> Revision {
