@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use super::body::Events;
 use crate::outlet::LET_GO;
@@ -38,6 +38,8 @@ pub(super) struct Stream {
     /// Whether it is the session's, for what belongs to no request.
     pub(super) of_session: bool,
     state: Mutex<State>,
+    /// Told when a reader has taken something, or has gone.
+    taken: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +55,8 @@ struct State {
     reader: Option<Waker>,
     /// Counts readers: a new one takes the place of the one before.
     readers: u64,
+    /// The last event the newest reader has taken, while it is there.
+    taken: Option<u64>,
 }
 
 impl Streams {
@@ -68,7 +72,7 @@ impl Streams {
             table.streams.remove(number);
         }
         table.last += 1;
-        let stream = Arc::new(Stream { number: table.last, of_session, state: Mutex::default() });
+        let stream = Arc::new(Stream { number: table.last, of_session, state: Mutex::default(), taken: Notify::new() });
         table.streams.insert(stream.number, Arc::clone(&stream));
         stream
     }
@@ -104,24 +108,40 @@ impl Stream {
             let number = state.last;
             state.events.push_back((number, event.into()));
         }
-        // The newest is kept, however long it is: it may be the answer.
-        while state.events.len() > 1 && (state.events.len() > EVENTS || state.bytes > BYTES) {
+        // The newest is kept, however long it is: it may be the answer. So is what a reader has to take yet.
+        while state.events.len() > 1
+            && (state.events.len() > EVENTS || state.bytes > BYTES)
+            && state.events.front().is_none_or(|(oldest, _)| state.taken.is_none_or(|taken| *oldest <= taken))
+        {
             let dropped = state.events.pop_front().map_or(0, |(_, event)| event.len());
             state.bytes -= dropped;
         }
         state.wake();
     }
 
-    /// Takes everything a request says, to its end.
+    /// Takes everything a request says, to its end; from who talks faster than they are listened to, as
+    /// fast as they are. Who is not listened to is not held up.
     pub(super) async fn take(self: Arc<Self>, mut lines: mpsc::Receiver<Vec<u8>>) {
         while let Some(line) = lines.recv().await {
             if line == LET_GO {
                 self.let_go();
             } else {
+                self.room().await;
                 self.push(&line);
             }
         }
         self.end();
+    }
+
+    /// Waits until nothing has to be dropped that a reader has not taken.
+    async fn room(&self) {
+        loop {
+            let taken = self.taken.notified();
+            if self.state().has_room() {
+                return;
+            }
+            taken.await;
+        }
     }
 
     /// Ends what there is of readers, not of the stream: they come back.
@@ -146,6 +166,14 @@ impl Stream {
 }
 
 impl State {
+    /// Whether there may be one more event without a gap for who reads.
+    fn has_room(&self) -> bool {
+        let Some(taken) = self.taken else { return true };
+        let ahead = self.events.iter().rev().take_while(|(number, _)| *number > taken);
+        let (count, bytes) = ahead.fold((0, 0), |(count, bytes), (_, event)| (count + 1, bytes + event.len()));
+        count < EVENTS && bytes < BYTES
+    }
+
     fn wake(&mut self) {
         if let Some(reader) = self.reader.take() {
             reader.wake();
@@ -168,10 +196,21 @@ impl Reader {
         let mut state = stream.state();
         state.readers += 1;
         let number = state.readers;
+        state.taken = Some(at);
         // The one before, if it is still there, has been left.
         state.wake();
         drop(state);
         Reader { stream, at, number, first }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.stream.state();
+        if state.readers == self.number {
+            state.taken = None;
+            self.stream.taken.notify_waiters();
+        }
     }
 }
 
@@ -185,6 +224,10 @@ impl Events for Reader {
         for (number, event) in state.events.iter().filter(|(number, _)| *number > at) {
             out.extend_from_slice(event);
             self.at = *number;
+        }
+        if state.readers == self.number && state.taken != Some(self.at) {
+            state.taken = Some(self.at);
+            stream.taken.notify_waiters();
         }
         if !out.is_empty() {
             return Poll::Ready(Some(out.into()));
@@ -234,6 +277,75 @@ mod tests {
         );
         let (rest, over) = all(&mut first);
         assert!(over && rest.contains("three"), "what was there is given, and then it is over");
+    }
+
+    /// Whether a future comes to its end, given some time.
+    async fn ends(task: &mut tokio::task::JoinHandle<()>) -> bool {
+        tokio::time::timeout(std::time::Duration::from_millis(50), task).await.is_ok()
+    }
+
+    /// A call that has much to say on a stream.
+    fn talk(stream: &Arc<Stream>, line: &'static [u8]) -> tokio::task::JoinHandle<()> {
+        let (sender, lines) = mpsc::channel(4);
+        tokio::spawn(async move {
+            for _ in 0..1000 {
+                let _ = sender.send(line.to_vec()).await;
+            }
+        });
+        tokio::spawn(Arc::clone(stream).take(lines))
+    }
+
+    #[tokio::test]
+    async fn who_reads_is_waited_for_and_misses_nothing() {
+        let long: &[u8] = vec![b'x'; 8 * 1024].leak();
+        for line in [b"x", long] {
+            let stream = Streams::default().open(false);
+            let mut reader = stream.read(false);
+            let mut task = talk(&stream, line);
+            assert!(!ends(&mut task).await);
+            let (kept, bytes) = {
+                let state = stream.state();
+                (state.events.len(), state.bytes)
+            };
+            assert!(kept <= EVENTS && bytes <= BYTES + 2 * line.len(), "{kept} events, {bytes} bytes");
+            let mut text = String::new();
+            loop {
+                let (more, over) = all(&mut reader);
+                text.push_str(&more);
+                if over {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+            let numbers = text.lines().filter_map(|line| line.strip_prefix("id: 1_")?.parse::<u64>().ok());
+            assert!(numbers.eq(1..=1000), "none is missing");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_has_gone_is_not_waited_for() {
+        let stream = Streams::default().open(false);
+        let reader = stream.read(false);
+        let mut task = talk(&stream, b"x");
+        assert!(!ends(&mut task).await);
+        drop(reader);
+        assert!(ends(&mut task).await);
+        let state = stream.state();
+        assert_eq!((state.events.len(), state.last), (EVENTS, 1000), "the newest are kept");
+    }
+
+    #[tokio::test]
+    async fn who_comes_back_takes_the_place_of_who_was_there() {
+        let streams = Streams::default();
+        let stream = streams.open(false);
+        let first = stream.read(false);
+        let mut task = talk(&stream, b"x");
+        assert!(!ends(&mut task).await);
+        let second = streams.resume("1_0").unwrap();
+        drop(first);
+        assert!(!ends(&mut task).await, "there is somebody who reads");
+        drop(second);
+        assert!(ends(&mut task).await);
     }
 
     #[test]
