@@ -392,3 +392,14 @@ async fn a_change_that_could_not_be_written_is_made_again() {
     assert_eq!(site.ask(&subscribe(&session)).await.outcome(), (200, 0));
     assert_eq!(store.load(&session).await.unwrap().unwrap().subscriptions.len(), 1);
 }
+
+#[tokio::test]
+async fn a_session_that_is_shut_down_is_over_everywhere() {
+    let (a, b) = two(&Arc::new(MemorySessions::new())).await;
+    let session = a.session(NEWEST).await;
+    assert_eq!(b.ask(&ping(&session)).await.status, 200);
+    assert_eq!(a.ask(&request(&session, "shutdown", json!({}))).await.outcome(), (200, 0));
+    for site in [&a, &b] {
+        assert_eq!(site.ask(&ping(&session)).await.status, 404);
+    }
+}
