@@ -131,9 +131,17 @@ impl Catalog {
                 dynamic || !self.resources.is_empty() || !self.templates.is_empty()
             }
             Method::Complete => self.handlers_with_variables().any(|handler| !handler.completers.is_empty()),
+            Method::TasksGet | Method::TasksResult | Method::TasksList | Method::TasksUpdate | Method::TasksCancel => {
+                self.has_tasks()
+            }
             Method::Subscribe | Method::Unsubscribe => self.announces_updates(),
-            Method::Listen => dynamic || self.announces_updates(),
+            Method::Listen => dynamic || self.announces_updates() || self.has_tasks(),
         }
+    }
+
+    /// Whether some call may become a task.
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.tools.all().any(|tool| tool.task.is_some())
     }
 
     /// Whether clients can be told when a resource has changed.

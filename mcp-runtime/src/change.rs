@@ -15,6 +15,8 @@ pub enum Change {
     Resources,
     /// The resource at this URI has other contents.
     Updated(String),
+    /// Something happened to the task with this id.
+    Task(String),
 }
 
 /// Who wants to know of changes: each client, behind what it asked to be told.

@@ -1,6 +1,10 @@
 //! What a client said of itself.
 
 use serde_json::value::RawValue;
+#[cfg(feature = "http")]
+use serde_json::value::to_raw_value;
+#[cfg(feature = "http")]
+use serde_json::{Map, Value};
 
 use crate::object::Object;
 use crate::protocol::Implementation;
@@ -23,6 +27,23 @@ impl Client {
     pub(crate) fn greeting(params: &Object<'_>) -> Self {
         let greeting = params.iter().map(|(name, value)| (name.into(), value.to_owned())).collect();
         Client { greeting, ..Client::new(params.get("clientInfo")) }
+    }
+
+    /// The client that sent an `initialize` with these members, some time ago.
+    #[cfg(feature = "http")]
+    pub(crate) fn remembered(greeting: &Map<String, Value>) -> Self {
+        let members = greeting.iter();
+        let greeting: Vec<(Box<str>, _)> =
+            members.filter_map(|(name, value)| Some((name.as_str().into(), to_raw_value(value).ok()?))).collect();
+        let info = greeting.iter().find(|(name, _)| **name == *"clientInfo").map(|(_, value)| &**value);
+        Client { info: Client::new(info).info, greeting }
+    }
+
+    /// What it said in `initialize`, to be remembered.
+    #[cfg(feature = "http")]
+    pub(crate) fn to_remember(&self) -> Map<String, Value> {
+        let members = self.greeting.iter();
+        members.filter_map(|(name, raw)| Some((name.to_string(), serde_json::from_str(raw.get()).ok()?))).collect()
     }
 
     pub(crate) fn name(&self) -> Option<&str> {

@@ -19,6 +19,7 @@ use crate::outlet::Outlet;
 use crate::progress::{Amount, Progress};
 use crate::protocol::{LogLevel, Revision};
 use crate::server::Core;
+use crate::task::Job;
 use crate::trace;
 
 /// The call a handler serves: who asks, in which revision, with which metadata.
@@ -158,7 +159,8 @@ impl Context {
     /// A `blocking` handler asks now and then and returns if so. An `async` one need not: its future
     /// is dropped at its next `.await`.
     pub fn cancelled(&self) -> bool {
-        self.notifier.is_closed()
+        let task = self.dialogue.task().map(|job| &job.notifier);
+        task.unwrap_or(&self.notifier).is_closed()
     }
 
     /// Tells the client how far the call has come: `done` of `total`, in whatever unit.
@@ -183,14 +185,25 @@ impl Context {
     /// Like [`progress`](Self::progress), for a function that cannot wait: a `blocking` handler, or
     /// a thread of your own. If the client has no room for it now, it is lost.
     pub fn progress_now(&self, done: impl Amount, total: impl Amount) {
-        if let Some(line) = self.report_line(done.amount(), Some(total.amount()), None) {
+        let (done, total) = (done.amount(), Some(total.amount()));
+        self.report_task(done, total, None);
+        if let Some(line) = self.report_line(done, total, None) {
             self.notifier.try_send(line);
         }
     }
 
     async fn report(&self, done: f64, total: Option<f64>, message: Option<&str>) {
+        self.report_task(done, total, message);
         if let Some(line) = self.report_line(done, total, message) {
             self.notifier.send(line).await;
+        }
+    }
+
+    /// A task says in words where it is: whoever looks after it may not have the call's stream any more.
+    fn report_task(&self, done: f64, total: Option<f64>, message: Option<&str>) {
+        if let Some(job) = self.dialogue.task() {
+            let so_far = total.map_or_else(|| done.to_string(), |total| format!("{done} of {total}"));
+            job.say(message.map_or(so_far, ToOwned::to_owned));
         }
     }
 
@@ -237,7 +250,7 @@ impl Context {
 }
 
 /// One member of an object.
-fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let object: Object<'_> = serde_json::from_str(object).ok()?;
     object.get(name).map(RawValue::get)
 }
@@ -264,7 +277,7 @@ impl Caller<'_> {
         let call = self.call.filter(|_| self.envelope.revision.is_modern())?;
         let asks = matches!(call.method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead);
         asks.then(|| Purpose {
-            principal: self.line.outlet.principal().map(Into::into),
+            principal: self.line.principal().map(Into::into),
             method: call.method.name(),
             params: call.raw_params.map(ToOwned::to_owned),
         })
@@ -275,19 +288,21 @@ impl Caller<'_> {
 #[derive(Debug)]
 pub(crate) struct Line<'a> {
     outlet: &'a Outlet,
-    pub(crate) core: &'a Core,
+    pub(crate) core: &'a Arc<Core>,
     /// The connection, if the client can be asked there.
     pub(crate) control: Option<&'a Arc<Control>>,
     notifier: OnceCell<Arc<Notifier>>,
     /// What the call brings back from an earlier round.
     pub(crate) resumed: RefCell<Option<Resumed>>,
+    /// The task it is, or becomes.
+    pub(crate) job: RefCell<Option<Arc<Job>>>,
     dialogue: OnceCell<Arc<Dialogue>>,
 }
 
 impl<'a> Line<'a> {
-    pub(crate) fn new(outlet: &'a Outlet, core: &'a Core, control: Option<&'a Arc<Control>>) -> Self {
-        let (notifier, resumed, dialogue) = (OnceCell::new(), RefCell::new(None), OnceCell::new());
-        Line { outlet, core, control, notifier, resumed, dialogue }
+    pub(crate) fn new(outlet: &'a Outlet, core: &'a Arc<Core>, control: Option<&'a Arc<Control>>) -> Self {
+        let (notifier, dialogue) = (OnceCell::new(), OnceCell::new());
+        Line { outlet, core, control, notifier, resumed: RefCell::default(), job: RefCell::default(), dialogue }
     }
 
     /// Where what the call says to `tracing` goes, if its client wants it.
@@ -303,6 +318,35 @@ impl<'a> Line<'a> {
     pub(crate) fn notifier(&self) -> Arc<Notifier> {
         let new = || Arc::new(Notifier::new(self.outlet.sender().clone(), self.core.limits.log_rate));
         Arc::clone(self.notifier.get_or_init(new))
+    }
+
+    /// The way of a task to its client, which goes on where the connection does: what belongs to a
+    /// request that has been answered has nowhere to go.
+    pub(crate) fn notifier_of_task(&self, revision: Revision) -> Arc<Notifier> {
+        let sender = match self.outlet {
+            Outlet::Shared(sender) if !revision.is_modern() => sender.clone(),
+            _ => tokio::sync::mpsc::channel(1).0,
+        };
+        Arc::new(Notifier::live(sender, self.core.limits.log_rate))
+    }
+
+    /// Says that the call is a task, or becomes one.
+    pub(crate) fn set_task(&self, job: Arc<Job>) {
+        // Whoever decided that the caller sees the tool may have had a context already.
+        if let Some(dialogue) = self.dialogue.get() {
+            dialogue.plan(Arc::clone(&job));
+        }
+        *self.job.borrow_mut() = Some(job);
+    }
+
+    /// Whether the client can be sent a request here.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.outlet.can_ask()
+    }
+
+    /// Who makes the call, where that is known.
+    pub(crate) fn principal(&self) -> Option<&str> {
+        self.outlet.principal()
     }
 
     /// The way, if a handler asked for it.
@@ -329,6 +373,8 @@ pub trait FromServer {
 
 impl FromServer for Context {
     fn from_server(caller: &Caller<'_>) -> Self {
+        let task = caller.line.job.borrow().clone().filter(|job| !job.asks_first);
+        let notifier = task.map_or_else(|| caller.line.notifier(), |job| Arc::clone(&job.notifier));
         Context {
             request_id: caller.id.as_str().into(),
             revision: caller.envelope.revision,
@@ -336,7 +382,7 @@ impl FromServer for Context {
             meta: caller.envelope.meta.map(ToOwned::to_owned),
             log_level: caller.envelope.log_level,
             progress: caller.envelope.meta.and_then(Progress::wanted).map(Arc::new),
-            notifier: caller.line.notifier(),
+            notifier,
             dialogue: Arc::clone(
                 caller.line.dialogue.get_or_init(|| ask::dialogue(caller, caller.line.resumed.take())),
             ),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio::sync::mpsc;
 
+use crate::ask::{self, Capability};
 use crate::connection::{Connection, Waiting};
 use crate::context::Line;
 use crate::era::encode::Site;
@@ -19,13 +20,14 @@ use crate::reply::Reply;
 use crate::router::{Router, string};
 use crate::run::Pending;
 use crate::subscriptions::{Filter, Interest, too_many};
+use crate::task::Watched;
 
 impl Connection {
     /// From `initialize` on, changes are remembered for the session; it is told of them when it says
     /// that it is ready.
     pub(crate) fn follow_changes(&mut self) {
         let catalog = self.view.catalog();
-        if catalog.offers(Method::Listen) {
+        if catalog.settings.dynamic || catalog.announces_updates() {
             let filter = Filter::lists().agreed(catalog, |_| false);
             self.interest = Some(Interest::enter(self.core.shared.bus(), filter));
         }
@@ -70,15 +72,16 @@ impl Connection {
 #[derive(Debug)]
 pub(crate) struct Stream {
     id: Box<str>,
-    acknowledgement: Vec<u8>,
+    agreed: Filter,
     interest: Arc<Interest>,
+    watched: Watched,
 }
 
 /// Opens the stream a request asks for.
 pub(crate) fn open(router: &Router<'_>, call: &Accepted<'_>) -> Result<Stream, Failure> {
     let raw = call.params.get("notifications");
     let raw = raw.ok_or_else(|| RpcError::wrong_field("notifications", "object", "missing"))?;
-    let wanted: Filter = match type_of(raw.get()) {
+    let mut wanted: Filter = match type_of(raw.get()) {
         "object" => {
             members("notifications", Some(raw))?;
             serde_json::from_str(raw.get()).map_err(|error| filter_error(raw.get(), &error))?
@@ -86,13 +89,18 @@ pub(crate) fn open(router: &Router<'_>, call: &Accepted<'_>) -> Result<Stream, F
         other => return Err(RpcError::wrong_field("notifications", "object", other).into()),
     };
     let limit = router.core.limits.subscriptions;
-    if wanted.resources() > limit {
+    if wanted.named() > limit {
         return Err(too_many(limit).into());
+    }
+    if !wanted.tasks().is_empty() {
+        // Whether there are any or not.
+        ask::required(Capability::Tasks, &router.caller).map_err(Failure::Lacks)?;
     }
     let agreed = wanted.agreed(router.catalog, |uri| router.announces(uri) == Some(true));
     let id: Box<str> = router.caller.id.as_str().into();
-    let acknowledgement = notice::acknowledged(&id, &agreed);
-    Ok(Stream { id, acknowledgement, interest: Interest::enter(router.core.shared.bus(), agreed) })
+    let watched = Watched::by(&router.caller);
+    let interest = Interest::with_tasks(router.core.shared.bus(), agreed.clone(), Some(watched.clone()));
+    Ok(Stream { id, agreed, interest, watched })
 }
 
 impl Stream {
@@ -102,10 +110,16 @@ impl Stream {
         outbox: mpsc::Sender<Vec<u8>>,
         closing: impl Future<Output = ()> + Send + 'static,
     ) -> Pending {
+        let Stream { id, mut agreed, interest, watched } = self;
         Pending::new(async move {
+            let tasks = agreed.tasks();
+            if !tasks.is_empty() {
+                *tasks = watched.theirs(tasks).await;
+                interest.keep_tasks(tasks);
+            }
             // Nobody is left to tell if the outbox is closed.
-            let _ = outbox.send(self.acknowledgement).await;
-            self.interest.tell(&outbox, Some(&self.id), closing).await;
+            let _ = outbox.send(notice::acknowledged(&id, &agreed)).await;
+            interest.tell(&outbox, Some(&id), closing).await;
             Ok(Reply::Listened)
         })
     }

@@ -49,6 +49,11 @@ impl Notifier {
         Notifier { state: Mutex::new(State::Held(Vec::new())), room: Notify::new(), begun, outbox, logs, log_rate }
     }
 
+    /// One that holds nothing back.
+    pub(crate) fn live(outbox: mpsc::Sender<Vec<u8>>, log_rate: u32) -> Self {
+        Notifier { state: Mutex::new(State::Live), ..Self::new(outbox, log_rate) }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::ask::Question;
 use crate::error::Failure;
 use crate::protocol::{Meta, PromptResult, ReadResult, ToolResult};
+use crate::store::TaskRecord;
 
 /// The ordinary outcome of a request.
 #[derive(Debug)]
@@ -19,6 +20,16 @@ pub(crate) enum Reply {
     Read(ReadResult),
     /// What the client is to answer before it calls again, by key, and what it is to bring along.
     InputRequired { asked: Vec<(String, Question)>, state: String },
+    /// `tools/call`, of which a task was made.
+    TaskCreated(Box<TaskRecord>),
+    /// `tasks/get`, and `tasks/cancel` where it tells what became of it.
+    Task(Box<TaskRecord>),
+    /// `tasks/list`
+    Tasks(Vec<TaskRecord>),
+    /// `tasks/result`: what the call would have been answered.
+    Rendered(Value),
+    /// Something was taken note of.
+    Acknowledged,
     /// `completion/complete`
     Completion(Vec<String>),
     /// A page of one of the four lists, rendered.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::args::Args;
@@ -19,8 +20,10 @@ use crate::lists::{Cursor, List};
 use crate::object::{Key, Object, text, type_of};
 use crate::protocol::Revision;
 use crate::reply::Reply;
+use crate::run::Pending;
 use crate::server::Core;
 use crate::spec::{Handler, Step};
+use crate::task::{self, Job};
 
 /// A call on its way: the handler's first step, and how long it may take.
 pub(crate) struct Started {
@@ -66,8 +69,8 @@ impl<'a> Router<'a> {
         let params = &call.params;
         self.resume(params)?;
         match call.method {
-            Method::Initialize => Ok(Reply::Initialized(self.catalog.capabilities()).into()),
-            Method::Discover => Ok(Reply::Discovered(self.catalog.capabilities()).into()),
+            Method::Initialize => Ok(Reply::Initialized(self.capabilities()).into()),
+            Method::Discover => Ok(Reply::Discovered(self.capabilities()).into()),
             Method::ToolsCall => self.call_tool(params),
             Method::PromptsGet => self.get_prompt(params),
             Method::ResourcesRead => self.read_resource(params),
@@ -76,6 +79,9 @@ impl<'a> Router<'a> {
             Method::PromptsList => self.list(params, List::Prompts),
             Method::ResourcesList => self.list(params, List::Resources),
             Method::TemplatesList => self.list(params, List::Templates),
+            Method::TasksGet | Method::TasksResult | Method::TasksList | Method::TasksUpdate | Method::TasksCancel => {
+                Ok(Started { step: task::method(self, call)?, timeout: None, dialogue: None })
+            }
             Method::Custom(index) => self.custom(index, call),
             // What these do is the connection's business, and done.
             Method::Ping
@@ -85,6 +91,16 @@ impl<'a> Router<'a> {
             | Method::Unsubscribe
             | Method::Listen => Ok(Reply::Empty.into()),
         }
+    }
+
+    /// What the server can do, as the revision of the caller says it.
+    fn capabilities(&self) -> Value {
+        let mut capabilities = self.catalog.capabilities();
+        if self.catalog.has_tasks() {
+            let listed = self.caller.line.principal().is_some();
+            era::task::declare(&mut capabilities, self.caller.envelope.revision, listed);
+        }
+        capabilities
     }
 
     /// Takes what a call brings back from an earlier round.
@@ -105,7 +121,22 @@ impl<'a> Router<'a> {
             unknown("tool", &name, known.map(|(name, _)| name))
         })?;
         let args = Args::json(params.get("arguments"))?;
-        self.started(&tool.handler, &args)
+        match task::wanted(self, tool)? {
+            None => self.started(&tool.handler, &args),
+            Some(job) => self.task(job, &tool.handler, &args),
+        }
+    }
+
+    /// A call that goes on when it is answered: at once, or when its handler says so.
+    fn task(&self, job: Arc<Job>, handler: &Handler, args: &Args<'_>) -> Result<Started, Failure> {
+        let line = self.caller.line;
+        line.set_task(Arc::clone(&job));
+        let started = self.started(handler, args)?;
+        if job.asks_first {
+            return Ok(started);
+        }
+        let work = Pending::of_task(Arc::clone(line.core), started);
+        Ok(Started { step: Step::Future(task::launch(job, work, |_| ())), timeout: None, dialogue: None })
     }
 
     fn get_prompt(&self, params: &Object<'a>) -> Result<Started, Failure> {

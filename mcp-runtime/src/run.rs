@@ -3,7 +3,6 @@
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::thread;
@@ -17,7 +16,9 @@ use crate::call_log::CallLog;
 use crate::error::{Failure, RpcError};
 use crate::reply::Answer;
 use crate::router::Started;
-use crate::spec::Step;
+use crate::server::Core;
+use crate::spec::{Step, Work};
+use crate::task;
 
 /// How far a call got on its first step.
 pub(crate) enum Progress {
@@ -35,13 +36,13 @@ pub(crate) struct Pending {
 
 /// A handler's future. Whatever it does when polled or dropped stays in here.
 struct Running {
-    future: Option<Pin<Box<dyn Future<Output = Answer> + Send>>>,
+    future: Option<Work>,
     /// Its conversation with the client, if it has one.
     dialogue: Option<Arc<Dialogue>>,
 }
 
 impl Running {
-    fn new(future: Pin<Box<dyn Future<Output = Answer> + Send>>, dialogue: Option<Arc<Dialogue>>) -> Self {
+    fn new(future: Work, dialogue: Option<Arc<Dialogue>>) -> Self {
         Running { future: Some(future), dialogue }
     }
 
@@ -49,9 +50,26 @@ impl Running {
         let Some(future) = &mut self.future else { return Poll::Ready(Err(Failure::Panicked)) };
         match caught(|| future.as_mut().poll(cx)).unwrap_or(Poll::Ready(Err(Failure::Panicked))) {
             // Perhaps for what only the next round can bring.
-            Poll::Pending => self.dialogue.as_ref().map_or(Poll::Pending, |dialogue| dialogue.poll_round(cx)),
+            Poll::Pending => self.goes_on(cx),
             ready @ Poll::Ready(_) => ready,
         }
+    }
+}
+
+impl Running {
+    /// A handler that waits may wait for another round, or to become a task.
+    fn goes_on(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
+        let Some(dialogue) = &self.dialogue else { return Poll::Pending };
+        let Some(job) = dialogue.take_task() else { return dialogue.poll_round(cx) };
+        let dialogue = self.dialogue.take();
+        let rest = Running { future: self.future.take(), dialogue: dialogue.clone() };
+        let work = Pending { future: rest, timeout: job.timeout, log: None };
+        self.future = Some(task::launch(job, work, move |job| {
+            if let Some(dialogue) = dialogue {
+                dialogue.became(job);
+            }
+        }));
+        self.poll(cx)
     }
 }
 
@@ -156,6 +174,19 @@ impl Pending {
     /// Something to wait for that is no handler's.
     pub(crate) fn new(future: impl Future<Output = Answer> + Send + 'static) -> Self {
         Pending { future: Running::new(Box::pin(future), None), timeout: None, log: None }
+    }
+
+    /// A call that goes on as a task: nothing of it runs before it is polled.
+    pub(crate) fn of_task(core: Arc<Core>, started: Started) -> Self {
+        let Started { step, timeout, dialogue } = started;
+        let work: Work = match step {
+            Step::Ready(answer) => Box::pin(async { answer }),
+            Step::Future(future) => future,
+            Step::Blocking(work) => Box::pin(async move {
+                core.threads.start(heard(None, work))?.await.ok().flatten().unwrap_or(Err(Failure::Panicked))
+            }),
+        };
+        Pending { future: Running::new(work, dialogue), timeout, log: None }
     }
 
     /// Limits how long it may take.

@@ -20,12 +20,15 @@ use crate::error::ArgumentError;
 use crate::protocol::{Icon, Meta};
 use crate::reply::Answer;
 
+/// A handler's future.
+pub(crate) type Work = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
 /// What calling a handler amounts to.
 pub(crate) enum Step {
     /// A sync function, already done.
     Ready(Answer),
     /// An async function, not yet polled.
-    Future(Pin<Box<dyn Future<Output = Answer> + Send>>),
+    Future(Work),
     /// A sync function for a thread of its own.
     Blocking(Box<dyn FnOnce() -> Answer + Send>),
 }

@@ -4,6 +4,8 @@
 //! is not told twice, so that a client which reads slowly costs no memory and holds nobody up.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>
 
+#[cfg(feature = "http")]
+use std::collections::BTreeSet;
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,6 +16,7 @@ use crate::catalog::Catalog;
 use crate::change::{Change, ChangeBus, Listener};
 use crate::era::notice;
 use crate::error::RpcError;
+use crate::task::Watched;
 
 /// Which changes a client wants to be told of; on the wire, a filter.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -27,6 +30,8 @@ pub(crate) struct Filter {
     resources_list_changed: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     resource_subscriptions: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    task_ids: Vec<String>,
 }
 
 impl Filter {
@@ -37,6 +42,7 @@ impl Filter {
             prompts_list_changed: true,
             resources_list_changed: true,
             resource_subscriptions: Vec::new(),
+            task_ids: Vec::new(),
         }
     }
 
@@ -51,9 +57,14 @@ impl Filter {
         self
     }
 
-    /// How many resources it names.
-    pub(crate) fn resources(&self) -> usize {
-        self.resource_subscriptions.iter().collect::<HashSet<_>>().len()
+    /// How many resources and tasks it names.
+    pub(crate) fn named(&self) -> usize {
+        self.resource_subscriptions.iter().chain(&self.task_ids).collect::<HashSet<_>>().len()
+    }
+
+    /// The tasks it names.
+    pub(crate) fn tasks(&mut self) -> &mut Vec<String> {
+        &mut self.task_ids
     }
 }
 
@@ -62,21 +73,30 @@ impl Filter {
 pub(crate) struct Interest {
     state: Mutex<State>,
     news: Notify,
+    /// Who tells where a task is.
+    watched: Option<Watched>,
 }
 
 #[derive(Debug)]
 struct State {
     filter: Filter,
     uris: HashSet<String>,
+    tasks: HashSet<String>,
     untold: VecDeque<Change>,
 }
 
 impl Interest {
     /// Enters an interest at the bus; it ends when it is dropped.
-    pub(crate) fn enter(bus: &Arc<dyn ChangeBus>, mut filter: Filter) -> Arc<Self> {
+    pub(crate) fn enter(bus: &Arc<dyn ChangeBus>, filter: Filter) -> Arc<Self> {
+        Self::with_tasks(bus, filter, None)
+    }
+
+    /// The same, for somebody who may be told of tasks.
+    pub(crate) fn with_tasks(bus: &Arc<dyn ChangeBus>, mut filter: Filter, watched: Option<Watched>) -> Arc<Self> {
+        let tasks = std::mem::take(&mut filter.task_ids).into_iter().collect();
         let uris = std::mem::take(&mut filter.resource_subscriptions).into_iter().collect();
-        let state = Mutex::new(State { filter, uris, untold: VecDeque::new() });
-        let interest = Arc::new(Interest { state, news: Notify::new() });
+        let state = Mutex::new(State { filter, uris, tasks, untold: VecDeque::new() });
+        let interest = Arc::new(Interest { state, news: Notify::new(), watched });
         let weak = Arc::downgrade(&interest);
         bus.subscribe(weak);
         interest
@@ -101,6 +121,40 @@ impl Interest {
         let mut state = self.state();
         state.uris.remove(uri);
         state.untold.retain(|change| !matches!(change, Change::Updated(other) if other == uri));
+    }
+
+    /// The resources.
+    #[cfg(feature = "http")]
+    pub(crate) fn resources(&self) -> BTreeSet<String> {
+        self.state().uris.iter().cloned().collect()
+    }
+
+    /// Puts other resources in the place of those there are.
+    #[cfg(feature = "http")]
+    pub(crate) fn set_resources(&self, uris: &BTreeSet<String>) {
+        let mut state = self.state();
+        state.uris = uris.iter().cloned().collect();
+        state.untold.retain(|change| !matches!(change, Change::Updated(uri) if !uris.contains(uri)));
+    }
+
+    /// Keeps these of the tasks that were asked for, and tells at once where they are.
+    pub(crate) fn keep_tasks(&self, ids: &[String]) {
+        let mut state = self.state();
+        state.tasks.retain(|id| ids.contains(id));
+        state.untold.retain(|change| !matches!(change, Change::Task(_)));
+        state.untold.extend(ids.iter().cloned().map(Change::Task));
+        self.news.notify_one();
+    }
+
+    /// A change as a line; nothing, if it is none any more.
+    async fn line(&self, change: &Change, stream: Option<&str>) -> Option<Vec<u8>> {
+        match (change, stream, &self.watched) {
+            (Change::Task(id), Some(stream), Some(watched)) => {
+                watched.task(id).await.map(|task| notice::task(&task, stream))
+            }
+            (Change::Task(_), ..) => None,
+            _ => Some(notice::change(change, stream)),
+        }
     }
 
     /// Something to tell, when there is something.
@@ -130,13 +184,17 @@ impl Interest {
                 () = &mut closing => break,
                 change = self.next() => change,
             };
-            if outbox.send(notice::change(&change, stream)).await.is_err() {
+            if let Some(line) = self.line(&change, stream).await
+                && outbox.send(line).await.is_err()
+            {
                 return;
             }
         }
         let rest = std::mem::take(&mut self.state().untold);
         for change in rest {
-            if outbox.send(notice::change(&change, stream)).await.is_err() {
+            if let Some(line) = self.line(&change, stream).await
+                && outbox.send(line).await.is_err()
+            {
                 return;
             }
         }
@@ -151,6 +209,7 @@ impl Listener for Interest {
             Change::Prompts => state.filter.prompts_list_changed,
             Change::Resources => state.filter.resources_list_changed,
             Change::Updated(uri) => state.uris.contains(uri),
+            Change::Task(id) => state.tasks.contains(id),
         };
         if wanted && !state.untold.contains(change) {
             state.untold.push_back(change.clone());

@@ -7,7 +7,7 @@ use crate::context::{Caller, Context};
 use crate::error::Error;
 use crate::mirror::{self, Mirrored};
 use crate::output::IntoToolResult;
-use crate::protocol::{ToolAnnotations, ToolDescriptor};
+use crate::protocol::{ToolAnnotations, ToolDescriptor, ToolExecution};
 use crate::reply::Reply;
 use crate::schema::{Extras, InputSchema};
 use crate::spec::{About, ArgInfo, Declared, Handler, Kind, Returns, Spec, Visible};
@@ -18,22 +18,11 @@ pub struct Tool {
     /// Boxed: `tools![…]` is an array, which should stay small on the stack.
     pub(crate) descriptor: Box<ToolDescriptor>,
     pub(crate) handler: Handler,
+    /// Whether calls become tasks.
+    pub(crate) task: Option<TaskSupport>,
     /// The arguments that travel in headers, too.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
     pub(crate) mirrored: Vec<Mirrored>,
-    /// Whether its calls can be tasks, and how.
-    #[allow(dead_code, reason = "calls are not made tasks yet")]
-    pub(crate) task: Option<TaskSupport>,
-}
-
-/// How a tool's calls can be tasks.
-#[allow(dead_code, reason = "calls are not made tasks yet")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TaskSupport {
-    /// They must be.
-    pub(crate) required: bool,
-    /// What is asked before the task is started is asked in the call itself.
-    pub(crate) asks_first: bool,
 }
 
 impl Tool {
@@ -53,6 +42,15 @@ impl Tool {
     pub fn descriptor(&self) -> &ToolDescriptor {
         &self.descriptor
     }
+}
+
+/// How calls of a tool become tasks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TaskSupport {
+    /// Whether there is no other way.
+    pub(crate) required: bool,
+    /// Whether the handler says when.
+    pub(crate) asks_first: bool,
 }
 
 /// The kind of handler `#[tool]` makes.
@@ -91,7 +89,7 @@ impl Spec<ToolKind> {
         self.kind.annotations.open_world_hint = Some(hint);
     }
 
-    /// Says that its calls can be tasks, or have to be.
+    /// Says that calls become tasks: where they can, or nowhere else; at once, or when the handler says so.
     pub fn task(&mut self, required: bool, asks_first: bool) {
         self.kind.task = Some(TaskSupport { required, asks_first });
     }
@@ -127,11 +125,14 @@ impl Kind for ToolKind {
             input_schema: self.input.finish(),
             output_schema: self.output,
             annotations: self.annotations,
+            execution: self.task.map(|support| ToolExecution {
+                task_support: if support.required { "required" } else { "optional" }.to_owned(),
+            }),
             meta: about.meta,
         };
         let mirrored = mirror::mirrored(&descriptor.input_schema)
             .unwrap_or_else(|why| panic!("tool `{}`: {why}", descriptor.name));
-        Tool { descriptor: Box::new(descriptor), handler, mirrored, task: self.task }
+        Tool { descriptor: Box::new(descriptor), handler, task: self.task, mirrored }
     }
 }
 

@@ -24,6 +24,8 @@ pub enum Capability {
     SamplingContext,
     /// Which directories it works in.
     Roots,
+    /// To come back for what takes long.
+    Tasks,
 }
 
 impl Capability {
@@ -52,6 +54,7 @@ impl Capability {
             Self::SamplingTools => ("sampling", Some("tools"), Revision::V2025_11_25),
             Self::SamplingContext => ("sampling", Some("context"), Revision::V2025_11_25),
             Self::Roots => ("roots", None, Revision::V2024_11_05),
+            Self::Tasks => ("extensions", Some(crate::task::EXTENSION), Revision::V2026_07_28),
         }
     }
 
@@ -70,6 +73,7 @@ impl Capability {
             Self::Sampling => "this client cannot ask its model",
             Self::SamplingTools => "this client cannot give tools to its model",
             Self::SamplingContext => "this client cannot give context to its model",
+            Self::Tasks => "this client cannot come back for what takes long",
             Self::Roots => "this client does not tell which directories it works in",
         }
     }

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use super::error::Unsupported;
 use super::exchange::Exchange;
@@ -17,6 +18,7 @@ use super::{AskError, Question};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::reply::Answer;
+use crate::task::Job;
 
 /// What `once` has done, by key.
 pub(crate) type Memory = BTreeMap<String, Value>;
@@ -36,10 +38,26 @@ pub(super) enum Way {
 #[derive(Debug)]
 pub(crate) struct Dialogue {
     way: Way,
+    /// The task the call has become.
+    task: OnceLock<Arc<Job>>,
+    /// The task it becomes when the handler says so.
+    later: Mutex<Later>,
+    begun: Notify,
     state: Mutex<State>,
     positions: AtomicUsize,
     most: usize,
     time: Duration,
+}
+
+/// Whether a call becomes a task.
+#[derive(Debug, Default)]
+enum Later {
+    #[default]
+    No,
+    /// When the handler says so.
+    Planned(Arc<Job>),
+    /// The handler has said so, and waits.
+    Wanted(Arc<Job>),
 }
 
 #[derive(Debug, Default)]
@@ -57,7 +75,67 @@ struct State {
 impl Dialogue {
     pub(super) fn new(way: Way, memory: Memory, limits: &Limits) -> Self {
         let state = Mutex::new(State { memory, ..State::default() });
-        Dialogue { way, state, positions: AtomicUsize::new(0), most: limits.asks, time: limits.answer_time }
+        Dialogue {
+            way,
+            task: OnceLock::new(),
+            later: Mutex::default(),
+            begun: Notify::new(),
+            state,
+            positions: AtomicUsize::new(0),
+            most: limits.asks,
+            time: limits.answer_time,
+        }
+    }
+
+    /// The call is a task, or becomes one when its handler says so.
+    pub(crate) fn plan(&self, job: Arc<Job>) {
+        if job.asks_first {
+            *self.later() = Later::Planned(job);
+        } else {
+            let _ = self.task.set(job);
+        }
+    }
+
+    fn later(&self) -> MutexGuard<'_, Later> {
+        self.later.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The task the call has become.
+    pub(crate) fn task(&self) -> Option<&Arc<Job>> {
+        self.task.get()
+    }
+
+    /// Becomes the task that was planned; returns when it has. Without a plan, nothing happens.
+    pub(super) async fn start_task(&self) {
+        {
+            let mut later = self.later();
+            match std::mem::take(&mut *later) {
+                Later::Planned(job) => *later = Later::Wanted(job),
+                other => *later = other,
+            }
+        }
+        loop {
+            let begun = self.begun.notified();
+            if matches!(*self.later(), Later::No) {
+                return;
+            }
+            begun.await;
+        }
+    }
+
+    /// The task the handler waits to become.
+    pub(crate) fn take_task(&self) -> Option<Arc<Job>> {
+        match &*self.later() {
+            Later::Wanted(job) => Some(Arc::clone(job)),
+            Later::No | Later::Planned(_) => None,
+        }
+    }
+
+    /// It has become one: from now on it asks as one.
+    pub(crate) fn became(&self, job: &Arc<Job>) {
+        let _ = self.task.set(Arc::clone(job));
+        *self.later() = Later::No;
+        self.begun.notify_waiters();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -67,6 +145,7 @@ impl Dialogue {
     /// Whether anybody can be asked; why not.
     pub(super) fn reaches(&self) -> Result<(), &'static str> {
         match &self.way {
+            _ if self.task.get().is_some() => Ok(()),
             Way::Nowhere(why) => Err(why),
             Way::Session(_) | Way::Rounds(_) => Ok(()),
         }
@@ -85,11 +164,15 @@ impl Dialogue {
         limit: Option<Duration>,
     ) -> std::result::Result<Value, AskError> {
         self.enter(key)?;
+        if let Some(job) = self.task.get() {
+            let _waiting = self.wait();
+            return job.ask(key, question, limit.unwrap_or(self.time)).await;
+        }
         match &self.way {
             Way::Nowhere(why) => Err(AskError::Unsupported(Unsupported::here(*why))),
             Way::Session(exchange) => {
                 let _waiting = self.wait();
-                exchange.ask(&question, limit.unwrap_or(self.time)).await
+                exchange.ask(question.method, &question.params, limit.unwrap_or(self.time)).await
             }
             Way::Rounds(rounds) => rounds.ask(key, question).await,
         }

@@ -9,7 +9,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-use super::{AskError, Question};
+use super::AskError;
+use crate::context::Caller;
 use crate::control::Control;
 use crate::era::notice;
 use crate::jsonrpc::{Id, Response};
@@ -98,18 +99,25 @@ fn read(response: &Response<'_>) -> Result<Value, AskError> {
 }
 
 /// A call's way to ask.
-#[derive(Debug)]
-pub(super) struct Exchange {
-    pub(super) control: Arc<Control>,
-    pub(super) notifier: Arc<Notifier>,
+#[derive(Debug, Clone)]
+pub(crate) struct Exchange {
+    control: Arc<Control>,
+    notifier: Arc<Notifier>,
 }
 
 impl Exchange {
-    pub(super) async fn ask(&self, question: &Question, limit: Duration) -> Result<Value, AskError> {
+    /// The way of a caller's, if its client can be sent requests.
+    pub(crate) fn of(caller: &Caller<'_>) -> Option<Self> {
+        let can = !caller.envelope.revision.is_modern() && caller.line.can_ask();
+        let control = caller.line.control.filter(|_| can)?;
+        Some(Exchange { control: Arc::clone(control), notifier: caller.line.notifier() })
+    }
+
+    pub(crate) async fn ask(&self, method: &str, params: &Value, limit: Duration) -> Result<Value, AskError> {
         let (number, answer) = self.control.asks.expect().ok_or(AskError::Gone)?;
         let asked = Asked { exchange: self, number };
         let answer = async {
-            self.notifier.send(notice::question(&format!("{PREFIX}{number}"), question)).await;
+            self.notifier.send(notice::question(&format!("{PREFIX}{number}"), method, params)).await;
             answer.await.unwrap_or(Err(AskError::Gone))
         };
         let answer = tokio::time::timeout(limit, answer).await;

@@ -26,8 +26,7 @@ pub(crate) use dialogue::{Dialogue, Memory};
 pub(crate) use error::Lack;
 use error::Visit;
 pub use error::{AskError, Unsupported};
-pub(crate) use exchange::Asks;
-use exchange::Exchange;
+pub(crate) use exchange::{Asks, Exchange};
 use form::Form;
 pub use form::{asked, asked_by};
 pub use pending::{Ask, Consent};
@@ -35,9 +34,11 @@ pub(crate) use question::Question;
 use rounds::{Bounds, Rounds};
 pub(crate) use rounds::{Purpose, Resumed};
 
-use crate::context::{Caller, Context};
+use crate::context::{Caller, Context, member};
+use crate::era::CAPABILITIES;
 use crate::error::Result;
 use crate::protocol::{Revision, Root, SampleRequest, Sampled, SamplingCan};
+use crate::random;
 
 /// Asking whoever made the call.
 ///
@@ -105,7 +106,7 @@ impl Context {
     /// Asks the user to visit a page: to sign in somewhere, or to tell a secret, which no form may ask
     /// for. The answer is that they agreed to, not that they did.
     pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> Ask<Consent> {
-        let (message, url, id) = (message.into(), url.into(), seal::random_id().unwrap_or_default());
+        let (message, url, id) = (message.into(), url.into(), random::id().unwrap_or_default());
         let question = self.visit(&message, &url, &id);
         let consent = Consent::new(self, id);
         Ask::new(&self.dialogue, question, move |answer| match action(&answer)? {
@@ -187,6 +188,17 @@ impl Context {
         self.dialogue.once(key, work).await
     }
 
+    /// From here on the call is a task, if it is to be one: the client has its answer, and asks for the
+    /// rest. For tools with `#[tool(task, asks_first)]`; elsewhere nothing happens.
+    pub async fn start_task(&self) {
+        self.dialogue.start_task().await;
+    }
+
+    /// Whether the call goes on as a task.
+    pub fn is_task(&self) -> bool {
+        self.dialogue.task().is_some()
+    }
+
     /// Whether the client can ask its user to fill in a form.
     pub fn can_elicit(&self) -> bool {
         self.can(Capability::Elicitation)
@@ -227,8 +239,14 @@ impl Context {
 
 /// Whether a caller declares what a handler requires.
 pub(crate) fn required(capability: Capability, caller: &Caller<'_>) -> Result<(), Lack> {
-    let context: Context = crate::context::provide(caller);
-    if context.declares(capability) { Ok(()) } else { Err(Lack::of(capability)) }
+    let client = caller.envelope.client();
+    let all = if caller.envelope.revision.is_modern() {
+        caller.envelope.meta.and_then(|meta| member(meta.get(), CAPABILITIES))
+    } else {
+        client.said("capabilities")
+    };
+    let declared = |name: &str| all.and_then(|all| member(all, name));
+    if capability.is_declared(caller.envelope.revision, declared) { Ok(()) } else { Err(Lack::of(capability)) }
 }
 
 /// The way of a call to its client, and what it brings back from an earlier round.
@@ -237,20 +255,24 @@ pub(crate) fn dialogue(caller: &Caller<'_>, resumed: Option<Resumed>) -> Arc<Dia
     let limits = &line.core.limits;
     let mut resumed = resumed;
     let memory = resumed.as_mut().map(Resumed::memory).unwrap_or_default();
-    let way = match (caller.purpose(), line.control) {
+    let way = match (caller.purpose(), Exchange::of(caller)) {
         (Some(purpose), _) => {
             let bounds = Bounds { time: limits.answer_time, bytes: limits.state_bytes };
             let secrets = Arc::clone(&line.core.secrets);
             Way::Rounds(Box::new(Rounds::new(purpose, secrets, resumed, bounds)))
         }
-        (None, Some(control)) if !caller.envelope.revision.is_modern() => {
-            Way::Session(Exchange { control: Arc::clone(control), notifier: line.notifier() })
-        }
-        (None, _) => {
-            Way::Nowhere("nobody can be asked here: only a tool, a prompt or a resource that was called can ask")
-        }
+        (None, Some(exchange)) => Way::Session(exchange),
+        (None, None) => Way::Nowhere(if line.can_ask() || caller.envelope.revision.is_modern() {
+            "nobody can be asked here: only a tool, a prompt or a resource that was called can ask"
+        } else {
+            "this client cannot be asked: it needs a session, and to accept `text/event-stream`"
+        }),
     };
-    Arc::new(Dialogue::new(way, memory, limits))
+    let dialogue = Dialogue::new(way, memory, limits);
+    if let Some(job) = &*line.job.borrow() {
+        dialogue.plan(Arc::clone(job));
+    }
+    Arc::new(dialogue)
 }
 
 /// What somebody filled in.

@@ -25,7 +25,12 @@ impl Question {
 
     /// Whether a value has the shape of an answer, whatever the answer is.
     pub(super) fn is_answered_by(&self, value: &Value) -> bool {
-        match self.method {
+        Self::fits(self.method, value)
+    }
+
+    /// Whether a value has the shape of an answer to a request of this method.
+    pub(crate) fn fits(method: &str, value: &Value) -> bool {
+        match method {
             Self::ELICIT => matches!(value["action"].as_str(), Some("accept" | "decline" | "cancel")),
             Self::SAMPLE => value["role"].is_string() && (value["content"].is_object() || value["content"].is_array()),
             _ => value["roots"].is_array(),

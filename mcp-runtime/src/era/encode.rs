@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Method;
+use super::{Method, task};
 use crate::ask::{Lack, Question};
 use crate::cache::Cache;
 use crate::complete;
@@ -68,6 +68,13 @@ fn result(core: &Core, site: Site<'_>, reply: &Reply, out: &mut Vec<u8>) {
         Reply::Tool(result) => wrap(core, revision, &result.meta, out, |out| tool(result, revision, out)),
         Reply::Prompt(result) => wrap(core, revision, &result.meta, out, |out| prompt(result, revision, out)),
         Reply::InputRequired { asked, state } => input_required(core, asked, state, out),
+        Reply::TaskCreated(task) => with_info(core, task::created(task), revision, out),
+        Reply::Task(task) => custom(core, &task::state(task), revision, out),
+        Reply::Tasks(tasks) => {
+            json(out, &json!({"tasks": tasks.iter().map(task::summary).collect::<Vec<_>>()}));
+        }
+        Reply::Rendered(result) => json(out, result),
+        Reply::Acknowledged => custom(core, &Meta::new(), revision, out),
         Reply::Completion(values) => wrap(core, revision, &Meta::new(), out, |out| completion(values, out)),
         Reply::Read(result) => wrap(core, revision, &result.meta, out, |out| read(core, result, revision, out)),
     }
@@ -92,6 +99,14 @@ fn input_required(core: &Core, asked: &[(String, Question)], state: &str, out: &
     out.extend_from_slice(br#"},"requestState":"#);
     json(out, state);
     out.extend_from_slice(format!(r#","_meta":{{"{SERVER_INFO}":{}}}}}"#, core.info).as_bytes());
+}
+
+/// A result that says itself what it is.
+fn with_info(core: &Core, mut result: Value, revision: Revision, out: &mut Vec<u8>) {
+    if revision.is_modern() {
+        result["_meta"][SERVER_INFO] = serde_json::from_str(&core.info).unwrap_or_default();
+    }
+    json(out, &result);
 }
 
 /// An object of `fields` between what every result of the revision begins and ends with.
@@ -200,6 +215,8 @@ pub(crate) fn list(
 pub(crate) fn tool_descriptor(tool: &ToolDescriptor, revision: Revision) -> ToolDescriptor {
     let mut descriptor = tool.clone();
     descriptor.output_schema.take_if(|schema| !keeps_output_schema(schema, revision));
+    // Only there do clients say which calls become tasks.
+    descriptor.execution.take_if(|_| revision != Revision::V2025_11_25);
     descriptor
 }
 

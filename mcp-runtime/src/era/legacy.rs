@@ -43,15 +43,25 @@ impl Session {
         self.negotiated.get().is_some_and(|negotiated| negotiated.revision == Revision::V2025_03_26)
     }
 
-    fn log_level(&self) -> LogLevel {
+    pub(crate) fn log_level(&self) -> LogLevel {
         LogLevel::ALL[usize::from(self.log_level.0.load(Ordering::Relaxed))]
+    }
+
+    pub(crate) fn set_log_level(&self, level: LogLevel) {
+        self.log_level.0.store(level as u8, Ordering::Relaxed);
     }
 
     /// A session nobody opened, for a server that keeps none.
     #[cfg(feature = "http")]
     pub(crate) fn assumed(revision: Revision) -> Self {
+        Self::restored(revision, Client::default())
+    }
+
+    /// A session that was opened before, perhaps elsewhere.
+    #[cfg(feature = "http")]
+    pub(crate) fn restored(revision: Revision, client: Client) -> Self {
         let session = Session::default();
-        let _ = session.negotiated.set(Negotiated { revision, client: Arc::default() });
+        let _ = session.negotiated.set(Negotiated { revision, client: Arc::new(client) });
         session
     }
 
@@ -112,7 +122,7 @@ fn open(session: &Session, params: &Object<'_>) -> Result<(), RpcError> {
 fn set_level(session: &Session, params: &Object<'_>) -> Result<(), RpcError> {
     let raw = params.get("level").ok_or_else(|| RpcError::wrong_field("level", "string", "missing"))?;
     let level = super::log_level(raw, "level")?;
-    session.log_level.0.store(level as u8, Ordering::Relaxed);
+    session.set_log_level(level);
     Ok(())
 }
 

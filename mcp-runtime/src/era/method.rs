@@ -22,6 +22,11 @@ pub(crate) enum Method {
     Subscribe,
     Unsubscribe,
     Listen,
+    TasksGet,
+    TasksResult,
+    TasksList,
+    TasksUpdate,
+    TasksCancel,
     /// Of the server's own making; its place in the catalog.
     Custom(usize),
     /// Of no revision; the lifecycle some clients have from the Language Server Protocol.
@@ -29,20 +34,10 @@ pub(crate) enum Method {
 }
 
 /// Methods of some revision that this server does not answer: they are no misspelling of another.
-const OTHERS: [&str; 9] = [
-    "elicitation/create",
-    "roots/list",
-    "sampling/createMessage",
-    "tasks/cancel",
-    "tasks/get",
-    "tasks/list",
-    "tasks/result",
-    "tasks/update",
-    "skills/list",
-];
+const OTHERS: [&str; 4] = ["elicitation/create", "roots/list", "sampling/createMessage", "skills/list"];
 
 impl Method {
-    const ALL: [Method; 16] = [
+    const ALL: [Method; 21] = [
         Self::ToolsCall,
         Self::ToolsList,
         Self::ResourcesRead,
@@ -58,6 +53,11 @@ impl Method {
         Self::Subscribe,
         Self::Unsubscribe,
         Self::Listen,
+        Self::TasksGet,
+        Self::TasksResult,
+        Self::TasksList,
+        Self::TasksUpdate,
+        Self::TasksCancel,
         Self::Shutdown,
     ];
 
@@ -85,7 +85,9 @@ impl Method {
             Self::Initialize | Self::Ping | Self::SetLevel | Self::Subscribe | Self::Unsubscribe | Self::Shutdown => {
                 !revision.is_modern()
             }
-            Self::Discover | Self::Listen => revision.is_modern(),
+            Self::Discover | Self::Listen | Self::TasksUpdate => revision.is_modern(),
+            Self::TasksGet | Self::TasksCancel => revision >= Revision::V2025_11_25,
+            Self::TasksResult | Self::TasksList => revision == Revision::V2025_11_25,
             _ => true,
         }
     }
@@ -112,6 +114,11 @@ impl Method {
             Self::Subscribe => "resources/subscribe",
             Self::Unsubscribe => "resources/unsubscribe",
             Self::Listen => "subscriptions/listen",
+            Self::TasksGet => "tasks/get",
+            Self::TasksResult => "tasks/result",
+            Self::TasksList => "tasks/list",
+            Self::TasksUpdate => "tasks/update",
+            Self::TasksCancel => "tasks/cancel",
             Self::Custom(_) => "the method",
             Self::Shutdown => "shutdown",
         }

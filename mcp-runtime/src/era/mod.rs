@@ -10,6 +10,7 @@ mod legacy;
 mod method;
 mod modern;
 pub(crate) mod notice;
+pub(crate) mod task;
 
 use std::sync::Arc;
 

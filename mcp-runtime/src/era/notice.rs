@@ -1,12 +1,12 @@
 //! What the server tells without being asked, as lines.
 
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::encode::{SUBSCRIPTION, json, raw_json};
-use crate::ask::Question;
 use crate::change::Change;
 use crate::protocol::{LogLevel, Revision};
+use crate::store::TaskRecord;
 
 /// A line that tells of a change; on a stream, of which.
 pub(crate) fn change(change: &Change, stream: Option<&str>) -> Vec<u8> {
@@ -15,6 +15,8 @@ pub(crate) fn change(change: &Change, stream: Option<&str>) -> Vec<u8> {
         Change::Prompts => ("notifications/prompts/list_changed", None),
         Change::Resources => ("notifications/resources/list_changed", None),
         Change::Updated(uri) => ("notifications/resources/updated", Some(uri)),
+        // Told with everything there is to know of it.
+        Change::Task(_) => return Vec::new(),
     };
     if stream.is_none() && uri.is_none() {
         return format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}\n").into_bytes();
@@ -23,6 +25,20 @@ pub(crate) fn change(change: &Change, stream: Option<&str>) -> Vec<u8> {
     if let Some(uri) = uri {
         out.extend_from_slice(br#""uri":"#);
         json(&mut out, uri);
+    }
+    out.pop_if(|last| *last == b',');
+    out.extend_from_slice(b"}}\n");
+    out
+}
+
+/// A line that tells where a task is.
+pub(crate) fn task(task: &TaskRecord, stream: &str) -> Vec<u8> {
+    let mut out = on_stream("notifications/tasks", Some(stream));
+    for (name, value) in super::task::state(task) {
+        json(&mut out, &name);
+        out.push(b':');
+        json(&mut out, &value);
+        out.push(b',');
     }
     out.pop_if(|last| *last == b',');
     out.extend_from_slice(b"}}\n");
@@ -103,9 +119,9 @@ pub(crate) fn log(level: LogLevel, logger: Option<&str>, data: &impl Serialize) 
 }
 
 /// A request of the server's own. Its id comes last: what begins with one is an answer.
-pub(crate) fn question(id: &str, question: &Question) -> Vec<u8> {
-    let mut out = notification(question.method);
-    json(&mut out, &question.params);
+pub(crate) fn question(id: &str, method: &str, params: &Value) -> Vec<u8> {
+    let mut out = notification(method);
+    json(&mut out, params);
     out.extend_from_slice(br#","id":"#);
     json(&mut out, id);
     out.extend_from_slice(b"}\n");

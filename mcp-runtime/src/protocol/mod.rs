@@ -24,4 +24,4 @@ pub use roots::Root;
 pub(crate) use sampling::SamplingCan;
 pub use sampling::{IncludeContext, SampleMessage, SampleRequest, SampleTool, Sampled, ToolChoice, ToolUse};
 pub(crate) use tools::Blocks;
-pub use tools::{ToolAnnotations, ToolDescriptor, ToolResult};
+pub use tools::{ToolAnnotations, ToolDescriptor, ToolExecution, ToolResult};

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use serde::de::{Deserialize, Deserializer, Error as _};
 
 /// A dated revision of the Model Context Protocol, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,5 +57,13 @@ impl fmt::Display for Revision {
 impl Serialize for Revision {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Revision {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let date = String::deserialize(deserializer)?;
+        let known = Revision::ALL.into_iter().find(|revision| revision.as_str() == date);
+        known.ok_or_else(|| D::Error::custom(format_args!("`{date}` is no revision this version knows")))
     }
 }

@@ -29,9 +29,20 @@ pub struct ToolDescriptor {
     /// Hints on what a call may do.
     #[serde(default, skip_serializing_if = "ToolAnnotations::is_empty")]
     pub annotations: ToolAnnotations,
+    /// How calls can be made, in 2025-11-25.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<ToolExecution>,
     /// Free-form metadata.
     #[serde(rename = "_meta", default, skip_serializing_if = "Meta::is_empty")]
     pub meta: Meta,
+}
+
+/// How a tool can be called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolExecution {
+    /// Whether calls become tasks: `optional`, `required`.
+    pub task_support: String,
 }
 
 /// Hints on what a call of a tool may do. Absent means unknown.

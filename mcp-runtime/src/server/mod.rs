@@ -24,6 +24,7 @@ use crate::protocol::{Icon, Implementation};
 use crate::resource::Resource;
 use crate::run::Threads;
 use crate::shared::Shared;
+use crate::task::Tasks;
 use crate::tool::Tool;
 use crate::transport;
 #[cfg(feature = "http")]
@@ -58,6 +59,7 @@ pub struct Server {
     hooks: Hooks,
     keep_signals: bool,
     secrets: Arc<Secrets>,
+    tasks: Tasks,
     shared: Arc<Shared>,
 }
 
@@ -72,6 +74,7 @@ pub(crate) struct Core {
     pub(crate) hooks: Hooks,
     pub(crate) threads: Threads,
     pub(crate) secrets: Arc<Secrets>,
+    pub(crate) tasks: Tasks,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -89,6 +92,7 @@ impl Server {
             hooks: Hooks::default(),
             keep_signals: false,
             secrets: Arc::default(),
+            tasks: Tasks::default(),
             shared,
         }
     }
@@ -276,8 +280,8 @@ impl Server {
 
     pub(crate) fn into_core(self) -> Arc<Core> {
         let info = serde_json::to_string(&self.info).unwrap_or_default().into_boxed_str();
-        let Server { instructions, limits, caches, hooks, secrets, shared, .. } = self;
+        let Server { instructions, limits, caches, hooks, secrets, tasks, shared, .. } = self;
         let threads = Threads::new(limits.in_flight);
-        Arc::new(Core { info, instructions, limits, caches, hooks, threads, secrets, shared })
+        Arc::new(Core { info, instructions, limits, caches, hooks, threads, secrets, tasks, shared })
     }
 }

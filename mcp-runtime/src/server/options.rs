@@ -15,6 +15,8 @@ use crate::hooks::{Disconnected, Peer, ProtocolError};
 use crate::limits::Limits;
 #[cfg(feature = "tracing-layer")]
 use crate::log_layer::LogLayer;
+use crate::store::TaskStore;
+use crate::task::Tasks;
 
 impl Server {
     /// Sets the bounds that keep one client from exhausting the server.
@@ -49,6 +51,12 @@ impl Server {
     pub fn secrets(mut self, secrets: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
         let secrets = secrets.into_iter().map(|secret| secret.as_ref().into()).collect();
         self.secrets = Arc::new(Secrets::new(secrets).unwrap_or_else(|mistake| panic!("{mistake}")));
+        self
+    }
+
+    /// Keeps tasks in this store; without, they are in the memory of the process.
+    pub fn task_store(mut self, store: Arc<impl TaskStore>) -> Self {
+        self.tasks = Tasks::new(store);
         self
     }
 

@@ -1,9 +1,13 @@
-//! Who a test client says it is, and what it says it can.
+//! Who a test client says it is, what it says it can, and what it answers.
+
+use std::sync::{Arc, Mutex};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::TestClient;
+use super::asks::{Answers, Question, Reply, SampleReply};
+use super::rounds::Fresh;
 use crate::error::Result;
 use crate::protocol::Revision;
 use crate::server::Server;
@@ -70,11 +74,18 @@ impl Identity {
 #[derive(Debug)]
 #[must_use = "it is no client until it connects"]
 pub struct TestClientBuilder {
-    pub(super) server: Server,
-    pub(super) identity: Identity,
+    server: Server,
+    identity: Identity,
+    answers: Answers,
+    fresh: Option<Fresh>,
 }
 
 impl TestClientBuilder {
+    pub(super) fn new(server: Server) -> Self {
+        let identity = Identity::new(Revision::V2026_07_28);
+        TestClientBuilder { server, identity, answers: Answers::default(), fresh: None }
+    }
+
     /// Speaks this revision; without, the newest.
     pub fn revision(mut self, revision: Revision) -> Self {
         self.identity.revision = revision;
@@ -99,13 +110,66 @@ impl TestClientBuilder {
         self
     }
 
+    /// Answers what the server asks a person: with the content of the form, as JSON, or with a
+    /// [`Reply`]. The client says that it can, unless a [capability](Self::capability) does.
+    ///
+    /// ```
+    /// use mcp_runtime::{prelude::*, testing::{Question, Reply}};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<()> {
+    /// # let server = || Server::new("notes", "1.0.0");
+    /// let sure = TestClient::builder(server()).on_elicit(|_: &Question| json!({"sure": true})).connect().await?;
+    /// let unsure = TestClient::builder(server()).on_elicit(|question: &Question| match question.url() {
+    ///     Some(_) => Reply::decline(),
+    ///     None => Reply::accept(json!({"sure": question.message().ends_with("really?")})),
+    /// });
+    /// # drop((sure, unsure.connect().await?));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn on_elicit<R: Into<Reply>>(mut self, mut answer: impl FnMut(&Question) -> R + Send + 'static) -> Self {
+        self.answers.elicit = Some(Mutex::new(Box::new(move |question: &Question| answer(question).into())));
+        self
+    }
+
+    /// Answers what the server asks the client's model, from the parameters of
+    /// `sampling/createMessage`: with a text, or with the result as JSON. The client says that it can,
+    /// unless a [capability](Self::capability) does.
+    pub fn on_sample<R: Into<SampleReply>>(mut self, mut answer: impl FnMut(&Value) -> R + Send + 'static) -> Self {
+        self.answers.sample = Some(Mutex::new(Box::new(move |params: &Value| answer(params).into())));
+        self
+    }
+
+    /// Works in these directories, of which it tells the server: their URIs and names. The client says
+    /// that it can, unless a [capability](Self::capability) does.
+    pub fn roots<U: Into<String>, N: Into<String>>(mut self, roots: impl IntoIterator<Item = (U, N)>) -> Self {
+        let root = |(uri, name): (U, N)| json!({"uri": uri.into(), "name": name.into()});
+        self.answers.roots = Some(roots.into_iter().map(root).collect());
+        self
+    }
+
+    /// Sends every round after the first to a server of its own, as a fleet without memory would serve
+    /// it. Only 2026-07-28 has rounds; the servers need a secret in common to read each other's state.
+    pub fn fresh_each_round(mut self, server: impl Fn() -> Server + Send + Sync + 'static) -> Self {
+        self.fresh = Some(Fresh(Box::new(server)));
+        self
+    }
+
     /// Connects, with the handshake of the revision if it has one.
     pub async fn connect(self) -> Result<TestClient> {
-        let client = TestClient::serve(self.server, self.identity);
+        let client = self.open(TestClient::serve);
         if !client.identity.revision.is_modern() {
             client.request("initialize", client.identity.greeting()).await?;
             client.notify("notifications/initialized", &json!({}))?;
         }
         Ok(client)
+    }
+
+    /// Connects without a word.
+    pub(super) fn open(self, serve: impl FnOnce(Server, Identity, Arc<Answers>) -> TestClient) -> TestClient {
+        let TestClientBuilder { server, mut identity, answers, fresh } = self;
+        answers.declare(identity.revision, &mut identity.capabilities);
+        TestClient { fresh, ..serve(server, identity, Arc::new(answers)) }
     }
 }

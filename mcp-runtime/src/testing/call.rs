@@ -14,6 +14,7 @@ use crate::error::Result;
 pub struct Call<'a> {
     pub(super) client: &'a TestClient,
     pub(super) id: u64,
+    pub(super) params: Value,
     pub(super) answer: oneshot::Receiver<Value>,
     pub(super) kept: Arc<Kept>,
 }
@@ -39,9 +40,10 @@ impl Call<'_> {
         self.client.notify("notifications/cancelled", &json!({"requestId": self.id}))
     }
 
-    /// What the tool answers.
+    /// What the tool answers, after it was answered what it asks.
     pub async fn result(self) -> Result<CallResult> {
-        Ok(serde_json::from_value(result(self.answer.await)?)?)
+        let first = result(self.answer.await);
+        Ok(serde_json::from_value(self.client.settled("tools/call", &self.params, first).await?)?)
     }
 
     /// What the tool answers, and what it told before.

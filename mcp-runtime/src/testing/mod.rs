@@ -1,10 +1,15 @@
 //! A client in memory, for testing a server the way a real client would use it.
 
 mod answers;
+mod asks;
 mod builder;
 mod call;
+pub mod contract;
 mod follow;
 mod pipe;
+mod rounds;
+#[cfg(test)]
+mod tests;
 mod told;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,10 +22,13 @@ use tokio::sync::oneshot::{self, error::RecvError};
 use tokio::task::JoinHandle;
 
 pub use answers::{CallResult, Completed, Message, PromptAnswer, ReadAnswer, ReadContents};
+use asks::Answers;
+pub use asks::{Question, Reply, SampleReply};
 use builder::Identity;
 pub use builder::TestClientBuilder;
 pub use call::Call;
 use pipe::{Inbox, Input, Output};
+use rounds::{Fresh, Responder};
 use told::Wanted;
 pub use told::{Changes, LogMessage, Observed, ProgressNote};
 
@@ -57,6 +65,8 @@ pub struct TestClient {
     next_id: AtomicU64,
     input: Arc<mpsc::Sender<Vec<u8>>>,
     inbox: Arc<Inbox>,
+    responder: Arc<Responder>,
+    fresh: Option<Fresh>,
     server: JoinHandle<Result<()>>,
 }
 
@@ -91,20 +101,31 @@ impl TestClient {
     /// # }
     /// ```
     pub fn builder(server: Server) -> TestClientBuilder {
-        TestClientBuilder { server, identity: Identity::new(Revision::V2026_07_28) }
+        TestClientBuilder::new(server)
     }
 
     /// Connects without a word: for tests of the first words themselves.
     pub fn silent(server: Server) -> Self {
-        Self::serve(server, Identity::new(Revision::V2026_07_28))
+        Self::serve(server, Identity::new(Revision::V2026_07_28), Arc::default())
     }
 
-    fn serve(server: Server, identity: Identity) -> Self {
+    fn serve(server: Server, identity: Identity, answers: Arc<Answers>) -> Self {
+        let serve = |input, output| tokio::spawn(transport::stdio::serve(server.into_core(), input, output));
+        Self::wire(identity, answers, serve)
+    }
+
+    /// A client of whatever reads these lines and writes those.
+    fn wire(
+        identity: Identity,
+        answers: Arc<Answers>,
+        serve: impl FnOnce(Input, Output) -> JoinHandle<Result<()>>,
+    ) -> Self {
         let (input, bytes) = mpsc::channel();
-        let inbox = Arc::new(Inbox::default());
-        let output = Output::new(Arc::clone(&inbox));
-        let server = tokio::spawn(transport::stdio::serve(server.into_core(), Input::new(bytes), output));
-        TestClient { identity, next_id: AtomicU64::new(1), input: Arc::new(input), inbox, server }
+        let input = Arc::new(input);
+        let responder = Arc::new(Responder::new(answers, &input));
+        let inbox = Arc::new(Inbox::new(Arc::clone(&responder)));
+        let server = serve(Input::new(bytes), Output::new(Arc::clone(&inbox)));
+        TestClient { identity, next_id: AtomicU64::new(1), input, inbox, responder, fresh: None, server }
     }
 
     /// The tools the server lists.
@@ -180,8 +201,9 @@ impl TestClient {
         if self.identity.revision.is_modern() {
             meta["io.modelcontextprotocol/logLevel"] = json!("debug");
         }
-        self.go(id, "tools/call", json!({"name": name, "arguments": arguments, "_meta": meta}))?;
-        Ok(Call { client: self, id, answer, kept })
+        let params = json!({"name": name, "arguments": arguments, "_meta": meta});
+        self.go(id, "tools/call", params.clone())?;
+        Ok(Call { client: self, id, params, answer, kept })
     }
 
     /// What completes an argument of a prompt, of which `typed` is there. `others` are the
@@ -241,7 +263,8 @@ impl TestClient {
     }
 
     /// Makes any request, with what the revision asks every request to carry, and returns its
-    /// `result`. An `error` is an [`Error`] with a [code](Error::code) and [data](Error::data).
+    /// `result`. An `error` is an [`Error`] with a [code](Error::code) and [data](Error::data). What
+    /// a result asks for is left to the test.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value> {
         let (id, answer) = self.begin();
         self.go(id, method, params)?;
@@ -305,8 +328,10 @@ impl TestClient {
         }
     }
 
+    /// The result of a request that may ask first.
     async fn typed<T: DeserializeOwned>(&self, method: &str, params: Value) -> Result<T> {
-        Ok(serde_json::from_value(self.request(method, params).await?)?)
+        let first = self.request(method, params.clone()).await;
+        Ok(serde_json::from_value(self.settled(method, &params, first).await?)?)
     }
 }
 

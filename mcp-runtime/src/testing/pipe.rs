@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 
+use super::rounds::Responder;
 use super::told::{Kept, Wanted};
 
 /// The server's input: what the client sent.
@@ -77,6 +78,8 @@ impl Drop for Output {
 pub(super) struct Inbox {
     state: Mutex<State>,
     arrived: Notify,
+    /// Answers what the server asks.
+    responder: Arc<Responder>,
 }
 
 #[derive(Default)]
@@ -107,6 +110,10 @@ impl State {
 }
 
 impl Inbox {
+    pub(super) fn new(responder: Arc<Responder>) -> Self {
+        Inbox { responder, ..Inbox::default() }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,16 +137,21 @@ impl Inbox {
         kept
     }
 
-    /// Hands a line to the request it answers or to who keeps such lines, or keeps it.
-    fn deliver(&self, line: String) {
+    /// Answers a line if it asks, or hands it to the request it answers or to who keeps such lines,
+    /// or keeps it.
+    pub(super) fn deliver(&self, line: String) {
         let message: Option<Value> = serde_json::from_str(&line).ok();
+        if message.as_ref().is_some_and(|message| self.responder.answered(message)) {
+            return;
+        }
         let mut state = self.state();
         if let Some(message) = &message
             && state.handed_out(message)
         {
             return;
         }
-        let id = message.as_ref().and_then(|message| message["id"].as_u64());
+        let response = message.as_ref().filter(|message| message.get("method").is_none());
+        let id = response.and_then(|message| message["id"].as_u64());
         let waiting = id.and_then(|id| state.expected.remove(&id));
         match (waiting, message) {
             (Some(waiting), Some(message)) => {

@@ -123,6 +123,9 @@ where
             () = told_to_exit(&mut reader), if let_go => drop_all(&end.control),
         },
     };
+    // Where the client is gone, nobody can come for them.
+    let draining = core.shared.phase() == Phase::Draining;
+    core.tasks.end(if draining { grace } else { Duration::ZERO }).await;
     // A client that sends nothing and reads nothing, however long, is gone, too.
     let written = tokio::time::timeout(grace.max(WRITING), async {
         for id in dropped {

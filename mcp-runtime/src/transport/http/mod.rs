@@ -5,17 +5,25 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 #![allow(clippy::result_large_err, reason = "a refusal is a response, and made once")]
 
+mod accept;
 mod alarm;
 mod body;
+mod budget;
+mod copies;
 mod endpoint;
 mod guard;
 mod headers;
+mod kept;
 mod legacy;
 mod modern;
 mod respond;
+mod seats;
 mod serve;
 mod sessions;
+mod shares;
 mod sse;
+mod stall;
+mod stream;
 mod streams;
 
 use std::convert::Infallible;
@@ -29,14 +37,18 @@ use http::{Request, Response, StatusCode};
 use tokio::sync::Semaphore;
 
 pub use body::Body;
+use budget::Budget;
 use guard::Guard;
+use kept::Stores;
 use sessions::Sessions;
+use shares::Shares;
 use sse::SseSessions;
 
 use crate::error::{Result, RpcError};
 use crate::handle::ServerHandle;
 use crate::server::Core;
 use crate::shared::Phase;
+use crate::store::{EventStore, SessionStore};
 
 /// As many requests at a time as can be counted.
 const MOST_REQUESTS: u32 = u32::MAX >> 3;
@@ -50,10 +62,14 @@ pub struct HttpService(Arc<Inner>);
 
 struct Inner {
     core: Arc<Core>,
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
     sse: Arc<SseSessions>,
     /// Places for requests; a stream has one until it is over.
     requests: Arc<Semaphore>,
+    /// What of them each caller has.
+    shares: Arc<Shares>,
+    /// What may be in memory of long messages.
+    bodies: Budget,
     options: Options,
 }
 
@@ -61,6 +77,8 @@ struct Inner {
 struct Options {
     guard: Guard,
     principal: Option<Principal>,
+    /// Where sessions are kept besides.
+    stores: Option<Arc<Stores>>,
     /// The path of the endpoint; none if whoever nests the service decides that.
     endpoint: Option<String>,
     sessionless: bool,
@@ -73,9 +91,10 @@ type Principal = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
 impl HttpService {
     pub(crate) fn new(core: Arc<Core>, keep_signals: bool) -> Self {
         let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
-        let (sessions, sse) = (Sessions::default(), Arc::default());
+        let (shares, bodies) = (Arc::new(Shares::new(&core.limits)), Budget::new(&core.limits));
+        let (sessions, sse) = (Arc::default(), Arc::default());
         let options = Options { keep_signals, ..Options::default() };
-        HttpService(Arc::new(Inner { core, sessions, sse, requests, options }))
+        HttpService(Arc::new(Inner { core, sessions, sse, requests, shares, bodies, options }))
     }
 
     /// Sets the host names the server answers to, without ports: `*` is any. Without, it answers to
@@ -93,10 +112,38 @@ impl HttpService {
     }
 
     /// Says who makes a request, from what a layer in front has found out. A session belongs to who
-    /// opened it; for others it does not exist.
+    /// opened it; for others it does not exist. What one caller may have at a time
+    /// ([`Limits::in_flight`](crate::Limits::in_flight), [`Limits::streams`](crate::Limits::streams))
+    /// is counted by it, too.
     #[track_caller]
     pub fn principal(self, principal: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|options| options.principal = Some(Arc::new(principal)))
+    }
+
+    /// Keeps sessions of clients of 2025-03-26 to 2025-11-25 in a store, so that any replica can serve
+    /// them, and the same one after a restart. See [`store`](crate::store).
+    ///
+    /// Each request looks its session up there. What runs stays where it began: a cancellation must
+    /// reach the replica that runs the call.
+    #[track_caller]
+    pub fn session_store(self, store: Arc<impl SessionStore>) -> Self {
+        self.with(|options| options.stores = Some(Arc::new(Stores::new(store))))
+    }
+
+    /// Keeps the events of their streams in a store, so that a client which was cut off can go on at any
+    /// replica. Comes after [`session_store`](Self::session_store): without it no other replica knows
+    /// the session.
+    #[track_caller]
+    pub fn event_store(self, store: Arc<impl EventStore>) -> Self {
+        assert!(
+            self.0.options.stores.is_some(),
+            "set the session store first: without it no other replica knows a session"
+        );
+        self.with(|options| {
+            if let Some(stores) = options.stores.as_mut().and_then(Arc::get_mut) {
+                stores.events = Some(store);
+            }
+        })
     }
 
     /// Keeps no sessions for clients of 2025-03-26 to 2025-11-25: every request is served by itself, so
@@ -143,7 +190,8 @@ impl HttpService {
             let _ = self.0.requests.acquire_many(places).await;
             self.0.sessions.at_rest().await;
         };
-        let _ = tokio::time::timeout(self.0.core.limits.drain, done).await;
+        let grace = self.0.core.limits.drain;
+        let _ = tokio::join!(tokio::time::timeout(grace, done), self.0.core.tasks.end(grace));
         self.0.sessions.end_all();
     }
 

@@ -7,12 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use http::Response;
+
+use super::body::Body;
+use super::kept::{self, Kept};
 use super::streams::Streams;
 use crate::connection::Connection;
 use crate::control::Control;
 use crate::limits::Limits;
 use crate::protocol::Revision;
-use crate::shared::Shared;
+use crate::random;
+use crate::server::Core;
+use crate::shared::Phase;
 use crate::subscriptions::Interest;
 
 /// How long a session has to be left alone before another may take its place.
@@ -27,7 +33,7 @@ pub(super) struct Sessions(Mutex<HashMap<Box<str>, Arc<Session>>>);
 pub(super) struct Session {
     connection: Mutex<Connection>,
     pub(super) control: Arc<Control>,
-    pub(super) shared: Arc<Shared>,
+    pub(super) core: Arc<Core>,
     /// What it is told of, on the stream it opens for that.
     pub(super) interest: Option<Arc<Interest>>,
     /// The streams of its requests.
@@ -35,11 +41,11 @@ pub(super) struct Session {
     /// Whether it has such a stream.
     streaming: AtomicBool,
     revision: Revision,
-    principal: Option<Box<str>>,
+    principal: Option<Arc<str>>,
     begun: Instant,
-    /// How old it can be.
-    age: Duration,
     used: Mutex<Instant>,
+    /// Where it is kept besides, if it is: then this is a copy.
+    pub(super) kept: Option<Box<Kept>>,
 }
 
 /// Why there is no room for another.
@@ -57,18 +63,7 @@ impl Sessions {
     /// Whether there is room for another, when those whose time is over are gone.
     pub(super) fn room(&self, principal: Option<&str>, limits: &Limits) -> Result<(), Full> {
         let mut table = self.table();
-        if table.len() >= limits.sessions {
-            table.retain(|_, session| {
-                let over = session.is_over(limits);
-                if over {
-                    drop(session.control.abort());
-                }
-                !over
-            });
-        }
-        if table.len() >= limits.sessions && !evict(&mut table) {
-            return Err(Full::Everybody);
-        }
+        make_room(&mut table, limits, FORGOTTEN)?;
         let own = || table.values().filter(|session| session.principal.as_deref() == principal).count();
         if principal.is_some() && own() >= limits.sessions_each {
             return Err(Full::Principal);
@@ -78,24 +73,35 @@ impl Sessions {
 
     /// Enters a session under an id nobody can guess.
     pub(super) fn enter(&self, connection: Connection, principal: Option<&str>) -> std::io::Result<String> {
-        let id = random_id()?;
-        let (now, revision) = (Instant::now(), connection.session.revision());
-        let age = connection.core.limits.session_age;
-        let session = Session {
-            control: Arc::clone(connection.control()),
-            shared: Arc::clone(&connection.core.shared),
-            interest: connection.interest.clone(),
-            connection: Mutex::new(connection),
-            streams: Streams::default(),
-            streaming: AtomicBool::new(false),
-            revision,
-            principal: principal.map(Into::into),
-            begun: now,
-            age,
-            used: Mutex::new(now),
-        };
-        self.table().insert(id.as_str().into(), Arc::new(session));
+        let id = random::id()?;
+        self.insert(&id, Session::new(connection, principal, Duration::ZERO, None));
         Ok(id)
+    }
+
+    /// Enters a session under its id, unless somebody else just did; the one that is there.
+    pub(super) fn insert(&self, id: &str, session: Session) -> Arc<Session> {
+        Arc::clone(self.table().entry(id.into()).or_insert_with(|| Arc::new(session)))
+    }
+
+    /// The session with this id, whosever it is.
+    pub(super) fn copy(&self, id: &str) -> Option<Arc<Session>> {
+        self.table().get(id).cloned()
+    }
+
+    /// Takes out the session with this id, whosever it is.
+    pub(super) fn remove(&self, id: &str) -> Option<Arc<Session>> {
+        self.table().remove(id)
+    }
+
+    /// Makes room for the copy of a session that is kept elsewhere. Copies nobody uses now can be made
+    /// again.
+    pub(super) fn room_for_copy(&self, limits: &Limits) -> Result<(), Full> {
+        make_room(&mut self.table(), limits, Duration::ZERO)
+    }
+
+    /// Those that somebody uses now.
+    pub(super) fn busy(&self) -> Vec<Arc<Session>> {
+        self.table().values().filter(|session| session.is_busy()).cloned().collect()
     }
 
     /// The session with this id, if it is the principal's and its time is not over.
@@ -128,6 +134,11 @@ impl Sessions {
         }
     }
 
+    /// Looks after a session that may be about to be shut down.
+    pub(super) fn ending<'a>(&'a self, session: &'a Arc<Session>) -> Ending<'a> {
+        Ending { sessions: self, session }
+    }
+
     /// Ends a session; false if there is none.
     pub(super) fn end(&self, id: &str, principal: Option<&str>) -> bool {
         let mut table = self.table();
@@ -140,36 +151,101 @@ impl Sessions {
     }
 }
 
+/// A session that is being shut down. When this is dropped it is over: its `shutdown` is answered, or
+/// nobody waits for that any more.
+#[derive(Debug)]
+pub(super) struct Ending<'a> {
+    sessions: &'a Sessions,
+    session: &'a Arc<Session>,
+}
+
+impl Ending<'_> {
+    /// Ends it for every replica before the answer is given.
+    pub(super) async fn with(self, response: Response<Body>) -> Response<Body> {
+        if !self.session.control.is_closing() {
+            return kept::saved(self.session).await.err().unwrap_or(response);
+        }
+        kept::end(self.session).await.map_or_else(|refusal| refusal, |()| response)
+    }
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if self.session.control.is_closing() {
+            self.sessions.table().retain(|_, other| !Arc::ptr_eq(other, self.session));
+            drop(self.session.control.abort());
+        }
+    }
+}
+
+/// Makes room for another, from those whose time is over, or the one that was left alone longest.
+fn make_room(table: &mut HashMap<Box<str>, Arc<Session>>, limits: &Limits, left_alone: Duration) -> Result<(), Full> {
+    if table.len() >= limits.sessions {
+        table.retain(|_, session| {
+            let over = session.is_over(limits);
+            if over {
+                drop(session.control.abort());
+            }
+            !over
+        });
+    }
+    if table.len() >= limits.sessions && !evict(table, left_alone) {
+        return Err(Full::Everybody);
+    }
+    Ok(())
+}
+
 /// Ends the session that was not used for the longest time, if that is long: so that who opens many
 /// and uses none does not keep everybody else out for as long as sessions live.
-fn evict(table: &mut HashMap<Box<str>, Arc<Session>>) -> bool {
+fn evict(table: &mut HashMap<Box<str>, Arc<Session>>, left_alone: Duration) -> bool {
     let idle = table.iter().filter(|(_, session)| !session.is_busy());
-    let oldest = idle.max_by_key(|(_, session)| session.idle()).filter(|(_, session)| session.idle() >= FORGOTTEN);
+    let oldest = idle.max_by_key(|(_, session)| session.idle()).filter(|(_, session)| session.idle() >= left_alone);
     let Some(id) = oldest.map(|(id, _)| id.clone()) else { return false };
     table.remove(&id).map(|session| session.control.abort()).is_some()
 }
 
-/// An id nobody can guess: 192 bits of randomness, in characters a header and a URL can have.
-pub(super) fn random_id() -> std::io::Result<String> {
-    crate::ask::seal::random_id()
-}
-
 impl Session {
+    /// A session of this age.
+    pub(super) fn new(connection: Connection, principal: Option<&str>, age: Duration, kept: Option<Box<Kept>>) -> Self {
+        let now = Instant::now();
+        Session {
+            control: Arc::clone(connection.control()),
+            core: Arc::clone(&connection.core),
+            interest: connection.interest.clone(),
+            revision: connection.session.revision(),
+            connection: Mutex::new(connection),
+            streams: Streams::default(),
+            streaming: AtomicBool::new(false),
+            principal: principal.map(Into::into),
+            begun: now.checked_sub(age).unwrap_or(now),
+            used: Mutex::new(now),
+            kept,
+        }
+    }
+
     pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who opened it, where that is known.
+    pub(super) fn principal(&self) -> Option<Arc<str>> {
+        self.principal.clone()
     }
 
     pub(super) fn revision(&self) -> Revision {
         self.revision
     }
 
-    fn touch(&self) {
+    pub(super) fn touch(&self) {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Whether its time is over. What it is working on, and an open stream, are use.
+    /// Whether its time is over. What it is working on, and an open stream, are use. One that was shut
+    /// down is over when its calls are done, whether or not somebody waited for that.
     fn is_over(&self, limits: &Limits) -> bool {
-        self.begun.elapsed() >= limits.session_age || (self.idle() >= limits.session_idle && !self.is_busy())
+        self.begun.elapsed() >= limits.session_age
+            || (self.idle() >= limits.session_idle && !self.is_busy())
+            || (self.control.is_closing() && !self.control.in_flight.is_busy())
     }
 
     fn idle(&self) -> Duration {
@@ -181,10 +257,19 @@ impl Session {
     }
 
     /// Waits until it is as old as a session can be.
-    pub(super) async fn too_old(&self) {
-        match self.begun.checked_add(self.age) {
+    async fn too_old(&self) {
+        match self.begun.checked_add(self.core.limits.session_age) {
             Some(end) => tokio::time::sleep_until(end.into()).await,
             None => std::future::pending().await,
+        }
+    }
+
+    /// Waits until its streams have to end: with it, with the server, or with its time.
+    pub(super) async fn ends(&self) {
+        tokio::select! {
+            () = self.control.closing() => {}
+            () = self.core.shared.reaches(Phase::Draining) => {}
+            () = self.too_old() => {}
         }
     }
 

@@ -1,0 +1,75 @@
+//! Sessions in memory: for several services of one process, and to see what a store does.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{SessionRecord, SessionStore};
+
+/// How many sessions there may be.
+const MOST: usize = 100_000;
+
+/// A [`SessionStore`] in memory. It holds up to 100 000 sessions, and refuses more.
+#[derive(Debug, Default)]
+pub struct MemorySessions(Mutex<HashMap<Box<str>, Entry>>);
+
+#[derive(Debug)]
+struct Entry {
+    record: SessionRecord,
+    /// Until when it is kept; for ever if that is further away than time goes.
+    end: Option<Instant>,
+}
+
+impl Entry {
+    fn is_there(&self) -> bool {
+        self.end.is_none_or(|end| end > Instant::now())
+    }
+}
+
+impl MemorySessions {
+    /// A store without sessions.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<Box<str>, Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionStore for MemorySessions {
+    async fn create(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<()> {
+        let mut all = self.all();
+        if all.len() >= MOST {
+            all.retain(|_, entry| entry.is_there());
+        }
+        if all.len() >= MOST {
+            return Err(io::Error::other("there are too many sessions; keep them somewhere else than in memory"));
+        }
+        all.insert(id.into(), Entry { record: record.clone(), end: Instant::now().checked_add(keep) });
+        Ok(())
+    }
+
+    async fn load(&self, id: &str) -> io::Result<Option<SessionRecord>> {
+        Ok(self.all().get(id).filter(|entry| entry.is_there()).map(|entry| entry.record.clone()))
+    }
+
+    async fn update(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<bool> {
+        let mut all = self.all();
+        let before = all.get_mut(id).filter(|entry| entry.is_there() && entry.record.version + 1 == record.version);
+        let entry = Entry { record: record.clone(), end: Instant::now().checked_add(keep) };
+        Ok(before.map(|before| *before = entry).is_some())
+    }
+
+    async fn touch(&self, id: &str, keep: Duration) -> io::Result<bool> {
+        let mut all = self.all();
+        let there = all.get_mut(id).filter(|entry| entry.is_there());
+        Ok(there.map(|entry| entry.end = Instant::now().checked_add(keep)).is_some())
+    }
+
+    async fn remove(&self, id: &str) -> io::Result<()> {
+        self.all().remove(id);
+        Ok(())
+    }
+}

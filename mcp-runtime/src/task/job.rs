@@ -1,0 +1,247 @@
+//! A task while its handler runs: created before anybody is told of it, changed in one step, ended once.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::watch::Watch;
+use super::{change, load, sweep, unavailable};
+use crate::ask::{AskError, Question};
+use crate::era::Method;
+use crate::era::encode::{self, Site};
+use crate::error::{Failure, RpcError};
+use crate::jsonrpc::Id;
+use crate::notify::{CloseOnDrop, Notifier};
+use crate::random;
+use crate::reply::{Answer, Reply};
+use crate::router::Router;
+use crate::run::Pending;
+use crate::server::Core;
+use crate::shared::Phase;
+use crate::spec::Work;
+use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, within};
+use crate::tool::Tool;
+
+/// One task.
+#[derive(Debug)]
+pub(crate) struct Job {
+    core: Arc<Core>,
+    task: TaskRecord,
+    ttl: Duration,
+    /// How long the handler may take.
+    pub(crate) timeout: Option<Duration>,
+    /// Whether the call goes on until the handler says that it becomes a task.
+    pub(crate) asks_first: bool,
+    /// The way to the client, as far as there is one.
+    pub(crate) notifier: Arc<Notifier>,
+    watch: Arc<Watch>,
+    /// What the handler said of its progress.
+    said: Mutex<Option<String>>,
+    spoke: tokio::sync::Notify,
+}
+
+impl Job {
+    /// A task to be, of a call that goes on.
+    pub(super) fn new(router: &Router<'_>, tool: &Tool, ttl: Duration) -> Result<Arc<Self>, Failure> {
+        let caller = &router.caller;
+        let id = random::id().map_err(|_| unavailable(crate::store::Unavailable))?;
+        let mut task = TaskRecord::new(id, caller.envelope.revision, ttl);
+        let watch = Watch::over(caller.line.core, &task.id);
+        task.owner = caller.line.principal().map(ToOwned::to_owned);
+        Ok(Arc::new(Job {
+            core: Arc::clone(caller.line.core),
+            task,
+            ttl,
+            timeout: tool.handler.timeout.or(router.catalog.settings.timeout),
+            asks_first: tool.task.as_ref().is_some_and(|support| support.asks_first),
+            notifier: caller.line.notifier_of_task(caller.envelope.revision),
+            watch,
+            said: Mutex::default(),
+            spoke: tokio::sync::Notify::new(),
+        }))
+    }
+
+    fn id(&self) -> &str {
+        &self.task.id
+    }
+
+    /// Keeps it, if there is room. From then on whoever asks finds it.
+    async fn create(&self) -> Result<TaskRecord, Failure> {
+        let (core, limits) = (&self.core, &self.core.limits);
+        let store = &core.tasks.store;
+        let full = |text: &str| Failure::Protocol(RpcError::new(RpcError::INTERNAL, text.to_owned()));
+        let own = within(limits.store_time, "tasks", store.list(self.task.owner.as_deref()));
+        if own.await.map_err(unavailable)?.len() >= limits.tasks_each && self.task.owner.is_some() {
+            return Err(full("Too many tasks of yours: cancel some, or wait until their time is over"));
+        }
+        if within(limits.store_time, "tasks", store.count()).await.map_err(unavailable)? >= limits.tasks {
+            return Err(full("Too many tasks: try again later"));
+        }
+        within(limits.store_time, "tasks", store.create(&self.task, self.ttl)).await.map_err(unavailable)?;
+        sweep(core);
+        Ok(self.task.clone())
+    }
+
+    /// Runs the handler to its end, which is also that of the task, in a task of the runtime.
+    fn begin(self: Arc<Self>, work: Pending) {
+        let running = self.core.tasks.running.running();
+        tokio::spawn(async move {
+            let _running = running;
+            let line = CloseOnDrop(Some(Arc::clone(&self.notifier)));
+            let answer = self.run(work).await;
+            drop(line);
+            if let Some(answer) = answer {
+                self.conclude(answer).await;
+            }
+        });
+    }
+
+    /// What comes of the handler; nothing, if nobody wants to know any more.
+    async fn run(&self, work: Pending) -> Option<Answer> {
+        let mut work = std::pin::pin!(work.finish());
+        let mut ended = std::pin::pin!(self.ended());
+        let mut over = std::pin::pin!(tokio::time::sleep(self.ttl));
+        let mut closed = std::pin::pin!(self.server_ends());
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut work => return Some(answer),
+                () = &mut ended => return None,
+                () = &mut over => return None,
+                () = &mut closed => return Some(Err(given_up())),
+                () = self.spoke.notified() => self.tell_progress().await,
+            }
+        }
+    }
+
+    /// Waits until it is cancelled, or gone.
+    async fn ended(&self) {
+        let mut news = self.watch.news();
+        while news.changed().await.is_ok() {
+            match load(&self.core, self.id()).await {
+                Ok(Some(task)) if !task.status.is_over() => {}
+                // A store that is not there now may be later.
+                Err(_) => {}
+                Ok(_) => return,
+            }
+        }
+    }
+
+    /// Waits until the server does not wait for it any more.
+    async fn server_ends(&self) {
+        let drained = async {
+            self.core.shared.reaches(Phase::Draining).await;
+            tokio::time::sleep(self.core.limits.drain).await;
+        };
+        tokio::select! {
+            () = drained => {}
+            () = self.core.shared.reaches(Phase::Aborted) => {}
+            () = self.core.tasks.stopped() => {}
+        }
+    }
+
+    async fn conclude(&self, answer: Answer) {
+        let outcome = outcome(&self.core, self.task.revision, answer);
+        let done = change(&self.core, self.id(), |task| {
+            task.questions.clear();
+            task.answers.clear();
+            (task.status, task.status_message) = match &outcome {
+                TaskOutcome::Result(_) => (TaskStatus::Completed, task.status_message.take()),
+                TaskOutcome::Error(error) => (TaskStatus::Failed, error["message"].as_str().map(ToOwned::to_owned)),
+            };
+            task.outcome = Some(outcome.clone());
+            true
+        });
+        if done.await.is_err() {
+            tracing::error!(task = self.id(), "what came of a task could not be kept");
+        }
+    }
+
+    /// Says how far the handler is. The newest is told; what was said before it is not missed.
+    pub(crate) fn say(&self, text: String) {
+        *self.said.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        self.spoke.notify_one();
+    }
+
+    async fn tell_progress(&self) {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(said) = said else { return };
+        let _ = change(&self.core, self.id(), |task| {
+            task.status_message = Some(said.clone());
+            true
+        })
+        .await;
+    }
+
+    /// Asks whoever looks after the task, and waits for the answer.
+    pub(crate) async fn ask(&self, key: &str, question: Question, limit: Duration) -> Result<Value, AskError> {
+        let news = self.watch.news();
+        let asked = change(&self.core, self.id(), |task| {
+            let question = TaskQuestion::new(question.method, question.params.clone());
+            task.questions.insert(key.to_owned(), question);
+            true
+        });
+        match asked.await {
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) => return Err(AskError::Gone),
+        }
+        let answer = tokio::time::timeout(limit, self.answer(key, news)).await;
+        if answer.is_err() {
+            let _ = change(&self.core, self.id(), |task| task.questions.remove(key).is_some()).await;
+        }
+        answer.unwrap_or(Err(AskError::TimedOut(limit)))
+    }
+
+    async fn answer(&self, key: &str, mut news: watch::Receiver<u64>) -> Result<Value, AskError> {
+        loop {
+            let mut answer = None;
+            let taken = change(&self.core, self.id(), |task| {
+                answer = task.answers.remove(key);
+                answer.is_some()
+            });
+            match (taken.await, answer) {
+                (Ok(Some(_)), Some(answer)) => return given(answer),
+                _ => news.changed().await.map_err(|_| AskError::Gone)?,
+            }
+        }
+    }
+}
+
+/// Makes a task of a handler that has been called, and answers with it.
+pub(crate) fn launch(job: Arc<Job>, work: Pending, ready: impl FnOnce(&Arc<Job>) + Send + 'static) -> Work {
+    Box::pin(async move {
+        let task = job.create().await?;
+        ready(&job);
+        job.begin(work);
+        Ok(Reply::TaskCreated(Box::new(task)))
+    })
+}
+
+/// An answer, or the error the client sent in its place.
+fn given(answer: Value) -> Result<Value, AskError> {
+    match &answer["error"] {
+        Value::Object(error) => Err(AskError::Refused {
+            code: error["code"].as_i64().unwrap_or_default(),
+            message: error["message"].as_str().unwrap_or_default().to_owned(),
+        }),
+        _ => Ok(answer),
+    }
+}
+
+/// What the call would have been answered, as JSON.
+fn outcome(core: &Core, revision: crate::Revision, answer: Answer) -> TaskOutcome {
+    let site = Site { id: Id::NULL, method: Method::ToolsCall, revision };
+    let mut line = Vec::new();
+    encode::answer(core, site, answer, &mut line);
+    let mut message: Value = serde_json::from_slice(&line).unwrap_or_default();
+    match message["error"].take() {
+        Value::Null => TaskOutcome::Result(message["result"].take()),
+        error => TaskOutcome::Error(error),
+    }
+}
+
+fn given_up() -> Failure {
+    RpcError::new(RpcError::INTERNAL, "The server has ended before the task was done").into()
+}

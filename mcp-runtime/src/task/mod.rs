@@ -1,0 +1,175 @@
+//! Calls that go on after they were answered: when one becomes a task, and what all of them share.
+//!
+//! One model for two wires: the experimental tasks of 2025-11-25, which the client asks for, and the
+//! extension of 2026-07-28, where the server decides. `era::task` knows how they differ.
+//! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
+
+mod job;
+mod methods;
+mod watch;
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::sync::watch::Sender;
+
+use crate::ask::{Capability, Lack, required};
+use crate::change::Change;
+use crate::error::{Failure, RpcError};
+use crate::in_flight::InFlight;
+use crate::object::{members, type_of};
+use crate::protocol::Revision;
+use crate::router::Router;
+use crate::server::Core;
+use crate::store::{AnyTasks, MemoryTasks, TaskRecord, Unavailable, within};
+use crate::tool::{TaskSupport, Tool};
+
+pub(crate) use job::{Job, launch};
+pub(crate) use methods::method;
+pub(crate) use watch::Watched;
+
+/// What the extension is called.
+pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+/// How often somebody looks for tasks whose time is over.
+const SWEEP: Duration = Duration::from_secs(30);
+/// How long it may take to keep that a task was given up.
+const LAST_WORD: Duration = Duration::from_secs(1);
+/// How often a change is tried again that somebody else was faster with.
+const TRIES: usize = 64;
+
+/// The tasks of a server.
+pub(crate) struct Tasks {
+    store: Arc<dyn AnyTasks>,
+    /// Those whose handlers run here.
+    pub(crate) running: Arc<InFlight>,
+    stopped: Sender<bool>,
+    sweeping: AtomicBool,
+}
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self::new(Arc::new(MemoryTasks::new()))
+    }
+}
+
+impl Tasks {
+    pub(crate) fn new(store: Arc<dyn AnyTasks>) -> Self {
+        let (running, stopped) = (Arc::default(), Sender::new(false));
+        Tasks { store, running, stopped, sweeping: AtomicBool::new(false) }
+    }
+
+    /// Ends those that run here: nobody will serve who could ask for them. Who can, goes on for as long
+    /// as `grace`; the others have their last change kept.
+    pub(crate) async fn end(&self, grace: Duration) {
+        let _ = tokio::time::timeout(grace, self.running.at_most(0)).await;
+        self.stopped.send_replace(true);
+        let _ = tokio::time::timeout(LAST_WORD, self.running.at_most(0)).await;
+    }
+
+    async fn stopped(&self) {
+        // The sender is here, so it cannot be gone.
+        let _ = self.stopped.subscribe().wait_for(|stopped| *stopped).await;
+    }
+}
+
+impl fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tasks").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+/// Has somebody look for tasks whose time is over, for as long as there is a server.
+fn sweep(core: &Arc<Core>) {
+    if core.tasks.sweeping.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let core: Weak<Core> = Arc::downgrade(core);
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(SWEEP).await;
+            let Some(core) = core.upgrade() else { return };
+            let _ = within(core.limits.store_time, "tasks", core.tasks.store.sweep()).await;
+        }
+    });
+}
+
+async fn load(core: &Core, id: &str) -> Result<Option<TaskRecord>, Unavailable> {
+    within(core.limits.store_time, "tasks", core.tasks.store.load(id)).await
+}
+
+/// Changes a task that is not over, and tells everyone. None, if there is nothing to change: `change`
+/// says so, or it is over or gone.
+async fn change(
+    core: &Core,
+    id: &str,
+    mut change: impl FnMut(&mut TaskRecord) -> bool,
+) -> Result<Option<TaskRecord>, Unavailable> {
+    for _ in 0..TRIES {
+        let Some(mut task) = load(core, id).await? else { return Ok(None) };
+        if task.status.is_over() || !change(&mut task) {
+            return Ok(None);
+        }
+        task.changed();
+        if within(core.limits.store_time, "tasks", core.tasks.store.update(&task)).await? {
+            core.shared.publish(&Change::Task(id.to_owned()));
+            return Ok(Some(task));
+        }
+    }
+    Err(Unavailable)
+}
+
+/// The answer where a store does not do what it should.
+fn unavailable(_: Unavailable) -> Failure {
+    RpcError::new(RpcError::INTERNAL, "Tasks cannot be kept or found now; try again later").into()
+}
+
+/// How a tool is called: a task is made of it, or not.
+pub(crate) fn wanted(router: &Router<'_>, tool: &Tool) -> Result<Option<Arc<Job>>, Failure> {
+    let revision = router.caller.envelope.revision;
+    let asked = match (revision, &tool.task) {
+        (Revision::V2026_07_28, Some(TaskSupport { required: needed, .. })) => {
+            match required(Capability::Tasks, &router.caller) {
+                Err(lack) if *needed => return Err(Failure::Lacks(lack)),
+                declared => declared.is_ok().then_some(Duration::MAX),
+            }
+        }
+        (Revision::V2025_11_25, support) => augmented(router, support.as_ref())?,
+        _ => None,
+    };
+    let Some(ttl) = asked else { return Ok(None) };
+    Ok(Some(Job::new(router, tool, ttl.min(router.core.limits.task_ttl))?))
+}
+
+/// How long at most a call of 2025-11-25 is to be a task, if it is to be one.
+/// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation>
+fn augmented(router: &Router<'_>, support: Option<&TaskSupport>) -> Result<Option<Duration>, Failure> {
+    #[derive(Deserialize)]
+    struct Wish {
+        ttl: Option<u64>,
+    }
+    let refused = |text: &str| Err(RpcError::new(RpcError::METHOD_NOT_FOUND, text.to_owned()).into());
+    let wish = router.caller.call.and_then(|call| call.params.get("task"));
+    match (wish, support) {
+        (None, Some(TaskSupport { required: true, .. })) => {
+            refused("This tool runs as a task: call it with `task`, as `{\"ttl\": 60000}`")
+        }
+        (None, _) => Ok(None),
+        // Nobody said that there are tasks.
+        (Some(_), None) if !router.catalog.has_tasks() => Ok(None),
+        (Some(_), None) => refused("This tool does not run as a task: call it without `task`"),
+        (Some(raw), Some(_)) => {
+            members("task", Some(raw))?;
+            let wish: Wish = serde_json::from_str(raw.get())
+                .map_err(|_| RpcError::wrong_field("task.ttl", "integer", type_of(raw.get())))?;
+            Ok(Some(wish.ttl.map_or(Duration::MAX, Duration::from_millis)))
+        }
+    }
+}
+
+/// Refuses who does not declare the extension, where there is one.
+fn declared(router: &Router<'_>) -> Result<(), Lack> {
+    if router.caller.envelope.revision.is_modern() { required(Capability::Tasks, &router.caller) } else { Ok(()) }
+}

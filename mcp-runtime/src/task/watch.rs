@@ -1,0 +1,70 @@
+//! Noticing that something happened to a task, here or at another replica.
+
+use std::sync::{Arc, Weak};
+
+use tokio::sync::watch;
+
+use super::load;
+use crate::change::{Change, Listener};
+use crate::context::Caller;
+use crate::server::Core;
+use crate::store::TaskRecord;
+
+/// Counts what happens to one task, for as long as it is kept.
+#[derive(Debug)]
+pub(super) struct Watch {
+    id: String,
+    news: watch::Sender<u64>,
+}
+
+impl Watch {
+    pub(super) fn over(core: &Core, id: &str) -> Arc<Self> {
+        let watch = Arc::new(Watch { id: id.to_owned(), news: watch::Sender::new(0) });
+        let listener: Weak<Self> = Arc::downgrade(&watch);
+        core.shared.bus().subscribe(listener);
+        watch
+    }
+
+    pub(super) fn news(&self) -> watch::Receiver<u64> {
+        self.news.subscribe()
+    }
+}
+
+impl Listener for Watch {
+    fn changed(&self, change: &Change) {
+        if matches!(change, Change::Task(id) if *id == self.id) {
+            self.news.send_modify(|news| *news += 1);
+        }
+    }
+}
+
+/// The tasks somebody may be told of: their own, and those of nobody if they are nobody.
+#[derive(Debug, Clone)]
+pub(crate) struct Watched {
+    core: Arc<Core>,
+    owner: Option<String>,
+}
+
+impl Watched {
+    pub(crate) fn by(caller: &Caller<'_>) -> Self {
+        let owner = caller.line.principal().map(ToOwned::to_owned);
+        Watched { core: Arc::clone(caller.line.core), owner }
+    }
+
+    /// A task as it is now. One that is not theirs is not there.
+    pub(crate) async fn task(&self, id: &str) -> Option<TaskRecord> {
+        let task = load(&self.core, id).await.ok().flatten()?;
+        (task.owner == self.owner && task.revision.is_modern()).then_some(task)
+    }
+
+    /// Those of these that are there.
+    pub(crate) async fn theirs(&self, ids: &[String]) -> Vec<String> {
+        let mut theirs: Vec<String> = Vec::new();
+        for id in ids {
+            if !theirs.contains(id) && self.task(id).await.is_some() {
+                theirs.push(id.clone());
+            }
+        }
+        theirs
+    }
+}

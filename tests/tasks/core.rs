@@ -1,0 +1,181 @@
+//! The tasks of 2025-11-25: the client asks for them.
+
+use std::time::Duration;
+
+use mcp_runtime::{Revision, prelude::*};
+use serde_json::Value;
+
+use super::{accept, server};
+
+async fn connect() -> Result<TestClient> {
+    TestClient::builder(server()).revision(Revision::V2025_11_25).capability("elicitation", json!({})).connect().await
+}
+
+async fn start(client: &TestClient, name: &str, arguments: Value) -> Result<Value> {
+    client.request("tools/call", json!({"name": name, "arguments": arguments, "task": {"ttl": 60_000}})).await
+}
+
+async fn until(client: &TestClient, id: &Value, status: &str) -> Result<Value> {
+    for _ in 0..400 {
+        let task = client.request("tasks/get", json!({"taskId": id})).await?;
+        if task["status"] == status {
+            return Ok(task);
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("never {status}")
+}
+
+#[tokio::test]
+async fn a_call_with_a_task_becomes_one() -> Result<()> {
+    let client = connect().await?;
+    let created = start(&client, "slow", json!({"millis": 30})).await?;
+    let task = &created["task"];
+    assert_eq!(
+        (&task["status"], &task["ttl"], &task["pollInterval"]),
+        (&json!("working"), &json!(60_000), &json!(500))
+    );
+    assert!(created.get("taskId").is_none() && created.get("resultType").is_none());
+    let result = client.request("tasks/result", json!({"taskId": task["taskId"]})).await?;
+    assert_eq!(result["content"][0]["text"], "task after 30");
+    assert_eq!(result["_meta"]["io.modelcontextprotocol/related-task"], json!({"taskId": task["taskId"]}));
+    let done = until(&client, &task["taskId"], "completed").await?;
+    assert!(done.get("result").is_none());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_without_a_task_is_none() -> Result<()> {
+    let client = connect().await?;
+    assert_eq!(client.call("slow", json!({"millis": 1})).await?.text(), "call after 1");
+    let error = client.call("failing", json!({})).await.unwrap_err();
+    assert_eq!(error.code(), Some(-32601), "it must be one");
+    let error = start(&client, "greet", json!({"name": "Ada"})).await.unwrap_err();
+    assert_eq!(error.code(), Some(-32601), "it cannot be one");
+    let error = client
+        .request("tools/call", json!({"name": "slow", "arguments": {"millis": 1}, "task": {"ttl": "long"}}))
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), Some(-32602));
+    Ok(())
+}
+
+#[tokio::test]
+async fn older_clients_wait() -> Result<()> {
+    for revision in [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18] {
+        let client = TestClient::with_revision(server(), revision).await?;
+        assert_eq!(client.call("slow", json!({"millis": 1})).await?.text(), "call after 1");
+        assert_eq!(client.call("failing", json!({})).await?.text(), "it went wrong");
+        assert_eq!(start(&client, "greet", json!({"name": "Ada"})).await?["content"][0]["text"], "Hello, Ada!");
+        assert_eq!(client.request("tasks/get", json!({"taskId": "x"})).await.unwrap_err().code(), Some(-32601));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn it_is_said_which_tools_can() -> Result<()> {
+    let client = connect().await?;
+    let tools = client.list_tools().await?;
+    let support = |name: &str| {
+        let tool = tools.iter().find(|tool| tool.name == name).unwrap();
+        tool.execution.as_ref().map(|execution| execution.task_support.clone())
+    };
+    assert_eq!(
+        (support("slow"), support("failing"), support("greet")),
+        (Some("optional".into()), Some("required".into()), None)
+    );
+    for revision in Revision::ALL {
+        if revision != Revision::V2025_11_25 {
+            let client = TestClient::with_revision(server(), revision).await?;
+            assert!(client.list_tools().await?.iter().all(|tool| tool.execution.is_none()), "{revision}");
+        }
+    }
+    let client = TestClient::silent(server());
+    let hello = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let answer: Value = serde_json::from_str(&client.exchange(hello).await?)?;
+    assert_eq!(answer["result"]["capabilities"]["tasks"], json!({"cancel": {}, "requests": {"tools": {"call": {}}}}));
+    assert!(answer["result"]["capabilities"].get("extensions").is_none());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_tool_that_fails_is_a_task_that_failed() -> Result<()> {
+    let client = connect().await?;
+    let task = start(&client, "failing", json!({})).await?["task"].clone();
+    until(&client, &task["taskId"], "failed").await?;
+    let result = client.request("tasks/result", json!({"taskId": task["taskId"]})).await?;
+    assert_eq!(result["isError"], true);
+    let task = start(&client, "broken", json!({})).await?["task"].clone();
+    let error = client.request("tasks/result", json!({"taskId": task["taskId"]})).await.unwrap_err();
+    assert_eq!(error.code(), Some(-32603));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_task_is_cancelled_once() -> Result<()> {
+    let client = connect().await?;
+    let task = start(&client, "slow", json!({"millis": 60_000})).await?["task"].clone();
+    let cancel = || client.request("tasks/cancel", json!({"taskId": task["taskId"]}));
+    assert_eq!(cancel().await?["status"], "cancelled");
+    assert_eq!(cancel().await.unwrap_err().code(), Some(-32602));
+    let error = client.request("tasks/result", json!({"taskId": task["taskId"]})).await.unwrap_err();
+    assert_eq!(error.code(), Some(-32602));
+    Ok(())
+}
+
+#[tokio::test]
+async fn whoever_waits_for_the_result_is_asked() -> Result<()> {
+    let client = connect().await?;
+    let task = start(&client, "ask", json!({})).await?["task"].clone();
+    until(&client, &task["taskId"], "input_required").await?;
+    client.send(
+        &json!({"jsonrpc": "2.0", "id": "result", "method": "tasks/result", "params": {"taskId": task["taskId"]}})
+            .to_string(),
+    )?;
+    for _ in 0..3 {
+        let question: Value = serde_json::from_str(&client.receive().await?)?;
+        assert_eq!(question["method"], "elicitation/create");
+        assert_eq!(question["params"]["_meta"]["io.modelcontextprotocol/related-task"]["taskId"], task["taskId"]);
+        let sure = question["params"]["message"] != "Two?";
+        client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": accept(sure)}).to_string())?;
+    }
+    let result: Value = serde_json::from_str(&client.receive().await?)?;
+    assert_eq!((&result["id"], &result["result"]["content"][0]["text"]), (&json!("result"), &json!("true false true")));
+    Ok(())
+}
+
+#[tokio::test]
+async fn progress_of_a_task_reaches_its_client() -> Result<()> {
+    let client = connect().await?;
+    let params = json!({"name": "slow", "arguments": {"millis": 1}, "task": {}, "_meta": {"progressToken": "p"}});
+    let created = client.request("tools/call", params).await?;
+    let told: Value = serde_json::from_str(&client.receive().await?)?;
+    assert_eq!((&told["method"], &told["params"]["progressToken"]), (&json!("notifications/progress"), &json!("p")));
+    until(&client, &created["task"]["taskId"], "completed").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_client_that_refuses_to_ask_is_no_end() -> Result<()> {
+    let client = connect().await?;
+    let task = start(&client, "prepared", json!({}));
+    let (task, ()) = tokio::join!(task, async {
+        let question: Value = serde_json::from_str(&client.receive().await.unwrap()).unwrap();
+        assert_eq!(question["params"]["message"], "Before?");
+        client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": accept(true)}).to_string()).unwrap();
+    });
+    let task = task?["task"].clone();
+    until(&client, &task["taskId"], "input_required").await?;
+    client.send(
+        &json!({"jsonrpc": "2.0", "id": "result", "method": "tasks/result", "params": {"taskId": task["taskId"]}})
+            .to_string(),
+    )?;
+    let question: Value = serde_json::from_str(&client.receive().await?)?;
+    client.send(
+        &json!({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -1, "message": "not now"}}).to_string(),
+    )?;
+    let result: Value = serde_json::from_str(&client.receive().await?)?;
+    assert_eq!(result["result"]["isError"], true);
+    assert!(result["result"]["content"][0]["text"].as_str().unwrap().contains("not now (-1)"), "{result}");
+    Ok(())
+}

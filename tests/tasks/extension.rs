@@ -1,0 +1,236 @@
+//! The extension of 2026-07-28: the server decides, the client comes back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_runtime::store::{MemoryTasks, TaskStatus, TaskStore as _};
+use mcp_runtime::{Limits, prelude::*};
+use serde_json::Value;
+
+use super::{accept, server};
+
+async fn connect(server: Server) -> Result<TestClient> {
+    TestClient::builder(server)
+        .capability("extensions", json!({"io.modelcontextprotocol/tasks": {}}))
+        .capability("elicitation", json!({}))
+        .connect()
+        .await
+}
+
+async fn call(client: &TestClient, name: &str, arguments: Value) -> Result<Value> {
+    client.request("tools/call", json!({"name": name, "arguments": arguments})).await
+}
+
+async fn get(client: &TestClient, id: &Value) -> Result<Value> {
+    client.request("tasks/get", json!({"taskId": id})).await
+}
+
+/// Asks until the task is in this state.
+async fn until(client: &TestClient, id: &Value, status: &str) -> Result<Value> {
+    for _ in 0..400 {
+        let task = get(client, id).await?;
+        if task["status"] == status {
+            return Ok(task);
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("never {status}: {}", get(client, id).await?)
+}
+
+#[tokio::test]
+async fn a_call_becomes_a_task_and_its_result_is_there_when_it_is_done() -> Result<()> {
+    let client = connect(server()).await?;
+    let task = call(&client, "slow", json!({"millis": 30})).await?;
+    assert_eq!((&task["resultType"], &task["status"]), (&json!("task"), &json!("working")));
+    assert!(
+        task["taskId"].as_str().unwrap().len() >= 22 && task["ttlMs"] == 3_600_000 && task["pollIntervalMs"] == 500
+    );
+    assert!(task["createdAt"].as_str().unwrap().ends_with('Z') && task.get("task").is_none());
+    let now = get(&client, &task["taskId"]).await?;
+    assert_eq!((&now["resultType"], &now["status"]), (&json!("complete"), &json!("working")));
+    let done = until(&client, &task["taskId"], "completed").await?;
+    assert_eq!(done["result"]["content"][0]["text"], "task after 30");
+    assert_eq!(done["result"]["resultType"], "complete");
+    assert_eq!(done["statusMessage"], "half way");
+    assert!(done.get("error").is_none() && done.get("inputRequests").is_none());
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_does_not_know_tasks_waits_for_the_answer() -> Result<()> {
+    let client = TestClient::connect(server()).await?;
+    assert_eq!(client.call("slow", json!({"millis": 1})).await?.text(), "call after 1");
+    // Or is told that it cannot be, before anything ran.
+    let error = client.call("failing", json!({})).await.unwrap_err();
+    assert_eq!(error.code(), Some(-32021));
+    let required = json!({"requiredCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}});
+    assert_eq!(error.data(), Some(&required));
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let error = client.request(method, json!({"taskId": "x", "inputResponses": {}})).await.unwrap_err();
+        assert_eq!(error.code(), Some(-32021), "{method}");
+    }
+    let listen = json!({"notifications": {"taskIds": ["x"]}});
+    assert_eq!(client.request("subscriptions/listen", listen).await.unwrap_err().code(), Some(-32021));
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_error_of_the_tool_is_a_result_and_one_of_the_protocol_a_failure() -> Result<()> {
+    let client = connect(server()).await?;
+    let task = call(&client, "failing", json!({})).await?;
+    let done = until(&client, &task["taskId"], "completed").await?;
+    assert_eq!(
+        (&done["result"]["isError"], &done["result"]["content"][0]["text"]),
+        (&json!(true), &json!("it went wrong"))
+    );
+    let task = call(&client, "broken", json!({})).await?;
+    let done = until(&client, &task["taskId"], "failed").await?;
+    assert_eq!((&done["error"]["code"], &done["statusMessage"]), (&json!(-32603), &json!("no such thing")));
+    assert!(done.get("result").is_none());
+    Ok(())
+}
+
+#[tokio::test]
+async fn questions_park_the_task_until_they_are_answered() -> Result<()> {
+    let client = connect(server()).await?;
+    let task = call(&client, "ask", json!({})).await?;
+    let id = &task["taskId"];
+    let update =
+        async |answers: Value| client.request("tasks/update", json!({"taskId": id, "inputResponses": answers})).await;
+    loop {
+        let parked = until(&client, id, "input_required").await?;
+        if parked["inputRequests"].as_object().unwrap().len() == 2 {
+            assert_eq!(parked["inputRequests"]["ask-1"]["method"], "elicitation/create");
+            assert_eq!(parked["inputRequests"]["ask-2"]["params"]["message"], "Two?");
+            break;
+        }
+    }
+    // What was not asked or is no answer is ignored; what is answered is not asked any more.
+    let acknowledged = update(json!({"ask-2": accept(true), "ask-9": accept(true), "ask-1": {"action": 5}})).await?;
+    assert_eq!(acknowledged["resultType"], "complete");
+    assert!(acknowledged.get("taskId").is_none() && acknowledged.get("status").is_none());
+    let parked = get(&client, id).await?;
+    assert_eq!(parked["status"], "input_required");
+    assert_eq!(parked["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(), ["ask-1"]);
+    update(json!({"ask-1": accept(false)})).await?;
+    loop {
+        let parked = until(&client, id, "input_required").await?;
+        if parked["inputRequests"].get("three").is_some() {
+            break;
+        }
+    }
+    update(json!({"three": accept(true)})).await?;
+    let done = until(&client, id, "completed").await?;
+    assert_eq!(done["result"]["content"][0]["text"], "false true true");
+    Ok(())
+}
+
+#[tokio::test]
+async fn rounds_come_before_the_task_and_the_task_has_no_state() -> Result<()> {
+    let client = connect(server()).await?;
+    let round = call(&client, "prepared", json!({})).await?;
+    assert_eq!(round["resultType"], "input_required");
+    assert!(round.get("taskId").is_none());
+    let retry = json!({"name": "prepared", "arguments": {}, "inputResponses": {"ask-1": accept(true)}, "requestState": round["requestState"]});
+    let task = client.request("tools/call", retry).await?;
+    assert_eq!(task["resultType"], "task");
+    assert!(task.get("requestState").is_none() && task.get("inputRequests").is_none());
+    until(&client, &task["taskId"], "input_required").await?;
+    client
+        .request("tasks/update", json!({"taskId": task["taskId"], "inputResponses": {"ask-2": accept(false)}}))
+        .await?;
+    let done = until(&client, &task["taskId"], "completed").await?;
+    assert_eq!(done["result"]["content"][0]["text"], "true false");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cancelled_task_is_over_and_so_is_its_handler() -> Result<()> {
+    let client = connect(server()).await?;
+    for (tool, arguments) in [("slow", json!({"millis": 60_000})), ("thread", json!({}))] {
+        let task = call(&client, tool, arguments).await?;
+        let cancel = || client.request("tasks/cancel", json!({"taskId": task["taskId"]}));
+        assert_eq!(cancel().await?["resultType"], "complete");
+        assert_eq!(get(&client, &task["taskId"]).await?["status"], "cancelled");
+        // Once more is as good.
+        assert_eq!(cancel().await?["resultType"], "complete");
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        assert_eq!(get(&client, &task["taskId"]).await?["status"], "cancelled");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn unknown_tasks_and_methods_of_the_other_wire() -> Result<()> {
+    let client = connect(server()).await?;
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let error = client.request(method, json!({"taskId": "nobody", "inputResponses": {}})).await.unwrap_err();
+        assert_eq!(error.code(), Some(-32602), "{method}");
+    }
+    for method in ["tasks/result", "tasks/list"] {
+        let error = client.request(method, json!({"taskId": "nobody"})).await.unwrap_err();
+        assert_eq!(error.code(), Some(-32601), "{method}");
+    }
+    // What the other wire would ask for means nothing here.
+    let params = json!({"name": "greet", "arguments": {"name": "Ada"}, "task": {"ttl": 1}});
+    assert_eq!(client.request("tools/call", params).await?["content"][0]["text"], "Hello, Ada!");
+    let discovered = client.request("server/discover", json!({})).await?;
+    assert_eq!(discovered["capabilities"]["extensions"], json!({"io.modelcontextprotocol/tasks": {}}));
+    assert!(discovered["capabilities"].get("tasks").is_none());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_task_does_not_last_for_ever_and_there_are_so_many() -> Result<()> {
+    let mut limits = Limits::default();
+    (limits.task_ttl, limits.tasks) = (Duration::from_millis(150), 2);
+    let client = connect(server().limits(limits)).await?;
+    let first = call(&client, "slow", json!({"millis": 1})).await?;
+    assert_eq!(first["ttlMs"], 150);
+    call(&client, "slow", json!({"millis": 60_000})).await?;
+    let error = call(&client, "slow", json!({"millis": 1})).await.unwrap_err();
+    assert!(error.to_string().contains("Too many tasks"), "{error}");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(get(&client, &first["taskId"]).await.unwrap_err().code(), Some(-32602));
+    call(&client, "slow", json!({"millis": 1})).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_listens_is_told_where_a_task_is() -> Result<()> {
+    let client = connect(server()).await?;
+    let task = call(&client, "slow", json!({"millis": 50})).await?;
+    let line = json!({"jsonrpc": "2.0", "id": "stream", "method": "subscriptions/listen", "params": {
+        "notifications": {"taskIds": [task["taskId"], "nobody's"]},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}},
+        },
+    }});
+    client.send(&line.to_string())?;
+    let next = async || -> Result<Value> { Ok(serde_json::from_str(&client.receive().await?)?) };
+    let acknowledged = next().await?;
+    assert_eq!(acknowledged["params"]["notifications"], json!({"taskIds": [task["taskId"]]}));
+    loop {
+        let told = next().await?;
+        assert_eq!(told["method"], "notifications/tasks");
+        assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "stream");
+        assert_eq!(told["params"]["taskId"], task["taskId"]);
+        if told["params"]["status"] == "completed" {
+            assert_eq!(told["params"]["result"]["content"][0]["text"], "task after 50");
+            return Ok(());
+        }
+    }
+}
+
+#[tokio::test]
+async fn when_the_server_ends_a_task_is_given_up() -> Result<()> {
+    let store = Arc::new(MemoryTasks::new());
+    let client = connect(server().task_store(Arc::clone(&store))).await?;
+    let task = call(&client, "slow", json!({"millis": 60_000})).await?;
+    client.close().await?;
+    let record = store.load(task["taskId"].as_str().unwrap()).await?.unwrap();
+    assert_eq!(record.status, TaskStatus::Failed);
+    assert_eq!(record.status_message.as_deref(), Some("The server has ended before the task was done"));
+    Ok(())
+}
