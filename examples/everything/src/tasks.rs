@@ -78,13 +78,5 @@ async fn test_tool_with_task(ctx: &Context) -> Result<String> {
 }
 
 pub fn tools() -> [Tool; 7] {
-    tools![
-        greet,
-        slow_compute,
-        failing_job,
-        protocol_error_job,
-        confirm_delete,
-        multi_input,
-        test_tool_with_task,
-    ]
+    tools![greet, slow_compute, failing_job, protocol_error_job, confirm_delete, multi_input, test_tool_with_task,]
 }
