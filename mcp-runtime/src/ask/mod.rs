@@ -233,7 +233,11 @@ impl Context {
     }
 
     fn needs(&self, capability: Capability) -> Result<(), AskError> {
-        if self.declares(capability) { Ok(()) } else { Err(AskError::Unsupported(Unsupported::lacks(capability))) }
+        if self.declares(capability) {
+            Ok(())
+        } else {
+            Err(AskError::Unsupported(Unsupported::lacks(capability, self.revision())))
+        }
     }
 }
 
@@ -246,7 +250,11 @@ pub(crate) fn required(capability: Capability, caller: &Caller<'_>) -> Result<()
         client.said("capabilities")
     };
     let declared = |name: &str| all.and_then(|all| member(all, name));
-    if capability.is_declared(caller.envelope.revision, declared) { Ok(()) } else { Err(Lack::of(capability)) }
+    if capability.is_declared(caller.envelope.revision, declared) {
+        Ok(())
+    } else {
+        Err(Lack::of(capability, caller.envelope.revision))
+    }
 }
 
 /// The way of a call to its client, and what it brings back from an earlier round.
