@@ -40,10 +40,7 @@ use crate::error::Result;
 use crate::protocol::{Revision, Root, SampleRequest, Sampled, SamplingCan};
 use crate::random;
 
-/// Asking whoever made the call.
-///
-/// A call that asks a client of 2026-07-28 runs again, from the top, for every round of answers: what
-/// stands before an ask may be done more than once. Wrap what must not in [`once`](Self::once).
+#[doc = include_str!("../../docs/asking.md")]
 impl Context {
     /// Asks the user to fill in a form: a struct of texts, numbers, booleans and choices, described by
     /// its docs.
