@@ -121,15 +121,20 @@ async fn greet(ctx: &Context) -> Result<String> {
     Ok(format!("{} roots", roots.len()))
 }
 
-/// A question is not left out as what is told is: the call would wait for its answer for ever.
+/// A question would have to be an event: who takes none is not asked, and does not wait for ever.
 #[tokio::test]
-async fn who_can_be_asked_is_asked_whatever_they_take() {
+async fn who_takes_no_stream_is_not_asked() {
     let site = Site::of(Server::new("asker", "1.0.0").keep_signals().tools(tools![greet])).await;
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {"roots": {}}, "clientInfo": {"name": "t", "version": "1"}});
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
     let opened = site.ask(&Ask::post(hello.to_string())).await;
     let session = opened.header("mcp-session-id").unwrap();
-    let (head, mut wire) = site.begin(&call_in(session, 1, "greet", &json!({})).but("Accept", JSON)).await;
+    let call = |accept| call_in(session, 1, "greet", &json!({})).but("Accept", accept);
+    let answer = site.ask(&call(JSON)).await.json();
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(answer["result"]["isError"] == true && text.contains("accept `text/event-stream`"), "{answer}");
+
+    let (head, mut wire) = site.begin(&call(EVENTS)).await;
     assert_eq!(head.header("content-type"), Some(EVENTS));
     let question = soon(wire.event()).await.unwrap();
     assert_eq!(question["method"], "roots/list");
