@@ -10,6 +10,8 @@ mod changes;
 mod ending;
 #[path = "http/eras.rs"]
 mod eras;
+#[path = "http/fleet.rs"]
+mod fleet;
 #[path = "http/gone.rs"]
 mod gone;
 #[path = "http/guards.rs"]
