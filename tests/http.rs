@@ -2,10 +2,20 @@
 
 #[path = "http/abuse.rs"]
 mod abuse;
+#[path = "http/accept.rs"]
+mod accept;
 #[path = "http/answers.rs"]
 mod answers;
+#[path = "http/bodies.rs"]
+mod bodies;
+#[path = "http/caps.rs"]
+mod caps;
 #[path = "http/changes.rs"]
 mod changes;
+#[path = "http/connections.rs"]
+mod connections;
+#[path = "http/elsewhere.rs"]
+mod elsewhere;
 #[path = "http/ending.rs"]
 mod ending;
 #[path = "http/eras.rs"]
@@ -20,6 +30,8 @@ mod guards;
 mod headers;
 #[path = "http/house.rs"]
 mod house;
+#[path = "http/out_of_order.rs"]
+mod out_of_order;
 #[path = "http/replicas.rs"]
 mod replicas;
 #[path = "http/resuming.rs"]

@@ -339,6 +339,11 @@ impl<'a> Line<'a> {
         *self.job.borrow_mut() = Some(job);
     }
 
+    /// Whether the client can be sent a request here.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.outlet.can_ask()
+    }
+
     /// Who makes the call, where that is known.
     pub(crate) fn principal(&self) -> Option<&str> {
         self.outlet.principal()

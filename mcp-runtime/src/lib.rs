@@ -69,6 +69,7 @@ mod output;
 mod progress;
 mod prompt;
 pub mod protocol;
+mod random;
 mod reply;
 mod resource;
 mod router;
@@ -77,7 +78,6 @@ mod schema;
 mod server;
 mod shared;
 mod spec;
-#[cfg(feature = "http")]
 pub mod store;
 mod subscriptions;
 mod suggest;

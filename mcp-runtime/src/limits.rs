@@ -21,7 +21,9 @@ pub struct Limits {
     /// is refused. 128; more than that `serde_json` does not decode into types anyway.
     pub depth: usize,
     /// How many calls of one client may be waiting for something at a time, and how many blocking
-    /// handlers may run; more are refused until one has finished. 256.
+    /// handlers may run; more are refused until one has finished. 256. A client is a connection, a
+    /// session, or over HTTP without a session whoever the `principal` hook names; callers it does
+    /// not name have only `requests` in common.
     pub in_flight: usize,
     /// How many messages a batch may have, in revisions with batches. 100.
     pub batch: usize,
@@ -30,7 +32,8 @@ pub struct Limits {
     pub errors_in_a_row: usize,
     /// How many log messages of one call reach its client in a second; the rest are dropped. 1000.
     pub log_rate: u32,
-    /// How many streams of changes one client may have open. 16.
+    /// How many streams of changes one client may have open. 16. Who a client is, is said at
+    /// `in_flight`.
     pub streams: usize,
     /// How many resources one session or stream may subscribe to. 256.
     pub subscriptions: usize,
@@ -46,8 +49,17 @@ pub struct Limits {
     pub tasks_each: usize,
     /// How long a task runs at most, and is kept, counted from its beginning. An hour.
     pub task_ttl: Duration,
-    /// Over HTTP: how many requests may be served at a time; more are answered 503. 1024.
+    /// Over HTTP: how many requests may be served at a time; more are answered 503. 1024. An open
+    /// stream is one of them; streams of changes have at most three quarters, so that calls have room.
     pub requests: usize,
+    /// Over HTTP: how many connections a listener of the server's own may have. 2048. When they are
+    /// all taken, those nobody is using are closed, and new ones wait for a place. Keep it above
+    /// `requests`, so that whoever is one too many can be told so.
+    pub connections: usize,
+    /// Over HTTP: how many bytes of long messages may be in memory, of all clients together; what
+    /// would be more is answered 503. 64 MiB, or `message_bytes` if that is more. Messages up to
+    /// 64 KiB are not counted: they are always taken.
+    pub body_bytes: usize,
     /// Over HTTP: how many sessions there may be. 1000.
     pub sessions: usize,
     /// Over HTTP: how many sessions one principal may have. 100.
@@ -58,6 +70,9 @@ pub struct Limits {
     pub session_age: Duration,
     /// Over HTTP: how long a client may take to send a request. 30 seconds.
     pub request_time: Duration,
+    /// Over HTTP, on a listener of the server's own: how long nothing may be written to a client that
+    /// does not read, before its connection is closed. A minute.
+    pub stall_time: Duration,
     /// Over HTTP: how many bytes of events one session keeps for a client that was cut off and comes
     /// back. A stream keeps up to 256 events and 1 MiB, as long as they all fit in here, and in any case
     /// its newest. 4 MiB.
@@ -87,11 +102,14 @@ impl Default for Limits {
             tasks_each: 100,
             task_ttl: Duration::from_hours(1),
             requests: 1024,
+            connections: 2048,
+            body_bytes: 64 * 1024 * 1024,
             sessions: 1000,
             sessions_each: 100,
             session_idle: Duration::from_mins(30),
             session_age: Duration::from_hours(24),
             request_time: Duration::from_secs(30),
+            stall_time: Duration::from_mins(1),
             event_bytes: 4 * 1024 * 1024,
             store_time: Duration::from_secs(5),
             drain: Duration::from_secs(5),

@@ -38,7 +38,7 @@ pub(crate) struct Own {
     /// Whether the client comes back if it is let go.
     resumable: bool,
     /// Who makes the request, if somebody in front has found out.
-    principal: Option<Box<str>>,
+    principal: Option<Arc<str>>,
 }
 
 impl Outlet {
@@ -56,9 +56,9 @@ impl Outlet {
 
     /// Says who makes the request.
     #[cfg(feature = "http")]
-    pub(crate) fn of(mut self, who: Option<String>) -> Self {
+    pub(crate) fn of(mut self, who: Option<Arc<str>>) -> Self {
         if let Outlet::Own(own) = &mut self {
-            own.principal = who.map(Into::into);
+            own.principal = who;
         }
         self
     }
@@ -76,6 +76,16 @@ impl Outlet {
     #[cfg(feature = "http")]
     pub(crate) fn is_resumable(&self) -> bool {
         matches!(self, Outlet::Own(own) if own.resumable)
+    }
+
+    /// Whether the client can be sent a request here, and answer it.
+    pub(crate) fn can_ask(&self) -> bool {
+        match self {
+            Outlet::Shared(_) => true,
+            // In a session, of a client that takes streams.
+            #[cfg(feature = "http")]
+            Outlet::Own(own) => own.resumable,
+        }
     }
 
     /// Who makes the request, where that is known.

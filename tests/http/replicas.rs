@@ -1,26 +1,25 @@
 //! Several replicas with one store: a session is served wherever its requests arrive, and is over
 //! everywhere when it is over.
 
-use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use mcp_runtime::store::{MemorySessions, SessionRecord, SessionStore};
+use mcp_runtime::store::{MemorySessions, SessionStore};
 use mcp_runtime::{ChangeBus, HttpService, Limits, LocalBus, LogLevel, Revision, Server, prelude::*};
 use mcp_tests::http::{Ask, Response, Site, Wire, call_in, in_session, initialize, soon, stream_of};
+use serde_json::Value;
 use tokio::time::sleep;
 
 use crate::house::{SESSIONS, server};
 
-const NEWEST: Revision = Revision::V2025_11_25;
+pub(crate) const NEWEST: Revision = Revision::V2025_11_25;
 
 fn with_users(service: HttpService) -> HttpService {
     service.principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()))
 }
 
 /// One replica.
-async fn replica(store: &Arc<impl SessionStore>, bus: &Arc<dyn ChangeBus>, limits: Limits) -> Site {
+pub(crate) async fn replica(store: &Arc<impl SessionStore>, bus: &Arc<dyn ChangeBus>, limits: Limits) -> Site {
     let server = server(&Arc::default()).bus(Arc::clone(bus)).limits(limits);
     Site::serving(with_users(server.into_service().session_store(Arc::clone(store)))).await
 }
@@ -31,36 +30,26 @@ async fn two(store: &Arc<impl SessionStore>) -> (Site, Site) {
     (replica(store, &bus, Limits::default()).await, replica(store, &bus, Limits::default()).await)
 }
 
-fn request(session: &str, method: &str, params: serde_json::Value) -> Ask {
+pub(crate) fn request(session: &str, method: &str, params: &Value) -> Ask {
     in_session(session, &json!({"jsonrpc": "2.0", "id": 9, "method": method, "params": params}))
 }
 
-fn ping(session: &str) -> Ask {
-    request(session, "ping", json!({}))
+pub(crate) fn ping(session: &str) -> Ask {
+    request(session, "ping", &json!({}))
 }
 
-fn delete(session: &str) -> Ask {
+pub(crate) fn delete(session: &str) -> Ask {
     Ask::new("DELETE").with("Mcp-Session-Id", session)
 }
 
-fn subscribe(session: &str) -> Ask {
-    request(session, "resources/subscribe", json!({"uri": "weather://now"}))
+pub(crate) fn subscribe(session: &str) -> Ask {
+    request(session, "resources/subscribe", &json!({"uri": "weather://now"}))
 }
 
 async fn is_told_of_the_weather(stream: &mut Wire) {
     let event = soon(stream.event()).await.expect("the stream is over");
     assert_eq!(event["method"], "notifications/resources/updated");
     assert_eq!(event["params"]["uri"], "weather://now");
-}
-
-/// Waits until it is answered like this.
-async fn until_status(site: &Site, ask: &Ask, status: u16) {
-    soon(async {
-        while site.ask(ask).await.status != status {
-            sleep(Duration::from_millis(20)).await;
-        }
-    })
-    .await;
 }
 
 #[tokio::test]
@@ -146,8 +135,8 @@ async fn changes_made_at_two_replicas_at_a_time_are_both_kept() {
             0 => (LogLevel::Error, "resources/subscribe", 1),
             _ => (LogLevel::Debug, "resources/unsubscribe", 0),
         };
-        let set = request(&session, "logging/setLevel", json!({"level": level}));
-        let subscribe = request(&session, subscription, json!({"uri": "weather://now"}));
+        let set = request(&session, "logging/setLevel", &json!({"level": level}));
+        let subscribe = request(&session, subscription, &json!({"uri": "weather://now"}));
         let (first, second) = tokio::join!(a.ask(&set), b.ask(&subscribe));
         assert_eq!((first.outcome(), second.outcome()), ((200, 0), (200, 0)));
         let record = store.load(&session).await.unwrap().unwrap();
@@ -263,132 +252,9 @@ async fn copies_make_room_for_one_another() {
 }
 
 #[track_caller]
-fn is_later(response: &Response) {
+pub(crate) fn is_later(response: &Response) {
     assert_eq!(response.outcome(), (503, -32603), "{response:?}");
     let wait: u64 = response.header("retry-after").expect("when to try again").parse().unwrap();
     assert!(wait > 0);
     assert!(!response.text().contains("secret"), "{}", response.text());
-}
-
-/// A store that can be out of order.
-#[derive(Debug, Default)]
-struct Fragile {
-    store: MemorySessions,
-    fails: AtomicBool,
-    hangs: AtomicBool,
-}
-
-impl Fragile {
-    async fn works(&self) -> io::Result<()> {
-        if self.hangs.load(Ordering::SeqCst) {
-            std::future::pending::<()>().await;
-        }
-        if self.fails.load(Ordering::SeqCst) {
-            return Err(io::Error::other("secret: redis://user:password@db is down"));
-        }
-        Ok(())
-    }
-}
-
-impl SessionStore for Fragile {
-    async fn create(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<()> {
-        self.works().await?;
-        self.store.create(id, record, keep).await
-    }
-
-    async fn load(&self, id: &str) -> io::Result<Option<SessionRecord>> {
-        self.works().await?;
-        self.store.load(id).await
-    }
-
-    async fn update(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<bool> {
-        self.works().await?;
-        self.store.update(id, record, keep).await
-    }
-
-    async fn touch(&self, id: &str, keep: Duration) -> io::Result<bool> {
-        self.works().await?;
-        self.store.touch(id, keep).await
-    }
-
-    async fn remove(&self, id: &str) -> io::Result<()> {
-        self.works().await?;
-        self.store.remove(id).await
-    }
-}
-
-async fn nothing_of_sessions_works(site: &Site, session: &str) {
-    for ask in [initialize("2025-11-25"), ping(session), subscribe(session), stream_of(session), delete(session)] {
-        let response = soon(site.ask(&ask)).await;
-        is_later(&response);
-        assert_eq!(response.header("mcp-session-id"), None);
-    }
-    // Who needs no session does not notice.
-    site.serves().await;
-}
-
-#[tokio::test]
-async fn a_store_that_fails_costs_the_request() {
-    let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(Fragile::default()), Arc::new(LocalBus::new()));
-    let site = replica(&store, &bus, Limits::default()).await;
-    let session = site.session(NEWEST).await;
-    store.fails.store(true, Ordering::SeqCst);
-    nothing_of_sessions_works(&site, &session).await;
-    store.fails.store(false, Ordering::SeqCst);
-    assert_eq!(site.ask(&ping(&session)).await.status, 200, "it is there again");
-}
-
-#[tokio::test]
-async fn a_store_that_hangs_is_not_waited_for_for_ever() {
-    let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(Fragile::default()), Arc::new(LocalBus::new()));
-    let mut limits = Limits::default();
-    limits.store_time = Duration::from_millis(100);
-    let site = replica(&store, &bus, limits).await;
-    let session = site.session(NEWEST).await;
-    store.hangs.store(true, Ordering::SeqCst);
-    nothing_of_sessions_works(&site, &session).await;
-    store.hangs.store(false, Ordering::SeqCst);
-    until_status(&site, &ping(&session), 200).await;
-}
-
-/// Whose change could not be written is told so, and makes it again.
-#[tokio::test]
-async fn a_change_that_could_not_be_written_is_made_again() {
-    #[derive(Debug, Default)]
-    struct ReadOnly(MemorySessions, AtomicBool);
-
-    impl SessionStore for ReadOnly {
-        async fn create(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<()> {
-            self.0.create(id, record, keep).await
-        }
-
-        async fn load(&self, id: &str) -> io::Result<Option<SessionRecord>> {
-            self.0.load(id).await
-        }
-
-        async fn update(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<bool> {
-            match self.1.load(Ordering::SeqCst) {
-                true => Err(io::ErrorKind::ReadOnlyFilesystem.into()),
-                false => self.0.update(id, record, keep).await,
-            }
-        }
-
-        async fn touch(&self, id: &str, keep: Duration) -> io::Result<bool> {
-            self.0.touch(id, keep).await
-        }
-
-        async fn remove(&self, id: &str) -> io::Result<()> {
-            self.0.remove(id).await
-        }
-    }
-
-    let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(ReadOnly::default()), Arc::new(LocalBus::new()));
-    let site = replica(&store, &bus, Limits::default()).await;
-    let session = site.session(NEWEST).await;
-    store.1.store(true, Ordering::SeqCst);
-    is_later(&site.ask(&subscribe(&session)).await);
-    assert_eq!(store.load(&session).await.unwrap().unwrap().subscriptions.len(), 0);
-    store.1.store(false, Ordering::SeqCst);
-    assert_eq!(site.ask(&subscribe(&session)).await.outcome(), (200, 0));
-    assert_eq!(store.load(&session).await.unwrap().unwrap().subscriptions.len(), 1);
 }

@@ -47,7 +47,7 @@ fn server() -> Server {
 }
 
 /// The next event: its id, and its data.
-async fn raw_event(wire: &mut Wire) -> Option<(String, String)> {
+pub(crate) async fn raw_event(wire: &mut Wire) -> Option<(String, String)> {
     let mut text = String::new();
     loop {
         text.push_str(&String::from_utf8(wire.chunk().await?).unwrap());
@@ -60,7 +60,7 @@ async fn raw_event(wire: &mut Wire) -> Option<(String, String)> {
     }
 }
 
-fn again(session: &str, event: &str) -> Ask {
+pub(crate) fn again(session: &str, event: &str) -> Ask {
     stream_of(session).with("Last-Event-ID", event)
 }
 

@@ -254,3 +254,64 @@ async fn open_streams_are_requests_at_a_time() {
     })
     .await;
 }
+
+fn shutdown(session: &str) -> Ask {
+    in_session(session, &json!({"jsonrpc": "2.0", "id": 9, "method": "shutdown"}))
+}
+
+/// The lifecycle some clients know from elsewhere. Over HTTP what it can end is the session.
+#[tokio::test]
+async fn shutdown_ends_the_session_when_its_calls_are_done() {
+    let (site, house) = site().await;
+    let session = site.session(NEWEST).await;
+    let (_, mut stream) = site.begin(&stream_of(&session)).await;
+    let mut wire = site.open().await;
+    wire.send(&call_in(&session, 1, "sleep", &json!({"ms": 100})).bytes()).await;
+    until(|| house.begun.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
+    let response = site.ask(&shutdown(&session)).await;
+    assert_eq!((response.status, response.json()), (200, json!({"jsonrpc": "2.0", "id": 9, "result": {}})));
+    assert!(wire.response().await.text().contains("slept 100"));
+    assert_eq!(stream.event().await, None);
+    for ask in [ping(&session), stream_of(&session), delete(&session), shutdown(&session)] {
+        assert_eq!(site.ask(&ask).await.status, 404, "{ask:?}");
+    }
+    let exit = in_session(&session, &json!({"jsonrpc": "2.0", "method": "exit"}));
+    assert_eq!(site.ask(&exit).await.status, 202, "the other half of it: nothing to say against it");
+    site.serves().await;
+}
+
+#[tokio::test]
+async fn a_session_that_was_shut_down_takes_no_place() {
+    let (site, _) = site_within(|limits| limits.sessions = 1).await;
+    let session = site.session(NEWEST).await;
+    is_later(&site.ask(&initialize("2025-11-25")).await, 503);
+    assert_eq!(site.ask(&shutdown(&session)).await.status, 200);
+    site.session(NEWEST).await;
+}
+
+/// Nobody waits for the answer; the session is over all the same.
+#[tokio::test]
+async fn who_shuts_down_and_goes_is_gone() {
+    let (site, house) = site().await;
+    let session = site.session(NEWEST).await;
+    let mut call = site.open().await;
+    call.send(&call_in(&session, 1, "sleep", &json!({"ms": 60_000})).bytes()).await;
+    until(|| house.begun.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
+    let mut wire = site.open().await;
+    wire.send(&shutdown(&session).bytes()).await;
+    sleep(Duration::from_millis(50)).await;
+    drop(wire);
+    soon(async {
+        while site.ask(&ping(&session)).await.status != 404 {
+            sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn without_a_session_there_is_nothing_to_shut_down() {
+    let (site, _) = site().await;
+    assert_eq!(site.ask(&modern("shutdown", json!({}))).await.outcome(), (404, -32601));
+    site.serves().await;
+}

@@ -3,6 +3,7 @@
 pub mod fixture;
 pub mod http;
 pub mod process;
+pub mod shelf;
 pub mod transcript;
 
 /// The revisions whose clients open a session.

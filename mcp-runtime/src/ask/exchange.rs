@@ -108,7 +108,8 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// The way of a caller's, if its client can be sent requests.
     pub(crate) fn of(caller: &Caller<'_>) -> Option<Self> {
-        let control = caller.line.control.filter(|_| !caller.envelope.revision.is_modern())?;
+        let can = !caller.envelope.revision.is_modern() && caller.line.can_ask();
+        let control = caller.line.control.filter(|_| can)?;
         Some(Exchange { control: Arc::clone(control), notifier: caller.line.notifier() })
     }
 

@@ -38,6 +38,7 @@ use crate::context::{Caller, Context, member};
 use crate::era::CAPABILITIES;
 use crate::error::Result;
 use crate::protocol::{Revision, Root, SampleRequest, Sampled, SamplingCan};
+use crate::random;
 
 /// Asking whoever made the call.
 ///
@@ -105,7 +106,7 @@ impl Context {
     /// Asks the user to visit a page: to sign in somewhere, or to tell a secret, which no form may ask
     /// for. The answer is that they agreed to, not that they did.
     pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> Ask<Consent> {
-        let (message, url, id) = (message.into(), url.into(), seal::random_id().unwrap_or_default());
+        let (message, url, id) = (message.into(), url.into(), random::id().unwrap_or_default());
         let question = self.visit(&message, &url, &id);
         let consent = Consent::new(self, id);
         Ask::new(&self.dialogue, question, move |answer| match action(&answer)? {
@@ -262,9 +263,11 @@ pub(crate) fn dialogue(caller: &Caller<'_>, resumed: Option<Resumed>) -> Arc<Dia
             Way::Rounds(Box::new(Rounds::new(purpose, secrets, resumed, bounds)))
         }
         (None, Some(exchange)) => Way::Session(exchange),
-        (None, None) => {
-            Way::Nowhere("nobody can be asked here: only a tool, a prompt or a resource that was called can ask")
-        }
+        (None, None) => Way::Nowhere(if line.can_ask() || caller.envelope.revision.is_modern() {
+            "nobody can be asked here: only a tool, a prompt or a resource that was called can ask"
+        } else {
+            "this client cannot be asked: it needs a session, and to accept `text/event-stream`"
+        }),
     };
     let dialogue = Dialogue::new(way, memory, limits);
     if let Some(job) = &*line.job.borrow() {

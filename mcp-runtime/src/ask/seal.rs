@@ -10,7 +10,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ring::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use ring::hkdf;
-use ring::rand::{SecureRandom as _, SystemRandom};
+
+use crate::random;
 
 /// What every key is derived for; another form of the state gets another.
 const PURPOSE: &[u8] = b"mcp requestState 1";
@@ -44,7 +45,7 @@ impl Secrets {
     /// Seals `text`, to be opened for the same `purpose` only.
     pub(crate) fn seal(&self, mut text: Vec<u8>, purpose: &[u8]) -> io::Result<String> {
         let mut salt = [0; SALT];
-        random(&mut salt)?;
+        random::fill(&mut salt)?;
         let broken = |_| io::Error::other("sealing failed");
         key(self.current()?, &salt)
             .and_then(|key| key.seal_in_place_append_tag(nonce(), Aad::from(purpose), &mut text))
@@ -71,7 +72,7 @@ impl Secrets {
         }
         if self.own.get().is_none() {
             let mut own = [0; 32];
-            random(&mut own)?;
+            random::fill(&mut own)?;
             // Two at once: both use the one that was first.
             if self.own.set(own).is_ok() {
                 tracing::info!(
@@ -99,18 +100,6 @@ fn key(secret: &[u8], salt: &[u8]) -> Result<LessSafeKey, ring::error::Unspecifi
 
 fn nonce() -> Nonce {
     Nonce::assume_unique_for_key([0; aead::NONCE_LEN])
-}
-
-/// Fills `bytes` with what nobody can guess.
-pub(crate) fn random(bytes: &mut [u8]) -> io::Result<()> {
-    SystemRandom::new().fill(bytes).map_err(|_| io::Error::other("the system has no randomness"))
-}
-
-/// An id nobody can guess: 192 bits, in characters a header and a URL can have.
-pub(crate) fn random_id() -> io::Result<String> {
-    let mut bytes = [0; 24];
-    random(&mut bytes)?;
-    Ok(BASE64.encode(bytes))
 }
 
 #[cfg(test)]

@@ -1,12 +1,17 @@
 //! Where a server keeps what must outlive a request, behind traits: another process, or the same one
 //! after a restart, can go on with it.
 //!
-//! None is needed. Without a store, sessions and events are in the memory of the process that has
-//! them, and requests of 2026-07-28 never need one. A fleet of replicas behind a load balancer that
-//! sends each request wherever it likes needs a [`SessionStore`], an [`EventStore`] for streams that
-//! are resumed elsewhere, and a [`ChangeBus`](crate::ChangeBus) for what changes.
+//! None is needed. Without a store, sessions, events and tasks are in the memory of the process that has
+//! them, and requests of 2026-07-28 that are no tasks never need one. A fleet of replicas behind a load
+//! balancer that sends each request wherever it likes needs a [`TaskStore`] if it has tasks, a
+//! [`ChangeBus`](crate::ChangeBus) for what changes, and for older clients a `SessionStore` and an
+//! `EventStore` for streams that are resumed elsewhere. These two are for the feature `http`.
 //!
 //! ```
+//! # #[cfg(not(feature = "http"))]
+//! # fn main() {}
+//! # #[cfg(feature = "http")]
+//! # fn main() {
 //! use mcp_runtime::prelude::*;
 //! use mcp_runtime::store::{MemoryEvents, MemorySessions};
 //! use std::sync::Arc;
@@ -24,17 +29,22 @@
 //!     server.into_service().session_store(Arc::clone(&sessions)).event_store(Arc::clone(&events))
 //! };
 //! let (one, another) = (replica(), replica());
+//! # }
 //! ```
 //!
 //! Whoever writes a store writes `async fn`s, and has
 //! [`testing::contract`](crate::testing::contract) say whether they do what they should. A store that
 //! fails, or takes longer than [`Limits::store_time`](crate::Limits::store_time), costs the request
-//! that needs it: it is answered 503, and the log has the error.
+//! that needs it, and the log has the error.
 
+#[cfg(feature = "http")]
 mod events;
+#[cfg(feature = "http")]
 mod memory_events;
+#[cfg(feature = "http")]
 mod memory_sessions;
 mod memory_tasks;
+#[cfg(feature = "http")]
 mod sessions;
 mod tasks;
 
@@ -42,12 +52,18 @@ use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 
+#[cfg(feature = "http")]
 pub(crate) use events::AnyEvents;
+#[cfg(feature = "http")]
 pub use events::{EventStore, Tail};
+#[cfg(feature = "http")]
 pub use memory_events::MemoryEvents;
+#[cfg(feature = "http")]
 pub use memory_sessions::MemorySessions;
 pub use memory_tasks::MemoryTasks;
+#[cfg(feature = "http")]
 pub(crate) use sessions::AnySessions;
+#[cfg(feature = "http")]
 pub use sessions::{SessionRecord, SessionStore};
 pub(crate) use tasks::AnyTasks;
 pub use tasks::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, TaskStore};

@@ -8,12 +8,13 @@ use tokio::sync::watch;
 
 use super::watch::Watch;
 use super::{change, load, sweep, unavailable};
-use crate::ask::{AskError, Question, seal};
+use crate::ask::{AskError, Question};
 use crate::era::Method;
 use crate::era::encode::{self, Site};
 use crate::error::{Failure, RpcError};
 use crate::jsonrpc::Id;
 use crate::notify::{CloseOnDrop, Notifier};
+use crate::random;
 use crate::reply::{Answer, Reply};
 use crate::router::Router;
 use crate::run::Pending;
@@ -45,7 +46,7 @@ impl Job {
     /// A task to be, of a call that goes on.
     pub(super) fn new(router: &Router<'_>, tool: &Tool, ttl: Duration) -> Result<Arc<Self>, Failure> {
         let caller = &router.caller;
-        let id = seal::random_id().map_err(|_| unavailable(crate::store::Unavailable))?;
+        let id = random::id().map_err(|_| unavailable(crate::store::Unavailable))?;
         let mut task = TaskRecord::new(id, caller.envelope.revision, ttl);
         let watch = Watch::over(caller.line.core, &task.id);
         task.owner = caller.line.principal().map(ToOwned::to_owned);

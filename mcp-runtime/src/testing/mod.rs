@@ -4,6 +4,7 @@ mod answers;
 mod asks;
 mod builder;
 mod call;
+pub mod contract;
 mod follow;
 mod pipe;
 mod rounds;

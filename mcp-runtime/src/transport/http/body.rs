@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes};
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
+
+use super::budget::Charge;
 
 /// How long a stream may be silent before it says that it is still there.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -21,7 +23,7 @@ pub struct Body(Kind);
 
 enum Kind {
     Full(Option<Bytes>),
-    Events { source: Pin<Box<dyn Events>>, silence: Pin<Box<Sleep>>, place: Option<OwnedSemaphorePermit> },
+    Events { source: Pin<Box<dyn Events>>, silence: Pin<Box<Sleep>>, kept: Vec<Box<dyn Send>> },
 }
 
 /// Where the events of a stream come from.
@@ -40,13 +42,18 @@ impl Body {
     }
 
     pub(super) fn events(source: impl Events + 'static) -> Self {
-        Body(Kind::Events { source: Box::pin(source), silence: Box::pin(tokio::time::sleep(KEEP_ALIVE)), place: None })
+        Body(Kind::Events {
+            source: Box::pin(source),
+            silence: Box::pin(tokio::time::sleep(KEEP_ALIVE)),
+            kept: Vec::new(),
+        })
     }
 
-    /// Gives a stream its place among the requests, until it is over; anything else is done already.
-    pub(super) fn keep(&mut self, permit: OwnedSemaphorePermit) {
-        if let Kind::Events { place, .. } = &mut self.0 {
-            *place = Some(permit);
+    /// Gives a stream what it has until it is over, like its place among the requests; anything else is
+    /// done already.
+    pub(super) fn keep(&mut self, what: impl Send + 'static) {
+        if let Kind::Events { kept, .. } = &mut self.0 {
+            kept.push(Box::new(what));
         }
     }
 }
@@ -101,11 +108,17 @@ impl fmt::Debug for Body {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Incomplete {
     TooLong,
+    /// There is too much in memory already.
+    NoRoom,
     Broken,
 }
 
-/// The whole body of a request. One that came in a piece is not copied.
-pub(super) async fn gather<B: HttpBody>(body: B, limit: usize) -> Result<Bytes, Incomplete> {
+/// The whole body of a request, and what it takes. One that came in a piece is not copied.
+pub(super) async fn gather<B: HttpBody>(
+    body: B,
+    limit: usize,
+    mut charge: Charge<'_>,
+) -> Result<(Bytes, Charge<'_>), Incomplete> {
     let mut body = std::pin::pin!(body);
     let (mut whole, mut pieces) = (Bytes::new(), Vec::new());
     while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
@@ -115,6 +128,9 @@ pub(super) async fn gather<B: HttpBody>(body: B, limit: usize) -> Result<Bytes, 
         if length > limit - whole.len() - pieces.len() {
             return Err(Incomplete::TooLong);
         }
+        if !charge.grow(whole.len() + pieces.len() + length) {
+            return Err(Incomplete::NoRoom);
+        }
         if whole.is_empty() && pieces.is_empty() {
             whole = data.copy_to_bytes(length);
             continue;
@@ -122,7 +138,7 @@ pub(super) async fn gather<B: HttpBody>(body: B, limit: usize) -> Result<Bytes, 
         pieces.extend_from_slice(&std::mem::take(&mut whole));
         pieces.put(data);
     }
-    Ok(if pieces.is_empty() { whole } else { pieces.into() })
+    Ok((if pieces.is_empty() { whole } else { pieces.into() }, charge))
 }
 
 /// Lines as they come, as events behind a first one, for as long as there can be any. What they come
@@ -158,6 +174,7 @@ pub(super) fn events(lines: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::budget::Budget;
     use super::*;
 
     /// A body that comes in these pieces, and perhaps breaks off.
@@ -175,7 +192,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_is_gathered_up_to_the_limit() {
-        let gathered = async |pieces: &[Result<&'static [u8], ()>]| gather(Pieces(pieces.to_vec()), 6).await;
+        let budget = Budget::new(&crate::Limits::default());
+        let gathered = async |pieces: &[Result<&'static [u8], ()>]| {
+            gather(Pieces(pieces.to_vec()), 6, budget.charge()).await.map(|(bytes, _)| bytes)
+        };
         assert_eq!(gathered(&[]).await, Ok(Bytes::new()));
         assert_eq!(gathered(&[Ok(b"abcdef")]).await, Ok("abcdef".into()));
         assert_eq!(gathered(&[Ok(b""), Ok(b"ab"), Ok(b""), Ok(b"cd"), Ok(b"ef")]).await, Ok("abcdef".into()));

@@ -10,13 +10,17 @@ use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use serde_json::json;
 
+use super::accept::Form;
 use super::body::{self, Incomplete};
+use super::budget::Charge;
 use super::headers::{self, Headers, mismatch};
+use super::shares::Refused;
 use super::{Body, BoxError, Inner, kept, legacy, modern, respond, sessions};
 use crate::depth;
-use crate::era::{self, Era};
+use crate::era::{self, Era, Read};
 use crate::error::{Result, RpcError};
-use crate::jsonrpc::{self, Message};
+use crate::in_flight::Kind;
+use crate::jsonrpc::{self, Id, Message, Request};
 use crate::protocol::Revision;
 
 /// What a request on the addresses of HTTP+SSE wants.
@@ -38,10 +42,13 @@ impl Inner {
             && let Some(response) = Inner::with_sse(&parts)
         {
             return match response {
-                Sse::Open => self.sse.open(&self.core, self.principal(&parts)),
-                Sse::Message => match self.read(&parts, body).await {
-                    Ok(frame) => self.sse.message(&parts, self.principal(&parts).as_deref(), &frame).await,
-                    Err(refusal) => refusal,
+                Sse::Open => self.open_sse(&parts).unwrap_or_else(|refused| refused.answer(Id::NULL)),
+                Sse::Message => match (self.read(&parts, body).await, self.principal(&parts)) {
+                    (Ok((frame, _charge)), Ok(principal)) => {
+                        self.sse.message(&parts, principal.as_deref(), &frame).await
+                    }
+                    (Err(refusal), _) => refusal,
+                    (_, Err(refused)) => refused.answer(Id::NULL),
                 },
                 Sse::Neither => respond::not_allowed("GET"),
             };
@@ -51,7 +58,7 @@ impl Inner {
         }
         match parts.method {
             Method::POST => match self.read(&parts, body).await {
-                Ok(frame) => self.post(&parts, &frame).await,
+                Ok((frame, _charge)) => self.post(&parts, &frame).await,
                 Err(refusal) => refusal,
             },
             Method::GET => self.get(&parts).await,
@@ -70,8 +77,8 @@ impl Inner {
         }
     }
 
-    /// The body of a POST, if it is one.
-    async fn read<B>(&self, parts: &Parts, body: B) -> Result<Bytes, Response<Body>>
+    /// The body of a POST, if it is one, and what it takes while it is there.
+    async fn read<B>(&self, parts: &Parts, body: B) -> Result<(Bytes, Charge<'_>), Response<Body>>
     where
         B: http_body::Body,
         B::Error: Into<BoxError>,
@@ -91,7 +98,7 @@ impl Inner {
         if body.size_hint().lower() > limits.message_bytes as u64 {
             return Err(too_long());
         }
-        let mut gathering = std::pin::pin!(body::gather(body, limits.message_bytes));
+        let mut gathering = std::pin::pin!(body::gather(body, limits.message_bytes, self.bodies.charge()));
         // Most are there whole; only for the others is there a clock.
         let at_once = poll_fn(|cx| match gathering.as_mut().poll(cx) {
             Poll::Ready(gathered) => Poll::Ready(Some(gathered)),
@@ -102,7 +109,11 @@ impl Inner {
             None => tokio::time::timeout(limits.request_time, gathering).await,
         };
         match gathered {
-            Ok(Ok(frame)) => Ok(frame),
+            Ok(Ok(gathered)) => Ok(gathered),
+            Ok(Err(Incomplete::NoRoom)) => {
+                let text = "too many long messages at a time; try again later";
+                Err(respond::later(StatusCode::SERVICE_UNAVAILABLE, text))
+            }
             Ok(Err(Incomplete::TooLong)) => Err(too_long()),
             Ok(Err(Incomplete::Broken)) => {
                 let text = "the message did not arrive whole";
@@ -116,7 +127,6 @@ impl Inner {
     }
 
     async fn post(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
-        let headers = Headers(&parts.headers);
         if depth::exceeds(frame, self.core.limits.depth) {
             return match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
                 Some(rejection) => bad(rejection.id, &rejection.error),
@@ -137,9 +147,14 @@ impl Inner {
                 legacy::told_alone(&self.core, parts, frame);
                 return respond::empty(StatusCode::ACCEPTED);
             }
+            // It follows `shutdown`, which has ended the session; and no client ends a server of many.
+            Ok(Message::Notification(told)) if told.method == "exit" => return respond::empty(StatusCode::ACCEPTED),
             Ok(Message::Notification(_) | Message::Response(_)) => {
                 return match self.session(parts).await {
-                    Ok(session) => kept::saved(&session, legacy::told(&session, parts, frame)).await,
+                    Ok(session) => {
+                        let response = legacy::told(&session, parts, frame);
+                        kept::saved(&session).await.err().unwrap_or(response)
+                    }
                     Err(refusal) => refusal,
                 };
             }
@@ -148,12 +163,12 @@ impl Inner {
                 return bad(rejection.id, &rejection.error);
             }
         };
-        let streams = headers.accepts(headers::EVENTS);
-        if !streams && (request.method == "subscriptions/listen" || !headers.accepts(headers::JSON)) {
+        let form = Form::of(&parts.headers).filter(|form| form.streams() || request.method != "subscriptions/listen");
+        let Some(form) = form else {
             let text = "send `Accept: application/json, text/event-stream`: the answer is one of them";
-            return answer(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text));
-        }
-        let version = match headers.get(&headers::VERSION) {
+            return respond::error(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text));
+        };
+        let version = match Headers(&parts.headers).get(&headers::VERSION) {
             Ok(version) => version,
             Err(error) => return bad(request.id, &error),
         };
@@ -161,7 +176,7 @@ impl Inner {
         match era::of(&request, read.as_ref().ok(), version) {
             Era::Modern => {
                 let catalog = self.core.shared.catalog();
-                modern::serve(&self.core, &catalog, &request, read, parts, self.principal(parts)).await
+                modern::serve(self, &catalog, &request, read, (parts, form)).await
             }
             Era::Contradiction => {
                 bad(request.id, &mismatch("`initialize` has no place in the revision the header names"))
@@ -169,32 +184,59 @@ impl Inner {
             Era::Unknown(version) => bad(request.id, &unsupported(version)),
             Era::Legacy if self.options.sessionless => {
                 let revision = Revision::LEGACY.into_iter().find(|known| Some(known.as_str()) == version);
-                legacy::alone(&self.core, revision, parts, &request, frame).await
+                // No session counts its calls.
+                let who = self.principal(parts);
+                let share = who.and_then(|who| self.share(who.as_deref(), Kind::Call).map(|share| (who, share)));
+                let (who, share) = match share {
+                    Ok(share) => share,
+                    Err(refused) => return refused.answer(request.id),
+                };
+                let (who, form) = (who.as_deref(), (parts, form));
+                let mut response = legacy::alone(&self.core, revision, who, form, &request, frame).await;
+                response.body_mut().keep(share);
+                response
             }
             Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(&legacy::SESSION) => {
-                let (stores, principal) = (self.options.stores.as_ref(), self.principal(parts));
-                legacy::open(&self.core, &self.sessions, stores, principal.as_deref(), Arc::clone(parts), frame).await
+                let principal = match self.principal(parts) {
+                    Ok(principal) => principal,
+                    Err(refused) => return refused.answer(request.id),
+                };
+                let stores = self.options.stores.as_ref();
+                legacy::open(&self.core, &self.sessions, stores, principal.as_deref(), (parts, form), frame).await
             }
-            Era::Legacy if request.method == "initialize" => match self.session(parts).await {
-                Ok(_) => bad(request.id, &RpcError::invalid_request("this session is initialized already")),
-                Err(refusal) => refusal,
-            },
-            Era::Legacy => match self.session(parts).await {
-                Ok(session) => {
-                    let response = legacy::request(&session, Arc::clone(parts), &request, read).await;
-                    kept::saved(&session, response).await
-                }
-                Err(refusal) => refusal,
-            },
+            Era::Legacy => self.request_in_session((parts, form), &request, read).await,
         }
+    }
+
+    async fn request_in_session<'a>(
+        &self,
+        (parts, form): (&Arc<Parts>, Form),
+        request: &Request<'a>,
+        read: Result<Read<'a>, RpcError>,
+    ) -> Response<Body> {
+        let session = match self.session(parts).await {
+            Ok(session) => session,
+            Err(refusal) => return refusal,
+        };
+        if request.method == "initialize" {
+            return bad(request.id, &RpcError::invalid_request("this session is initialized already"));
+        }
+        if request.method == "shutdown" {
+            let ending = self.sessions.ending(&session);
+            let response = legacy::request(&session, (parts, form), request, read).await;
+            return ending.with(response).await;
+        }
+        let response = legacy::request(&session, (parts, form), request, read).await;
+        kept::saved(&session).await.err().unwrap_or(response)
     }
 
     /// Takes a message of the legacy era, which belongs to a session.
     async fn in_session(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
         match self.session(parts).await {
             Ok(session) => {
-                let response = legacy::message(&session, Arc::clone(parts), frame).await;
-                kept::saved(&session, response).await
+                let form = Form::of(&parts.headers).unwrap_or(Form::Either);
+                let response = legacy::message(&session, (parts, form), frame).await;
+                kept::saved(&session).await.err().unwrap_or(response)
             }
             Err(refusal) => refusal,
         }
@@ -211,15 +253,17 @@ impl Inner {
         }
         match Headers(&parts.headers).get(&headers::VERSION) {
             Ok(Some(version)) if Revision::LEGACY.iter().all(|known| known.as_str() != version) => {
-                return Err(bad(jsonrpc::Id::NULL, &unsupported(version)));
+                return Err(bad(Id::NULL, &unsupported(version)));
             }
             Ok(_) => {}
-            Err(error) => return Err(bad(jsonrpc::Id::NULL, &error)),
+            Err(error) => return Err(bad(Id::NULL, &error)),
         }
-        let (id, principal) = (id.to_str().unwrap_or_default(), self.principal(parts));
+        let principal = self.principal(parts).map_err(|refused| refused.answer(Id::NULL))?;
+        let id = id.to_str().unwrap_or_default();
         let found = match &self.options.stores {
             None => self.sessions.find(id, principal.as_deref(), &self.core.limits),
-            Some(stores) => kept::find(stores, &self.sessions, &self.core, id, principal.as_deref()).await?,
+            // Boxed: who has no store should not have its futures in every request.
+            Some(stores) => Box::pin(kept::find(stores, &self.sessions, &self.core, id, principal.as_deref())).await?,
         };
         found.ok_or_else(|| {
             let text = "there is no such session; send `initialize` to open one";
@@ -231,36 +275,42 @@ impl Inner {
         if self.options.sessionless || !parts.headers.contains_key(&legacy::SESSION) || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
-        if !Headers(&parts.headers).accepts(headers::EVENTS) {
+        if !Form::of(&parts.headers).is_some_and(Form::streams) {
             return respond::refuse(
                 StatusCode::NOT_ACCEPTABLE,
                 RpcError::INVALID_REQUEST,
                 "what is here is a stream of events: send `Accept: text/event-stream`",
             );
         }
-        match self.session(parts).await {
-            Ok(session) => {
-                let last_event = parts.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
-                legacy::stream(&session, last_event)
-            }
-            Err(refusal) => refusal,
-        }
+        let session = match self.session(parts).await {
+            Ok(session) => session,
+            Err(refusal) => return refusal,
+        };
+        let place = match self.shares.stream() {
+            Ok(place) => place,
+            Err(refused) => return refused.answer(Id::NULL),
+        };
+        let last_event = parts.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
+        let mut response = legacy::stream(&session, last_event).await;
+        response.body_mut().keep(place);
+        response
     }
 
     async fn delete(&self, parts: &Parts) -> Response<Body> {
         if self.options.sessionless || Self::is_modern(parts) {
             return respond::not_allowed("POST");
         }
-        match self.session(parts).await {
-            Ok(session) => {
-                if let Err(refusal) = kept::end(&session).await {
+        match (self.session(parts).await, self.principal(parts)) {
+            (Ok(session), Ok(principal)) => {
+                if let Err(refusal) = Box::pin(kept::end(&session)).await {
                     return refusal;
                 }
                 let id = parts.headers.get(&legacy::SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
-                self.sessions.end(id, self.principal(parts).as_deref());
+                self.sessions.end(id, principal.as_deref());
                 respond::empty(StatusCode::NO_CONTENT)
             }
-            Err(refusal) => refusal,
+            (Err(refusal), _) => refusal,
+            (_, Err(refused)) => refused.answer(Id::NULL),
         }
     }
 
@@ -268,19 +318,16 @@ impl Inner {
         Headers(&parts.headers).get(&headers::VERSION).is_ok_and(|version| version.is_some_and(era::is_modern_date))
     }
 
-    fn principal(&self, parts: &Parts) -> Option<String> {
-        self.options.principal.as_ref().and_then(|principal| principal(parts))
+    fn open_sse(&self, parts: &Parts) -> Result<Response<Body>, Refused> {
+        let (principal, place) = (self.principal(parts)?, self.shares.stream()?);
+        let mut response = self.sse.open(&self.core, principal);
+        response.body_mut().keep(place);
+        Ok(response)
     }
 }
 
-fn bad(id: jsonrpc::Id<'_>, error: &RpcError) -> Response<Body> {
-    answer(StatusCode::BAD_REQUEST, id, error)
-}
-
-fn answer(status: StatusCode, id: jsonrpc::Id<'_>, error: &RpcError) -> Response<Body> {
-    let mut line = Vec::new();
-    era::encode::error(id, error, &mut line);
-    respond::json(status, line)
+fn bad(id: Id<'_>, error: &RpcError) -> Response<Body> {
+    respond::error(StatusCode::BAD_REQUEST, id, error)
 }
 
 fn unsupported(version: &str) -> RpcError {

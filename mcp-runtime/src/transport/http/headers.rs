@@ -6,7 +6,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use http::header::{ACCEPT, AsHeaderName};
+use http::header::AsHeaderName;
 use http::{HeaderMap, HeaderName};
 use serde_json::value::RawValue;
 
@@ -15,8 +15,6 @@ use crate::error::RpcError;
 use crate::mirror::Mirrored;
 use crate::object::{Object, text};
 
-pub(super) const JSON: &str = "application/json";
-pub(super) const EVENTS: &str = "text/event-stream";
 pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 static METHOD: HeaderName = HeaderName::from_static("mcp-method");
 static NAME: HeaderName = HeaderName::from_static("mcp-name");
@@ -38,20 +36,6 @@ impl<'a> Headers<'a> {
             },
             (Some(_), Some(_)) => Err(mismatch(&format!("`{name}` is there twice"))),
         }
-    }
-
-    /// Whether the client takes a kind of response. Whoever says nothing takes any.
-    pub(super) fn accepts(self, kind: &str) -> bool {
-        let values = self.0.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        let mut ranges = values.flat_map(|value| value.split(',')).map(str::trim).peekable();
-        let any_of_type = |range: &str| range.strip_suffix('*').is_some_and(|start| kind.starts_with(start));
-        ranges.peek().is_none()
-            || ranges.any(|range| {
-                let mut parts = range.split(';').map(str::trim);
-                let range = parts.next().unwrap_or_default().to_ascii_lowercase();
-                let refused = parts.any(|part| part.strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0)));
-                !refused && (range == kind || range == "*/*" || any_of_type(&range))
-            })
     }
 
     fn equals(self, name: &HeaderName, body: &str) -> Result<(), RpcError> {

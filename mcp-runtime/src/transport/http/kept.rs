@@ -11,12 +11,13 @@ use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
 use super::body::Body;
-use super::respond;
-use super::sessions::{Session, Sessions, random_id};
+use super::sessions::{Session, Sessions};
+use super::{copies, respond};
 use crate::client::Client;
 use crate::connection::Connection;
 use crate::era;
 use crate::limits::Limits;
+use crate::random;
 use crate::server::Core;
 use crate::store::{AnyEvents, AnySessions, SessionRecord, Unavailable, within};
 
@@ -76,7 +77,7 @@ pub(super) async fn open(
     connection: Connection,
     principal: Option<&str>,
 ) -> std::io::Result<String> {
-    let id = random_id()?;
+    let id = random::id()?;
     let mut record = SessionRecord::new(connection.session.revision());
     record.greeting = connection.session.client().map(Client::to_remember).unwrap_or_default();
     record.principal = principal.map(str::to_owned);
@@ -122,7 +123,7 @@ pub(super) async fn find(
         }
         None => {
             watch(stores, sessions);
-            sessions.insert(id, restore(stores, core, id, record))
+            sessions.insert(id, restore(stores, core, id, &record))
         }
     };
     session.touch();
@@ -131,10 +132,10 @@ pub(super) async fn find(
 }
 
 /// Writes to the store what a message has changed of its session, before it is answered.
-pub(super) async fn saved(session: &Session, response: Response<Body>) -> Response<Body> {
-    match save(session).await {
-        Ok(()) => response,
-        Err(Unavailable) => unavailable(Unavailable),
+pub(super) async fn saved(session: &Session) -> Result<(), Response<Body>> {
+    match &session.kept {
+        None => Ok(()),
+        Some(kept) => Box::pin(save(session, kept)).await.map_err(unavailable),
     }
 }
 
@@ -142,7 +143,9 @@ pub(super) async fn saved(session: &Session, response: Response<Body>) -> Respon
 pub(super) async fn end(session: &Session) -> Result<(), Response<Body>> {
     let Some(kept) = &session.kept else { return Ok(()) };
     let remove = kept.stores.sessions.remove(&kept.id);
-    within(session.core.limits.store_time, "a session is ended", remove).await.map_err(unavailable)
+    within(session.core.limits.store_time, "a session is ended", remove).await.map_err(unavailable)?;
+    copies::forget(session);
+    Ok(())
 }
 
 fn unavailable(_: Unavailable) -> Response<Body> {
@@ -168,15 +171,14 @@ fn keep(limits: &Limits, record: &SessionRecord) -> Duration {
 }
 
 /// A copy of a session nobody here knew.
-fn restore(stores: &Arc<Stores>, core: &Arc<Core>, id: &str, record: SessionRecord) -> Session {
+fn restore(stores: &Arc<Stores>, core: &Arc<Core>, id: &str, record: &SessionRecord) -> Session {
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
     connection.session = era::Session::restored(record.revision, Client::remembered(&record.greeting));
     connection.follow_changes();
     connection.ready = record.initialized;
-    let (principal, age) = (record.principal.clone(), record.age());
     let kept = stores.kept(id, record.clone());
-    let session = Session::new(connection, principal.as_deref(), age, Some(kept));
-    put(&session, &record);
+    let session = Session::new(connection, record.principal.as_deref(), record.age(), Some(kept));
+    put(&session, record);
     session
 }
 
@@ -221,8 +223,7 @@ fn catch_up(session: &Session, newer: SessionRecord) {
     state.record = newer;
 }
 
-async fn save(session: &Session) -> Result<(), Unavailable> {
-    let Some(kept) = &session.kept else { return Ok(()) };
+async fn save(session: &Session, kept: &Kept) -> Result<(), Unavailable> {
     let limits = &session.core.limits;
     for _ in 0..TRIES {
         let next = {

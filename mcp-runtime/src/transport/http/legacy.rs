@@ -13,11 +13,13 @@ use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
+use super::accept::Form;
 use super::body::{Body, Events, Said, events};
+use super::copies::{self, Resumed};
 use super::kept::{self, Stores};
 use super::respond;
 use super::sessions::{Full, Session, Sessions, Streaming};
-use super::streams::Reader;
+use super::stream::Reader;
 use crate::connection::Connection;
 use crate::era::{self, Read};
 use crate::error::RpcError;
@@ -25,7 +27,7 @@ use crate::jsonrpc::Request;
 use crate::outlet::{LET_GO, Outlet};
 use crate::protocol::Revision;
 use crate::server::Core;
-use crate::shared::Phase;
+use crate::store::Unavailable;
 
 /// What the header is called that names a session.
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -36,7 +38,7 @@ pub(super) async fn open(
     sessions: &Arc<Sessions>,
     stores: Option<&Arc<Stores>>,
     principal: Option<&str>,
-    parts: Arc<Parts>,
+    (parts, form): (&Arc<Parts>, Form),
     frame: &[u8],
 ) -> Response<Body> {
     match sessions.room(principal, &core.limits) {
@@ -48,14 +50,14 @@ pub(super) async fn open(
     }
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
     let mut out = Vec::new();
-    connection.receive(frame, &Outlet::own(parts, false), &mut out);
+    connection.receive(frame, &Outlet::own(Arc::clone(parts), false).of(principal.map(Arc::from)), &mut out);
+    let mut response = respond::answer(form, out);
     if connection.session.client().is_none() {
-        return respond::json(StatusCode::OK, out);
+        return response;
     }
-    let mut response = respond::json(StatusCode::OK, out);
     let id = match stores {
         None => sessions.enter(connection, principal),
-        Some(stores) => kept::open(stores, sessions, connection, principal).await,
+        Some(stores) => Box::pin(kept::open(stores, sessions, connection, principal)).await,
     };
     match id.map(HeaderValue::try_from) {
         Ok(Ok(id)) => {
@@ -71,7 +73,8 @@ pub(super) async fn open(
 pub(super) async fn alone(
     core: &Arc<Core>,
     revision: Option<Revision>,
-    parts: &Arc<Parts>,
+    principal: Option<&str>,
+    (parts, form): (&Arc<Parts>, Form),
     request: &Request<'_>,
     frame: &[u8],
 ) -> Response<Body> {
@@ -79,16 +82,19 @@ pub(super) async fn alone(
     if request.method != "initialize" {
         connection.session = era::Session::assumed(revision.unwrap_or(Revision::V2025_03_26));
     }
-    let outlet = Outlet::own(Arc::clone(parts), false);
+    let outlet = Outlet::own(Arc::clone(parts), false).of(principal.map(Arc::from));
     let mut out = Vec::new();
     connection.receive(frame, &outlet, &mut out);
-    let Some(lines) = outlet.into_lines() else { return at_once(out) };
+    let Some(lines) = outlet.into_lines() else { return at_once(out, form) };
+    if !form.streams() && ends_with_answer(&out) {
+        return at_once(out, form);
+    }
     // Nobody else has the connection: with it, the call is dropped when the client is gone.
     let mut alone = Said { first: None, lines, form: events, _source: connection };
-    if out.is_empty() {
-        match alone.lines.recv().await {
+    if out.is_empty() || !form.streams() {
+        match first(&mut alone.lines, form).await {
             None => return respond::empty(StatusCode::ACCEPTED),
-            Some(line) if is_answer(&line) => return respond::json(StatusCode::OK, line),
+            Some(line) if is_answer(&line) => return respond::answer(form, line),
             Some(line) => out = line,
         }
     }
@@ -109,40 +115,45 @@ pub(super) fn told_alone(core: &Arc<Core>, parts: &Arc<Parts>, frame: &[u8]) {
 /// Takes a request in a session.
 pub(super) async fn request<'a>(
     session: &Arc<Session>,
-    parts: Arc<Parts>,
+    (parts, form): (&Arc<Parts>, Form),
     request: &Request<'a>,
     read: Result<Read<'a>, RpcError>,
 ) -> Response<Body> {
-    let outlet = Outlet::own(parts, true);
+    let outlet = Outlet::own(Arc::clone(parts), form.streams()).of(session.principal());
     let mut out = Vec::with_capacity(respond::ANSWER);
     session.connection().receive_request(request, read, &outlet, &mut out);
-    conclude(session, outlet, out).await
+    conclude(session, outlet, out, form).await
 }
 
 /// Takes a message, or several, in a session.
-pub(super) async fn message(session: &Arc<Session>, parts: Arc<Parts>, frame: &[u8]) -> Response<Body> {
-    let outlet = Outlet::own(parts, true);
+pub(super) async fn message(
+    session: &Arc<Session>,
+    (parts, form): (&Arc<Parts>, Form),
+    frame: &[u8],
+) -> Response<Body> {
+    let outlet = Outlet::own(Arc::clone(parts), form.streams()).of(session.principal());
     let mut out = Vec::new();
     session.connection().receive(frame, &outlet, &mut out);
     // The answers to a batch are a list; this is about the batch.
     if frame.trim_ascii_start().starts_with(b"[") && is_answer(&out) && !out.starts_with(b"[") {
         return respond::json(StatusCode::BAD_REQUEST, out);
     }
-    conclude(session, outlet, out).await
+    conclude(session, outlet, out, form).await
 }
 
-async fn conclude(session: &Arc<Session>, outlet: Outlet, out: Vec<u8>) -> Response<Body> {
+async fn conclude(session: &Arc<Session>, outlet: Outlet, out: Vec<u8>, form: Form) -> Response<Body> {
     match outlet.into_lines() {
         // Something is to come. A call that could have told something, and is done, leaves a stream, too.
-        Some(lines) if !ends_with_answer(&out) => later(session, out, lines).await,
+        Some(lines) if !ends_with_answer(&out) => later(session, out, lines, form).await,
         _ if out.is_empty() => respond::empty(StatusCode::ACCEPTED),
-        _ => at_once(out),
+        _ => at_once(out, form),
     }
 }
 
 /// Takes what is owed no answer. What its handler says, nobody hears.
 pub(super) fn told(session: &Session, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
-    session.connection().receive(frame, &Outlet::own(Arc::clone(parts), false), &mut Vec::new());
+    let outlet = Outlet::own(Arc::clone(parts), false).of(session.principal());
+    session.connection().receive(frame, &outlet, &mut Vec::new());
     respond::empty(StatusCode::ACCEPTED)
 }
 
@@ -150,28 +161,39 @@ fn ends_with_answer(lines: &[u8]) -> bool {
     lines.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().is_some_and(is_answer)
 }
 
-/// An answer; behind what was told before it, where something was.
-fn at_once(lines: Vec<u8>) -> Response<Body> {
-    match memchr::memchr(b'\n', &lines) {
-        Some(end) if end + 1 < lines.len() => respond::events(Body::full(events(&lines))),
-        _ => respond::json(StatusCode::OK, lines),
+/// An answer; behind what was told before it, where something was and the client takes it.
+fn at_once(mut lines: Vec<u8>, form: Form) -> Response<Body> {
+    match memchr::memrchr(b'\n', lines.trim_ascii_end()) {
+        None => respond::answer(form, lines),
+        Some(_) if form.streams() => respond::answer(Form::Events, lines),
+        Some(end) => respond::answer(form, lines.split_off(end + 1)),
+    }
+}
+
+/// The next line of a call: its answer, or what it tells before, if the client takes that.
+async fn first(lines: &mut mpsc::Receiver<Vec<u8>>, form: Form) -> Option<Vec<u8>> {
+    loop {
+        let line = lines.recv().await?;
+        if form.streams() || is_answer(&line) {
+            return Some(line);
+        }
     }
 }
 
 /// The head of the response is held until it is known what it is the head of. The call goes on
 /// whether or not somebody waits: only the client's `notifications/cancelled` cancels it.
-async fn later(session: &Arc<Session>, told: Vec<u8>, lines: mpsc::Receiver<Vec<u8>>) -> Response<Body> {
+async fn later(session: &Arc<Session>, told: Vec<u8>, lines: mpsc::Receiver<Vec<u8>>, form: Form) -> Response<Body> {
     // Whatever becomes of this connection, somebody takes what the call says.
     let mut waiting = Waiting { session: Arc::clone(session), lines: Some(lines) };
-    if told.is_empty() {
-        match waiting.first().await {
+    if told.is_empty() || !form.streams() {
+        match waiting.first(form).await {
             // Cancelled: it is owed no answer, but HTTP wants one.
             None => return respond::empty(StatusCode::ACCEPTED),
-            Some(line) if is_answer(&line) => return respond::json(StatusCode::OK, line),
-            Some(line) => return waiting.stream(&line),
+            Some(line) if is_answer(&line) => return respond::answer(form, line),
+            Some(line) => return waiting.stream(&line).await,
         }
     }
-    waiting.stream(&told)
+    waiting.stream(&told).await
 }
 
 /// A request whose answer is to come. If its client goes before anything came, what comes is kept for
@@ -182,16 +204,16 @@ struct Waiting {
 }
 
 impl Waiting {
-    async fn first(&mut self) -> Option<Vec<u8>> {
+    async fn first(&mut self, form: Form) -> Option<Vec<u8>> {
         match &mut self.lines {
-            Some(lines) => lines.recv().await,
+            Some(lines) => first(lines, form).await,
             None => None,
         }
     }
 
     /// The response is a stream, which the client may leave and come back to.
-    fn stream(mut self, told: &[u8]) -> Response<Body> {
-        let stream = self.session.streams.open(false);
+    async fn stream(mut self, told: &[u8]) -> Response<Body> {
+        let stream = copies::open(&self.session, false).await;
         // Clients before that do not know events without data.
         let reader = stream.read(self.session.revision() >= Revision::V2025_11_25);
         if told == LET_GO {
@@ -222,13 +244,17 @@ fn is_answer(line: &[u8]) -> bool {
 
 /// The session's stream for what belongs to no request; or the rest of another, for a client that was
 /// cut off.
-pub(super) fn stream(session: &Arc<Session>, last_event: Option<&str>) -> Response<Body> {
+pub(super) async fn stream(session: &Arc<Session>, last_event: Option<&str>) -> Response<Body> {
     if let Some(id) = last_event {
-        return match session.streams.resume(id) {
+        return match Box::pin(copies::resume(session, id)).await {
             // Whoever had it before has been left.
-            Some(reader) if reader.stream.of_session => follow(session, session.stream(), reader),
-            Some(reader) => respond::events(Body::events(reader)),
-            None => {
+            Ok(Some(Resumed::Here(reader))) if reader.stream.of_session => follow(session, session.stream(), reader),
+            Ok(Some(Resumed::Here(reader))) => respond::events(Body::events(reader)),
+            Ok(Some(Resumed::Elsewhere(rest))) => respond::events(Body::events(rest)),
+            Err(Unavailable) => {
+                respond::later(StatusCode::SERVICE_UNAVAILABLE, "events are out of reach now; try again")
+            }
+            Ok(None) => {
                 let text = "there is no such event any more; open a new stream without `Last-Event-ID`";
                 respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text)
             }
@@ -237,7 +263,7 @@ pub(super) fn stream(session: &Arc<Session>, last_event: Option<&str>) -> Respon
     let Some(streaming) = session.stream() else {
         return respond::refuse(StatusCode::CONFLICT, RpcError::INVALID_REQUEST, "this session has its stream already");
     };
-    let reader = session.streams.open(true).read(session.revision() >= Revision::V2025_11_25);
+    let reader = copies::open(session, true).await.read(session.revision() >= Revision::V2025_11_25);
     follow(session, Some(streaming), reader)
 }
 
@@ -245,16 +271,9 @@ fn follow(session: &Arc<Session>, streaming: Option<Streaming>, reader: Reader) 
     let (outbox, lines) = mpsc::channel(1);
     let following = Arc::clone(session);
     let telling = Box::pin(async move {
-        let closing = async {
-            tokio::select! {
-                () = following.control.closing() => {}
-                () = following.core.shared.reaches(Phase::Draining) => {}
-                () = following.too_old() => {}
-            }
-        };
         match &following.interest {
-            Some(interest) => interest.tell(&outbox, None, closing).await,
-            None => closing.await,
+            Some(interest) => interest.tell(&outbox, None, following.ends()).await,
+            None => following.ends().await,
         }
     });
     respond::events(Body::events(Telling { _streaming: streaming, work: Some(telling), lines, reader }))

@@ -5,8 +5,11 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 #![allow(clippy::result_large_err, reason = "a refusal is a response, and made once")]
 
+mod accept;
 mod alarm;
 mod body;
+mod budget;
+mod copies;
 mod endpoint;
 mod guard;
 mod headers;
@@ -14,9 +17,13 @@ mod kept;
 mod legacy;
 mod modern;
 mod respond;
+mod seats;
 mod serve;
 mod sessions;
+mod shares;
 mod sse;
+mod stall;
+mod stream;
 mod streams;
 
 use std::convert::Infallible;
@@ -30,9 +37,11 @@ use http::{Request, Response, StatusCode};
 use tokio::sync::Semaphore;
 
 pub use body::Body;
+use budget::Budget;
 use guard::Guard;
 use kept::Stores;
 use sessions::Sessions;
+use shares::Shares;
 use sse::SseSessions;
 
 use crate::error::{Result, RpcError};
@@ -57,6 +66,10 @@ struct Inner {
     sse: Arc<SseSessions>,
     /// Places for requests; a stream has one until it is over.
     requests: Arc<Semaphore>,
+    /// What of them each caller has.
+    shares: Arc<Shares>,
+    /// What may be in memory of long messages.
+    bodies: Budget,
     options: Options,
 }
 
@@ -78,9 +91,10 @@ type Principal = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
 impl HttpService {
     pub(crate) fn new(core: Arc<Core>, keep_signals: bool) -> Self {
         let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
+        let (shares, bodies) = (Arc::new(Shares::new(&core.limits)), Budget::new(&core.limits));
         let (sessions, sse) = (Arc::default(), Arc::default());
         let options = Options { keep_signals, ..Options::default() };
-        HttpService(Arc::new(Inner { core, sessions, sse, requests, options }))
+        HttpService(Arc::new(Inner { core, sessions, sse, requests, shares, bodies, options }))
     }
 
     /// Sets the host names the server answers to, without ports: `*` is any. Without, it answers to
@@ -98,7 +112,9 @@ impl HttpService {
     }
 
     /// Says who makes a request, from what a layer in front has found out. A session belongs to who
-    /// opened it; for others it does not exist.
+    /// opened it; for others it does not exist. What one caller may have at a time
+    /// ([`Limits::in_flight`](crate::Limits::in_flight), [`Limits::streams`](crate::Limits::streams))
+    /// is counted by it, too.
     #[track_caller]
     pub fn principal(self, principal: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|options| options.principal = Some(Arc::new(principal)))

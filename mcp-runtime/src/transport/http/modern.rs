@@ -9,14 +9,17 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use tokio::sync::mpsc;
 
+use super::accept::Form;
 use super::body::{Body, Events, events};
 use super::headers::Headers;
-use super::respond;
+use super::shares::Share;
+use super::{Inner, respond};
 use crate::catalog::Catalog;
 use crate::context::Line;
 use crate::era::encode::{self, Site};
 use crate::era::{self, Accepted, Method, Read, Session};
 use crate::error::{Failure, RpcError};
+use crate::in_flight::Kind;
 use crate::jsonrpc::{Id, Request};
 use crate::listen;
 use crate::notify::CloseOnDrop;
@@ -33,12 +36,14 @@ struct Waiting {
     id: Box<str>,
     method: Method,
     revision: Revision,
+    /// What the caller has of the server meanwhile.
+    _share: Share,
 }
 
 impl Waiting {
-    fn new(core: &Arc<Core>, site: Site<'_>) -> Self {
+    fn new(core: &Arc<Core>, site: Site<'_>, share: Share) -> Self {
         let Site { id, method, revision } = site;
-        Waiting { core: Arc::clone(core), id: id.as_str().into(), method, revision }
+        Waiting { core: Arc::clone(core), id: id.as_str().into(), method, revision, _share: share }
     }
 
     /// Waits for the answer, after what the call tells.
@@ -72,16 +77,15 @@ fn status(answer: &crate::reply::Answer) -> StatusCode {
 
 /// Serves a request to its end.
 pub(super) async fn serve(
-    core: &Arc<Core>,
+    inner: &Inner,
     catalog: &Arc<Catalog>,
     request: &Request<'_>,
     read: Result<Read<'_>, RpcError>,
-    parts: &Arc<Parts>,
-    principal: Option<String>,
+    (parts, form): (&Arc<Parts>, Form),
 ) -> Response<Body> {
-    match start(core, catalog, request, read, parts, principal) {
+    match start(inner, catalog, request, read, (parts, form)) {
         Started::Done(response) => response,
-        Started::Waits { answer, lines } => first(answer, lines).await,
+        Started::Waits { answer, lines } => first(form, answer, lines).await,
     }
 }
 
@@ -98,50 +102,68 @@ type Answer = Pin<Box<dyn Future<Output = Said> + Send>>;
 
 /// Everything that can be done at once.
 fn start<'a>(
-    core: &Arc<Core>,
+    inner: &Inner,
     catalog: &Arc<Catalog>,
     request: &Request<'a>,
     read: Result<Read<'a>, RpcError>,
-    parts: &Arc<Parts>,
-    principal: Option<String>,
+    (parts, form): (&Arc<Parts>, Form),
 ) -> Started {
     let call = match accept(catalog, request, read, Headers(&parts.headers)) {
         Ok(call) => call,
         Err(error) => return Started::Done(refuse(request.id, &error)),
     };
+    let principal = match inner.principal(parts) {
+        Ok(principal) => principal,
+        Err(refused) => return Started::Done(refused.answer(request.id)),
+    };
+    let core = &inner.core;
     let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
-    let outlet = Outlet::own(Arc::clone(parts), false).of(principal);
+    let outlet = Outlet::own(Arc::clone(parts), false).of(principal.map(Arc::from));
     let line = Line::new(&outlet, core, None);
     let router = Router::new(core, catalog, request.id, &call, &line);
     if let Err(error) = mirrors(&router, &call, Headers(&parts.headers)) {
         return Started::Done(refuse(request.id, &error));
     }
     if call.method == Method::Listen {
+        let share = match inner.share(outlet.principal(), Kind::Stream) {
+            Ok(share) => share,
+            Err(refused) => return Started::Done(refused.answer(request.id)),
+        };
         let opened = run::caught(|| listen::open(&router, &call));
         let opened = opened.unwrap_or(Err(Failure::Panicked));
         drop(line);
         return match opened {
             Ok(stream) => {
-                let (waiting, control) = (Waiting::new(core, site), Arc::clone(&core.shared));
+                let (waiting, control) = (Waiting::new(core, site, share), Arc::clone(&core.shared));
                 let outbox = outlet.sender().clone();
                 let pending =
                     stream.pending(outbox, async move { control.reaches(crate::shared::Phase::Draining).await });
                 let answer = Box::pin(waiting.finish(pending, CloseOnDrop(None)));
                 Started::Waits { answer, lines: outlet.into_lines() }
             }
-            Err(failure) => Started::Done(answered(core, site, Err(failure), Vec::new())),
+            Err(failure) => Started::Done(answered(core, site, Err(failure), Vec::new(), form)),
         };
     }
     let log = catalog.settings.forwards_logs.then(|| line.call_log(call.envelope.log_level)).flatten();
-    let progress = run::start(&core.threads, log, || true, || router.start(&call));
+    // Asked for only by what may have to wait, so that nothing else pays for it.
+    let mut share = Ok(Share::default());
+    let has_room = || {
+        share = inner.share(outlet.principal(), Kind::Call);
+        share.is_ok()
+    };
+    let progress = run::start(&core.threads, log, has_room, || router.start(&call));
+    let share = match share {
+        Ok(share) => share,
+        Err(refused) => return Started::Done(refused.answer(request.id)),
+    };
     let notifier = line.into_notifier();
     match progress {
         Progress::Done(answer) => {
-            let notices = notifier.map(|notifier| notifier.take()).unwrap_or_default();
-            Started::Done(answered(core, site, answer, notices))
+            let notices = notifier.map(|notifier| notifier.take()).filter(|_| form.streams()).unwrap_or_default();
+            Started::Done(answered(core, site, answer, notices, form))
         }
         Progress::Pending(pending) => {
-            let answer = Box::pin(Waiting::new(core, site).finish(pending, CloseOnDrop(notifier)));
+            let answer = Box::pin(Waiting::new(core, site, share).finish(pending, CloseOnDrop(notifier)));
             Started::Waits { answer, lines: outlet.into_lines() }
         }
     }
@@ -184,32 +206,44 @@ fn refuse(id: Id<'_>, error: &RpcError) -> Response<Body> {
         RpcError::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
         _ => StatusCode::BAD_REQUEST,
     };
-    let mut out = Vec::new();
-    encode::error(id, error, &mut out);
-    respond::json(status, out)
+    respond::error(status, id, error)
 }
 
 /// The answer of a call that is done, behind what it told.
-fn answered(core: &Core, site: Site<'_>, answer: crate::reply::Answer, mut lines: Vec<u8>) -> Response<Body> {
+fn answered(
+    core: &Core,
+    site: Site<'_>,
+    answer: crate::reply::Answer,
+    mut lines: Vec<u8>,
+    form: Form,
+) -> Response<Body> {
     let (told, status) = (!lines.is_empty(), status(&answer));
     lines.reserve(respond::ANSWER);
     encode::answer(core, site, answer, &mut lines);
-    if told { respond::events(Body::full(events(&lines))) } else { respond::json(status, lines) }
+    if told { respond::answer(Form::Events, lines) } else { whole(form, Said { status, line: lines }) }
+}
+
+/// An answer with nothing told before it. One whose status is an error is JSON, as every refusal is.
+fn whole(form: Form, Said { status, line }: Said) -> Response<Body> {
+    if status == StatusCode::OK { respond::answer(form, line) } else { respond::json(status, line) }
 }
 
 /// The head of the response is held until it is known what it is the head of: an answer, or a stream.
-async fn first(mut answer: Answer, lines: Option<mpsc::Receiver<Vec<u8>>>) -> Response<Body> {
-    let Some(mut lines) = lines else {
-        let Said { status, line } = answer.await;
-        return respond::json(status, line);
-    };
-    tokio::select! {
-        biased;
-        Some(line) = lines.recv() => {
-            let first = Some(Bytes::from(events(&line)));
-            respond::events(Body::events(Stream { first, lines, answer: Some(answer) }))
+async fn first(form: Form, mut answer: Answer, lines: Option<mpsc::Receiver<Vec<u8>>>) -> Response<Body> {
+    let Some(mut lines) = lines else { return whole(form, answer.await) };
+    loop {
+        tokio::select! {
+            biased;
+            Some(line) = lines.recv() => {
+                // Taken, so that the call can go on, and told to nobody.
+                if !form.streams() {
+                    continue;
+                }
+                let first = Some(Bytes::from(events(&line)));
+                return respond::events(Body::events(Stream { first, lines, answer: Some(answer) }));
+            }
+            said = &mut answer => return whole(form, said),
         }
-        Said { status, line } = &mut answer => respond::json(status, line),
     }
 }
 

@@ -3,7 +3,8 @@
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
-use super::body::Body;
+use super::accept::Form;
+use super::body::{self, Body};
 use crate::era::encode;
 use crate::error::RpcError;
 use crate::jsonrpc::Id;
@@ -27,6 +28,14 @@ pub(super) fn events(body: Body) -> Response<Body> {
     response
 }
 
+/// An answer with nothing told before it, in a form the client takes.
+pub(super) fn answer(form: Form, line: Vec<u8>) -> Response<Body> {
+    match form {
+        Form::Either | Form::Json => json(StatusCode::OK, line),
+        Form::Events => events(Body::full(body::events(&line))),
+    }
+}
+
 /// Nothing, with a status.
 pub(super) fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());
@@ -36,8 +45,13 @@ pub(super) fn empty(status: StatusCode) -> Response<Body> {
 
 /// A refusal of the transport's: a JSON-RPC error without a request.
 pub(super) fn refuse(status: StatusCode, code: i32, text: &str) -> Response<Body> {
+    error(status, Id::NULL, &RpcError::new(code, text.to_owned()))
+}
+
+/// An error, as the answer to a request.
+pub(super) fn error(status: StatusCode, id: Id<'_>, error: &RpcError) -> Response<Body> {
     let mut line = Vec::new();
-    encode::error(Id::NULL, &RpcError::new(code, text.to_owned()), &mut line);
+    encode::error(id, error, &mut line);
     json(status, line)
 }
 
@@ -50,7 +64,12 @@ pub(super) fn not_allowed(methods: &'static str) -> Response<Body> {
 
 /// Too much for now.
 pub(super) fn later(status: StatusCode, text: &str) -> Response<Body> {
-    let mut response = refuse(status, RpcError::INTERNAL, text);
+    later_to(Id::NULL, status, text)
+}
+
+/// Too much for now, as the answer to a request.
+pub(super) fn later_to(id: Id<'_>, status: StatusCode, text: &str) -> Response<Body> {
+    let mut response = error(status, id, &RpcError::new(RpcError::INTERNAL, text.to_owned()));
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }

@@ -2,16 +2,18 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
 
 use super::HttpService;
 use super::alarm::Alarm;
+use super::seats::{Seat, Seats};
+use super::stall::Stall;
 use crate::error::Result;
 use crate::shared::Phase;
 
@@ -22,20 +24,26 @@ const PATH: &str = "/mcp";
 pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Result<()> {
     let core = Arc::clone(&service.0.core);
     let _serving = core.shared.serving();
-    let mut connections = JoinSet::new();
+    let mut seats = Seats::new(core.limits.connections);
     let ending = core.shared.reaches(Phase::Draining);
     let mut ending = std::pin::pin!(ending);
     loop {
-        while connections.try_join_next().is_some() {}
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = &mut ending => break,
         };
         match accepted {
-            Ok((stream, _)) => drop(connections.spawn(serve(service.clone(), stream))),
+            Ok((stream, _)) => {
+                tokio::select! {
+                    () = seats.room() => {}
+                    () = &mut ending => break,
+                }
+                seats.take(|seat| serve(service.clone(), stream, seat));
+            }
             // Too many open files, or a client that was gone before it was there: neither is the end.
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
+                seats.ask_to_leave();
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }
@@ -43,7 +51,7 @@ pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Resul
     drop(listener);
     let all = async {
         let answered = async {
-            while connections.join_next().await.is_some() {}
+            seats.empty().await;
             service.0.sessions.at_rest().await;
         };
         tokio::join!(answered, core.tasks.running.at_most(0));
@@ -58,25 +66,41 @@ pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Resul
     Ok(())
 }
 
-async fn serve(service: HttpService, stream: TcpStream) {
+async fn serve(service: HttpService, stream: TcpStream, seat: Seat) {
     // An answer is one write; nothing is gained by waiting for more.
     let _ = stream.set_nodelay(true);
     let shared = Arc::clone(&service.0.core.shared);
     let limits = &service.0.core.limits;
     let mut builder = http1::Builder::new();
     builder.timer(Alarm::new(limits.request_time)).header_read_timeout(limits.request_time);
+    let Seat { idle, leave } = seat;
     let respond = {
+        let idle = &*idle;
         let service = service.clone();
         service_fn(move |request| {
             let service = service.clone();
-            async move { Ok::<_, Infallible>(service.respond(request, Some(PATH)).await) }
+            async move {
+                idle.store(false, Ordering::Relaxed);
+                let response = service.respond(request, Some(PATH)).await;
+                idle.store(true, Ordering::Relaxed);
+                Ok::<_, Infallible>(response)
+            }
         })
     };
-    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), respond));
+    let stream = TokioIo::new(Stall::new(stream, limits.stall_time));
+    let mut connection = std::pin::pin!(builder.serve_connection(stream, respond));
+    // The end of the server, or somebody who wants the place: either way no other request is waited for.
+    let enough = async {
+        tokio::select! {
+            biased;
+            () = shared.reaches(Phase::Draining) => {}
+            Ok(()) = leave => {}
+        }
+    };
     let ended = tokio::select! {
         biased;
         ended = connection.as_mut() => ended,
-        () = shared.reaches(Phase::Draining) => {
+        () = enough => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

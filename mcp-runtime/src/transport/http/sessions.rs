@@ -7,13 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::kept::Kept;
+use http::Response;
+
+use super::body::Body;
+use super::kept::{self, Kept};
 use super::streams::Streams;
 use crate::connection::Connection;
 use crate::control::Control;
 use crate::limits::Limits;
 use crate::protocol::Revision;
+use crate::random;
 use crate::server::Core;
+use crate::shared::Phase;
 use crate::subscriptions::Interest;
 
 /// How long a session has to be left alone before another may take its place.
@@ -36,7 +41,7 @@ pub(super) struct Session {
     /// Whether it has such a stream.
     streaming: AtomicBool,
     revision: Revision,
-    principal: Option<Box<str>>,
+    principal: Option<Arc<str>>,
     begun: Instant,
     used: Mutex<Instant>,
     /// Where it is kept besides, if it is: then this is a copy.
@@ -68,7 +73,7 @@ impl Sessions {
 
     /// Enters a session under an id nobody can guess.
     pub(super) fn enter(&self, connection: Connection, principal: Option<&str>) -> std::io::Result<String> {
-        let id = random_id()?;
+        let id = random::id()?;
         self.insert(&id, Session::new(connection, principal, Duration::ZERO, None));
         Ok(id)
     }
@@ -129,6 +134,11 @@ impl Sessions {
         }
     }
 
+    /// Looks after a session that may be about to be shut down.
+    pub(super) fn ending<'a>(&'a self, session: &'a Arc<Session>) -> Ending<'a> {
+        Ending { sessions: self, session }
+    }
+
     /// Ends a session; false if there is none.
     pub(super) fn end(&self, id: &str, principal: Option<&str>) -> bool {
         let mut table = self.table();
@@ -138,6 +148,33 @@ impl Sessions {
         let session = table.remove(id);
         drop(table);
         session.map(|session| session.control.abort()).is_some()
+    }
+}
+
+/// A session that is being shut down. When this is dropped it is over: its `shutdown` is answered, or
+/// nobody waits for that any more.
+#[derive(Debug)]
+pub(super) struct Ending<'a> {
+    sessions: &'a Sessions,
+    session: &'a Arc<Session>,
+}
+
+impl Ending<'_> {
+    /// Ends it for every replica before the answer is given.
+    pub(super) async fn with(self, response: Response<Body>) -> Response<Body> {
+        if !self.session.control.is_closing() {
+            return kept::saved(self.session).await.err().unwrap_or(response);
+        }
+        kept::end(self.session).await.map_or_else(|refusal| refusal, |()| response)
+    }
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if self.session.control.is_closing() {
+            self.sessions.table().retain(|_, other| !Arc::ptr_eq(other, self.session));
+            drop(self.session.control.abort());
+        }
     }
 }
 
@@ -167,11 +204,6 @@ fn evict(table: &mut HashMap<Box<str>, Arc<Session>>, left_alone: Duration) -> b
     table.remove(&id).map(|session| session.control.abort()).is_some()
 }
 
-/// An id nobody can guess: 192 bits of randomness, in characters a header and a URL can have.
-pub(super) fn random_id() -> std::io::Result<String> {
-    crate::ask::seal::random_id()
-}
-
 impl Session {
     /// A session of this age.
     pub(super) fn new(connection: Connection, principal: Option<&str>, age: Duration, kept: Option<Box<Kept>>) -> Self {
@@ -195,6 +227,11 @@ impl Session {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Who opened it, where that is known.
+    pub(super) fn principal(&self) -> Option<Arc<str>> {
+        self.principal.clone()
+    }
+
     pub(super) fn revision(&self) -> Revision {
         self.revision
     }
@@ -203,9 +240,12 @@ impl Session {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Whether its time is over. What it is working on, and an open stream, are use.
+    /// Whether its time is over. What it is working on, and an open stream, are use. One that was shut
+    /// down is over when its calls are done, whether or not somebody waited for that.
     fn is_over(&self, limits: &Limits) -> bool {
-        self.begun.elapsed() >= limits.session_age || (self.idle() >= limits.session_idle && !self.is_busy())
+        self.begun.elapsed() >= limits.session_age
+            || (self.idle() >= limits.session_idle && !self.is_busy())
+            || (self.control.is_closing() && !self.control.in_flight.is_busy())
     }
 
     fn idle(&self) -> Duration {
@@ -217,10 +257,19 @@ impl Session {
     }
 
     /// Waits until it is as old as a session can be.
-    pub(super) async fn too_old(&self) {
+    async fn too_old(&self) {
         match self.begun.checked_add(self.core.limits.session_age) {
             Some(end) => tokio::time::sleep_until(end.into()).await,
             None => std::future::pending().await,
+        }
+    }
+
+    /// Waits until its streams have to end: with it, with the server, or with its time.
+    pub(super) async fn ends(&self) {
+        tokio::select! {
+            () = self.control.closing() => {}
+            () = self.core.shared.reaches(Phase::Draining) => {}
+            () = self.too_old() => {}
         }
     }
 

@@ -11,10 +11,10 @@ use tokio::runtime::Handle;
 
 use super::body::{Body, Said};
 use super::respond;
-use super::sessions::random_id;
 use crate::connection::Connection;
 use crate::error::RpcError;
 use crate::outlet::Outlet;
+use crate::random;
 use crate::server::Core;
 
 /// The connections there are, by the id in their address.
@@ -38,7 +38,7 @@ impl SseSessions {
         if self.table().len() >= core.limits.sessions {
             return respond::later(StatusCode::SERVICE_UNAVAILABLE, "too many connections");
         }
-        let Ok(id) = random_id() else {
+        let Ok(id) = random::id() else {
             return respond::later(StatusCode::SERVICE_UNAVAILABLE, "no connection can be made now");
         };
         let (outlet, lines) = Outlet::shared();

@@ -1,25 +1,15 @@
-//! Streams of events that outlive the connection they began on: kept for a while, so that a client
-//! that was cut off can go on where it was.
-//! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery>
+//! The streams of a session: those that are read, and some that are over, for a client that was cut off
+//! and comes back.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
 
-use bytes::Bytes;
-use tokio::sync::mpsc;
+use super::stream::{Budget, Reader, Stream};
+use crate::store::Tail;
 
-use super::body::Events;
-use crate::outlet::LET_GO;
-
-/// How many events, and bytes of them, a stream keeps for a client that may come back.
-const EVENTS: usize = 256;
-const BYTES: usize = 1024 * 1024;
 /// How many streams a session keeps whose requests are answered.
 const ANSWERED: usize = 16;
-/// How long a client should wait before it comes back.
-const RETRY: &str = "retry: 500\n";
 
 /// The streams of one session.
 #[derive(Debug, Default)]
@@ -27,32 +17,11 @@ pub(super) struct Streams(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
+    /// In the order they were opened.
     streams: BTreeMap<u64, Arc<Stream>>,
     last: u64,
-}
-
-/// One stream: the events of a request, or those that belong to none.
-#[derive(Debug)]
-pub(super) struct Stream {
-    number: u64,
-    /// Whether it is the session's, for what belongs to no request.
-    pub(super) of_session: bool,
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// The events that are kept, each under its number.
-    events: VecDeque<(u64, Bytes)>,
-    bytes: usize,
-    /// The number of the last event there was.
-    last: u64,
-    /// The reader that was told to come back later, if one was.
-    let_go: u64,
-    over: bool,
-    reader: Option<Waker>,
-    /// Counts readers: a new one takes the place of the one before.
-    readers: u64,
+    /// How many bytes of events all of them keep; there when there was a stream.
+    used: Option<Arc<AtomicUsize>>,
 }
 
 impl Streams {
@@ -60,146 +29,84 @@ impl Streams {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a stream. Of those that are over, the oldest are forgotten.
-    pub(super) fn open(&self, of_session: bool) -> Arc<Stream> {
+    /// Opens a stream under the next number. All of them together keep no more bytes than the limit,
+    /// besides the newest event of each.
+    pub(super) fn open(&self, of_session: bool, limit: usize) -> Arc<Stream> {
+        self.table().enter(limit, |next, budget| Stream::new(next, of_session, budget)).0
+    }
+
+    /// Opens a stream under a number nobody else has; and those that were forgotten for it.
+    pub(super) fn open_as(&self, number: u64, of_session: bool, limit: usize) -> (Arc<Stream>, Vec<u64>) {
+        self.table().enter(limit, |_, budget| Stream::new(number, of_session, budget))
+    }
+
+    /// Goes on with a stream that was begun elsewhere, of which this came after the event.
+    pub(super) fn adopt(&self, number: u64, event: u64, tail: Tail, limit: usize) -> Reader {
         let mut table = self.table();
-        let over: Vec<u64> = table.streams.iter().filter(|(_, one)| one.state().over).map(|(at, _)| *at).collect();
-        for number in over.iter().take(over.len().saturating_sub(ANSWERED)) {
-            table.streams.remove(number);
-        }
-        table.last += 1;
-        let stream = Arc::new(Stream { number: table.last, of_session, state: Mutex::default() });
-        table.streams.insert(stream.number, Arc::clone(&stream));
-        stream
+        table.streams.retain(|_, stream| stream.number != number);
+        let (stream, _) = table.enter(limit, |_, budget| Stream::adopted(number, event, tail, budget));
+        Reader::new(stream, event, None)
     }
 
-    /// The events after the one with this id, if its stream is known and they are still there.
-    pub(super) fn resume(&self, id: &str) -> Option<Reader> {
-        let (stream, event) = id.split_once('_')?;
-        let (stream, event): (u64, u64) = (stream.parse().ok()?, event.parse().ok()?);
-        let stream = self.table().streams.get(&stream).cloned()?;
-        let state = stream.state();
-        // Nothing between that event and the first that is kept may be missing.
-        let kept = state.events.front().map_or(state.last, |(first, _)| first - 1);
-        let known = event <= state.last && event >= kept;
-        drop(state);
-        known.then(|| Reader::new(stream, event, None))
+    /// The number of the last event of a stream, if it is known.
+    pub(super) fn last(&self, number: u64) -> Option<u64> {
+        self.table().find(number).map(|stream| stream.last())
+    }
+
+    /// The numbers of the streams.
+    pub(super) fn numbers(&self) -> Vec<u64> {
+        self.table().streams.values().map(|stream| stream.number).collect()
+    }
+
+    /// The events after this one, if its stream is known and they are still there.
+    pub(super) fn resume(&self, (number, event): (u64, u64)) -> Option<Reader> {
+        let stream = Arc::clone(self.table().find(number)?);
+        stream.has_all_after(event).then(|| Reader::new(stream, event, None))
     }
 }
 
-impl Stream {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Adds lines, an event each; nobody is waited for.
-    pub(super) fn push(&self, lines: &[u8]) {
-        let mut state = self.state();
-        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            state.last += 1;
-            let mut event = format!("id: {}_{}\nevent: message\ndata: ", self.number, state.last).into_bytes();
-            event.extend_from_slice(line);
-            event.extend_from_slice(b"\n\n");
-            state.bytes += event.len();
-            let number = state.last;
-            state.events.push_back((number, event.into()));
-        }
-        // The newest is kept, however long it is: it may be the answer.
-        while state.events.len() > 1 && (state.events.len() > EVENTS || state.bytes > BYTES) {
-            let dropped = state.events.pop_front().map_or(0, |(_, event)| event.len());
-            state.bytes -= dropped;
-        }
-        state.wake();
-    }
-
-    /// Takes everything a request says, to its end.
-    pub(super) async fn take(self: Arc<Self>, mut lines: mpsc::Receiver<Vec<u8>>) {
-        while let Some(line) = lines.recv().await {
-            if line == LET_GO {
-                self.let_go();
-            } else {
-                self.push(&line);
-            }
-        }
-        self.end();
-    }
-
-    /// Ends what there is of readers, not of the stream: they come back.
-    pub(super) fn let_go(&self) {
-        let mut state = self.state();
-        state.let_go = state.readers;
-        state.wake();
-    }
-
-    pub(super) fn end(&self) {
-        let mut state = self.state();
-        state.over = true;
-        state.wake();
-    }
-
-    /// Reads it from the beginning; `primed` begins with an event that says where it is, so that a
-    /// client which is cut off before the first real one can come back.
-    pub(super) fn read(self: &Arc<Self>, primed: bool) -> Reader {
-        let first = primed.then(|| format!("id: {}_0\n{RETRY}data: \n\n", self.number).into());
-        Reader::new(Arc::clone(self), 0, first)
-    }
+/// The stream and the event an id names.
+pub(super) fn place(id: &str) -> Option<(u64, u64)> {
+    let (stream, event) = id.split_once('_')?;
+    Some((stream.parse().ok()?, event.parse().ok()?))
 }
 
-impl State {
-    fn wake(&mut self) {
-        if let Some(reader) = self.reader.take() {
-            reader.wake();
+impl Table {
+    /// Enters a stream. Of those that are over, the oldest are forgotten: when there are many, or when
+    /// they leave little room.
+    fn enter(&mut self, limit: usize, make: impl FnOnce(u64, Budget) -> Stream) -> (Arc<Stream>, Vec<u64>) {
+        let used = Arc::clone(self.used.get_or_insert_default());
+        let mut over: VecDeque<u64> = self.streams.iter().filter(|(_, one)| one.is_over()).map(|(at, _)| *at).collect();
+        let mut forgotten = Vec::new();
+        while over.len() > ANSWERED || used.load(Ordering::Relaxed) > limit / 2 {
+            let Some(oldest) = over.pop_front() else { break };
+            forgotten.extend(self.streams.remove(&oldest).map(|stream| stream.number));
         }
+        self.last += 1;
+        let stream = Arc::new(make(self.last, Budget { used, limit }));
+        self.streams.insert(self.last, Arc::clone(&stream));
+        (stream, forgotten)
     }
-}
 
-/// A client's place in a stream.
-#[derive(Debug)]
-pub(super) struct Reader {
-    pub(super) stream: Arc<Stream>,
-    /// The last event it has.
-    at: u64,
-    number: u64,
-    first: Option<Bytes>,
-}
-
-impl Reader {
-    fn new(stream: Arc<Stream>, at: u64, first: Option<Bytes>) -> Self {
-        let mut state = stream.state();
-        state.readers += 1;
-        let number = state.readers;
-        // The one before, if it is still there, has been left.
-        state.wake();
-        drop(state);
-        Reader { stream, at, number, first }
-    }
-}
-
-impl Events for Reader {
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let first = self.first.take();
-        let stream = Arc::clone(&self.stream);
-        let mut state = stream.state();
-        let mut out: Vec<u8> = first.map(Vec::from).unwrap_or_default();
-        let at = self.at;
-        for (number, event) in state.events.iter().filter(|(number, _)| *number > at) {
-            out.extend_from_slice(event);
-            self.at = *number;
-        }
-        if !out.is_empty() {
-            return Poll::Ready(Some(out.into()));
-        }
-        if state.over || state.let_go >= self.number || state.readers > self.number {
-            return Poll::Ready(None);
-        }
-        state.reader = Some(cx.waker().clone());
-        Poll::Pending
+    fn find(&self, number: u64) -> Option<&Arc<Stream>> {
+        self.streams.values().find(|stream| stream.number == number)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::super::body::Events as _;
+    use super::super::stream::{BYTES, EVENTS};
     use super::*;
+
+    const LIMIT: usize = 4 * BYTES;
+
+    fn resume(streams: &Streams, id: &str) -> Option<Reader> {
+        streams.resume(place(id)?)
+    }
 
     fn all(reader: &mut Reader) -> (String, bool) {
         let mut text = String::new();
@@ -216,7 +123,7 @@ mod tests {
     #[test]
     fn who_comes_back_goes_on_where_they_were() {
         let streams = Streams::default();
-        let stream = streams.open(false);
+        let stream = streams.open(false, LIMIT);
         let mut first = stream.read(true);
         stream.push(b"one\ntwo\n");
         let (text, over) = all(&mut first);
@@ -227,7 +134,7 @@ mod tests {
         assert!(!over);
         stream.push(b"three\n");
         stream.end();
-        let mut second = streams.resume("1_1").unwrap();
+        let mut second = resume(&streams, "1_1").unwrap();
         assert_eq!(
             all(&mut second),
             ("id: 1_2\nevent: message\ndata: two\n\nid: 1_3\nevent: message\ndata: three\n\n".into(), true)
@@ -239,14 +146,14 @@ mod tests {
     #[test]
     fn what_is_not_there_cannot_be_resumed() {
         let streams = Streams::default();
-        let stream = streams.open(false);
+        let stream = streams.open(false, LIMIT);
         for _ in 0..1000 {
             stream.push(b"x\n");
         }
-        assert!(streams.resume("1_5").is_none(), "forgotten");
-        assert!(streams.resume("1_1000").is_some() && streams.resume("1_1001").is_none());
+        assert!(resume(&streams, "1_5").is_none(), "forgotten");
+        assert!(resume(&streams, "1_1000").is_some() && resume(&streams, "1_1001").is_none());
         for id in ["", "1", "2_0", "x_1", "1_x", "1_-1", "99999999999999999999_1"] {
-            assert!(streams.resume(id).is_none(), "{id}");
+            assert!(resume(&streams, id).is_none(), "{id}");
         }
     }
 
@@ -254,8 +161,49 @@ mod tests {
     fn answered_streams_are_forgotten_in_time() {
         let streams = Streams::default();
         for _ in 0..1000 {
-            streams.open(false).end();
+            streams.open(false, LIMIT).end();
         }
         assert!(streams.table().streams.len() <= ANSWERED + 1);
+    }
+
+    #[test]
+    fn the_streams_of_a_session_keep_so_much_together() {
+        let streams = Streams::default();
+        let line = [&*"x".repeat(64 * 1024), "\n"].concat().into_bytes();
+        let fill = |stream: &Stream| (0..20).for_each(|_| stream.push(&line));
+        let used = || streams.table().used.as_ref().unwrap().load(Ordering::Relaxed);
+        let open: Vec<_> = (0..32).map(|_| streams.open(false, LIMIT)).collect();
+        for stream in &open {
+            fill(stream);
+        }
+        // The newest event of each is kept in any case.
+        assert!(used() > LIMIT / 2 && used() < LIMIT + 33 * line.len(), "{}", used());
+        assert!(streams.resume((32, 20)).is_some(), "what comes last is kept");
+        for stream in open {
+            stream.end();
+        }
+        let next = streams.open(false, LIMIT);
+        assert!(used() <= LIMIT / 2, "{}: what is over makes room", used());
+        fill(&next);
+        assert!(next.has_all_after(10), "and there is room");
+        let used = Arc::clone(streams.table().used.as_ref().unwrap());
+        drop((next, streams));
+        assert_eq!(used.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn who_copies_a_stream_sees_everything_or_knows_what_is_missing() {
+        let streams = Streams::default();
+        let stream = streams.open(false, LIMIT);
+        stream.push(b"one\ntwo\n");
+        let news = stream.news(0).await;
+        assert_eq!((news.events.len(), news.oldest, news.over), (2, 1, false));
+        for _ in 0..300 {
+            stream.push(b"x\n");
+        }
+        stream.end();
+        let news = stream.news(2).await;
+        assert_eq!((news.events.len(), news.oldest, news.over), (EVENTS, 303 - EVENTS as u64, true));
+        assert!(stream.news(302).await.events.is_empty());
     }
 }

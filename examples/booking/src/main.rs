@@ -1,0 +1,7 @@
+use booking::server;
+use mcp_runtime::prelude::*;
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    server().serve_stdio().await
+}

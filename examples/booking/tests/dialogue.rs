@@ -1,0 +1,88 @@
+//! Whole dialogues, in every revision.
+
+use booking::server;
+use mcp_runtime::testing::{Question, Reply};
+use mcp_runtime::{Revision, prelude::*};
+
+/// The revisions in which a user can be asked.
+const ASK: [Revision; 3] = [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
+
+fn guest(guests: u8, seating: &'static str, yes: bool) -> impl FnMut(&Question) -> Reply {
+    move |question| match question.message() {
+        form if form.starts_with("A table for") => {
+            Reply::accept(json!({"guests": guests, "day": "2026-12-24", "seating": seating}))
+        }
+        rain if rain.starts_with("It may rain") => Reply::accept(json!({"yes": yes})),
+        _ if question.url().is_some() => Reply::accept(json!({})),
+        _ => Reply::accept(json!({"yes": true})),
+    }
+}
+
+async fn book(revision: Revision, guest: impl FnMut(&Question) -> Reply + Send + 'static) -> Result<(String, String)> {
+    let client = TestClient::builder(server()).revision(revision).on_elicit(guest).connect().await?;
+    let answer = client.call("book", json!({"name": "Ada"})).await?.text();
+    Ok((answer, client.call("reservations", json!({})).await?.text()))
+}
+
+#[tokio::test]
+async fn a_table_is_booked_once() -> Result<()> {
+    for revision in ASK {
+        let (answer, tables) = book(revision, guest(2, "inside", true)).await?;
+        assert_eq!(answer, "Table 1 is booked for Ada, 2 on 2026-12-24.", "{revision}");
+        assert_eq!(tables, r#"["Ada, 2 on 2026-12-24"]"#, "{revision}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_terrace_can_be_too_wet() -> Result<()> {
+    for revision in ASK {
+        let (answer, tables) = book(revision, guest(2, "terrace", false)).await?;
+        assert_eq!((&*answer, &*tables), ("Nothing is booked: no terrace", r#"["free: no terrace"]"#), "{revision}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn no_is_an_answer_and_closing_the_form_an_end() -> Result<()> {
+    for revision in ASK {
+        let no = |question: &Question| match question.message() {
+            form if form.starts_with("A table for") => Reply::accept(json!({"guests": 2, "day": "2026-12-24"})),
+            _ => Reply::decline(),
+        };
+        assert_eq!(book(revision, no).await?.0, "Nothing is booked: not confirmed", "{revision}");
+        let (answer, tables) = book(revision, |_| Reply::cancel()).await?;
+        assert_eq!((&*answer, &*tables), ("the user closed the question without an answer", "[]"), "{revision}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn large_tables_need_a_page_to_visit() -> Result<()> {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let (answer, _) = book(revision, guest(8, "inside", true)).await?;
+        assert_eq!(answer, "Table 1 is booked for Ada, 8 on 2026-12-24.", "{revision}");
+    }
+    let (answer, _) = book(Revision::V2025_06_18, guest(8, "inside", true)).await?;
+    assert_eq!(answer, "Nothing is booked: no deposit; for more than 6, call us");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_does_not_fit_the_form_is_not_taken() -> Result<()> {
+    for revision in ASK {
+        let (answer, tables) = book(revision, guest(99, "inside", true)).await?;
+        assert!(answer.contains("`guests`") && tables == "[]", "{revision}: {answer} {tables}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_cannot_be_asked_is_told_so_before_anything_happens() -> Result<()> {
+    for revision in [Revision::V2024_11_05, Revision::V2025_03_26] {
+        let client = TestClient::with_revision(server(), revision).await?;
+        let answer = client.call("book", json!({"name": "Ada"})).await?;
+        assert!(answer.is_error() && answer.text().contains("`elicitation`"), "{revision}: {}", answer.text());
+    }
+    Ok(())
+}

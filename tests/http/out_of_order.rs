@@ -1,0 +1,123 @@
+//! A store of sessions that is out of order: it costs the requests that need it, and nothing else.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mcp_runtime::store::{MemorySessions, SessionRecord, SessionStore};
+use mcp_runtime::{ChangeBus, Limits, LocalBus};
+use mcp_tests::http::{Ask, Site, initialize, soon, stream_of};
+use tokio::time::sleep;
+
+use crate::replicas::{NEWEST, delete, is_later, ping, replica, subscribe};
+
+/// Waits until it is answered like this.
+async fn until_status(site: &Site, ask: &Ask, status: u16) {
+    soon(async {
+        while site.ask(ask).await.status != status {
+            sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+}
+
+/// A store that can be out of order.
+#[derive(Debug, Default)]
+struct Fragile {
+    store: MemorySessions,
+    fails: AtomicBool,
+    hangs: AtomicBool,
+    read_only: AtomicBool,
+}
+
+impl Fragile {
+    async fn works(&self) -> io::Result<()> {
+        if self.hangs.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        if self.fails.load(Ordering::SeqCst) {
+            return Err(io::Error::other("secret: redis://user:password@db is down"));
+        }
+        Ok(())
+    }
+}
+
+impl SessionStore for Fragile {
+    async fn create(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<()> {
+        self.works().await?;
+        self.store.create(id, record, keep).await
+    }
+
+    async fn load(&self, id: &str) -> io::Result<Option<SessionRecord>> {
+        self.works().await?;
+        self.store.load(id).await
+    }
+
+    async fn update(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<bool> {
+        self.works().await?;
+        if self.read_only.load(Ordering::SeqCst) {
+            return Err(io::ErrorKind::ReadOnlyFilesystem.into());
+        }
+        self.store.update(id, record, keep).await
+    }
+
+    async fn touch(&self, id: &str, keep: Duration) -> io::Result<bool> {
+        self.works().await?;
+        self.store.touch(id, keep).await
+    }
+
+    async fn remove(&self, id: &str) -> io::Result<()> {
+        self.works().await?;
+        self.store.remove(id).await
+    }
+}
+
+async fn nothing_of_sessions_works(site: &Site, session: &str) {
+    for ask in [initialize("2025-11-25"), ping(session), subscribe(session), stream_of(session), delete(session)] {
+        let response = soon(site.ask(&ask)).await;
+        is_later(&response);
+        assert_eq!(response.header("mcp-session-id"), None);
+    }
+    // Who needs no session does not notice.
+    site.serves().await;
+}
+
+#[tokio::test]
+async fn a_store_that_fails_costs_the_request() {
+    let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(Fragile::default()), Arc::new(LocalBus::new()));
+    let site = replica(&store, &bus, Limits::default()).await;
+    let session = site.session(NEWEST).await;
+    store.fails.store(true, Ordering::SeqCst);
+    nothing_of_sessions_works(&site, &session).await;
+    store.fails.store(false, Ordering::SeqCst);
+    assert_eq!(site.ask(&ping(&session)).await.status, 200, "it is there again");
+}
+
+#[tokio::test]
+async fn a_store_that_hangs_is_not_waited_for_for_ever() {
+    let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(Fragile::default()), Arc::new(LocalBus::new()));
+    let mut limits = Limits::default();
+    limits.store_time = Duration::from_millis(100);
+    let site = replica(&store, &bus, limits).await;
+    let session = site.session(NEWEST).await;
+    store.hangs.store(true, Ordering::SeqCst);
+    nothing_of_sessions_works(&site, &session).await;
+    store.hangs.store(false, Ordering::SeqCst);
+    until_status(&site, &ping(&session), 200).await;
+}
+
+/// Whose change could not be written is told so, and makes it again.
+#[tokio::test]
+async fn a_change_that_could_not_be_written_is_made_again() {
+    let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(Fragile::default()), Arc::new(LocalBus::new()));
+    let site = replica(&store, &bus, Limits::default()).await;
+    let session = site.session(NEWEST).await;
+    let written = async || store.load(&session).await.unwrap().unwrap().subscriptions.len();
+    store.read_only.store(true, Ordering::SeqCst);
+    is_later(&site.ask(&subscribe(&session)).await);
+    assert_eq!(written().await, 0);
+    store.read_only.store(false, Ordering::SeqCst);
+    assert_eq!(site.ask(&subscribe(&session)).await.outcome(), (200, 0));
+    assert_eq!(written().await, 1);
+}
