@@ -88,7 +88,7 @@ async fn all(seed: u64, program: &[Step]) -> Result<[Transcript; 4]> {
 #[test]
 fn a_handler_that_asks_does_the_same_in_every_revision() {
     let runtime = runtime();
-    property(100, &(program(), any::<u64>()), |(program, seed)| {
+    property(60, &(program(), any::<u64>()), |(program, seed)| {
         let played = runtime.block_on(all(seed, &program));
         let [session, others @ ..] = played.map_err(|error| TestCaseError::fail(error.to_string()))?;
         let twice = effects(&session.journal).into_iter().find(|(_, times)| *times > 1);
