@@ -47,7 +47,7 @@ impl Bench {
 /// A site that knows its users by a header, and what lets its tasks be done.
 async fn site() -> (Site, Arc<Semaphore>) {
     let leave = Arc::new(Semaphore::new(0));
-    let service = Server::new("bench", "1.0.0").mount(Bench(Arc::clone(&leave))).into_service();
+    let service = Server::new("bench", "1.0.0").mount(Bench(Arc::clone(&leave))).into_service().with_sse();
     let service = service.principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()));
     (Site::serving(service).await, leave)
 }
@@ -207,4 +207,33 @@ async fn who_waits_for_a_result_again_is_asked_again() {
     assert_eq!(site.ask(&answer(&session, &question, &sure)).await.status, 202);
     let result = soon(second.event()).await.unwrap();
     assert_eq!((&result["id"], &result["result"]["content"][0]["text"]), (&json!(9), &json!("true")));
+}
+
+/// Sends a message to an address of the oldest transport.
+async fn post(site: &Site, path: &str, message: &Value) {
+    let bytes = Ask::post(message.to_string()).with("X-User", "ann").bytes();
+    let mut wire = site.open().await;
+    wire.send(String::from_utf8(bytes).unwrap().replacen("/mcp", path, 1).as_bytes()).await;
+    assert_eq!(wire.response().await.status, 202);
+}
+
+#[tokio::test]
+async fn the_oldest_transport_knows_whose_a_task_is() {
+    let (site, _leave) = site().await;
+    let mut wire = site.open().await;
+    wire.send(b"GET /sse HTTP/1.1\r\nHost: localhost\r\nX-User: ann\r\nAccept: text/event-stream\r\n\r\n").await;
+    assert_eq!(wire.head().await.status, 200);
+    let first = String::from_utf8(soon(wire.chunk()).await.unwrap()).unwrap();
+    let path = format!("/{}", first.trim().strip_prefix("event: endpoint\ndata: ").unwrap());
+    let hello =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let start = json!({"name": "work", "arguments": {}, "task": {}});
+    for (id, method, params) in [(1, "initialize", hello), (2, "tools/call", start)] {
+        post(&site, &path, &json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+    }
+    assert_eq!(soon(wire.event()).await.unwrap()["result"]["protocolVersion"], "2025-11-25");
+    let id = soon(wire.event()).await.unwrap()["result"]["task"]["taskId"].clone();
+    let anns = session(&site, Revision::V2025_11_25, "ann").await;
+    let found = site.ask(&in_it(&anns, 3, "tasks/get", &json!({"taskId": id}))).await;
+    assert_eq!(found.json()["result"]["taskId"], id);
 }
