@@ -166,6 +166,22 @@ async fn an_ended_session_has_nobody_to_ask() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_cancelled_takes_its_question_back() {
+    let site = site().await;
+    let session = session(&site, Revision::V2025_11_25, "ann").await;
+    let (_, mut wire) = site.begin(&call(&session, "greet")).await;
+    let question = soon(wire.event()).await.unwrap();
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    assert_eq!(site.ask(&in_session(&session, &cancel).with("X-User", "ann")).await.status, 202);
+    let withdrawn = soon(wire.event()).await.unwrap();
+    assert_eq!(
+        (&withdrawn["method"], &withdrawn["params"]["requestId"]),
+        (&json!("notifications/cancelled"), &question["id"])
+    );
+    assert_eq!(soon(wire.event()).await, None, "nothing is answered");
+}
+
+#[tokio::test]
 async fn who_takes_no_events_cannot_be_asked() {
     let site = site().await;
     let session = session(&site, Revision::V2025_11_25, "ann").await;
