@@ -22,6 +22,7 @@ struct Confirm {
 struct Bench(Arc<Semaphore>);
 
 #[handlers]
+#[allow(clippy::unused_self, reason = "handlers of one value, some of which need nothing of it")]
 impl Bench {
     /// Work, and be done when there is leave to.
     #[tool(task)]

@@ -148,7 +148,10 @@ impl Play<'_> {
                 part.said.push(self.once(key, *turns).await?.to_string());
             }
             Step::OnceFails => self.ctx.once(&site.run, async { Err("it failed".into()) }).await?,
-            Step::OnceAsks => self.ctx.once(&site.run, async { Ok(drop(self.ctx.roots().await?)) }).await?,
+            Step::OnceAsks => {
+                let asking = async { Ok(self.ctx.roots().await?) };
+                self.ctx.once(&site.run, asking).await?;
+            }
             Step::Progress => self.ctx.progress_message(1, 2, &site.run).await,
             Step::Pause => tokio::time::sleep(Duration::from_millis(1)).await,
             Step::Branch(yes, no) => return self.all(if part.yes { yes } else { no }, &site, part).await,
@@ -214,7 +217,8 @@ impl Play<'_> {
         if !part.named {
             mark("end").await?;
         }
-        (one?, other?);
+        one?;
+        other?;
         part.fuel -= part.fuel / 2;
         part.said.extend(first.said.into_iter().chain(second.said));
         Ok(())

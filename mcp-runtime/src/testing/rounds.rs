@@ -58,7 +58,9 @@ impl TestClient {
         let is_task = answer.as_ref().is_ok_and(|answer| answer["resultType"] == "task");
         let (told, other) = if is_task { (other.inbox.unread(), Some(other)) } else { (other.close().await?, None) };
         // What the other server told, this client was told.
-        told.into_iter().for_each(|line| self.inbox.deliver(line));
+        for line in told {
+            self.inbox.deliver(line);
+        }
         Ok(Settled { value: answer?, other })
     }
 }
