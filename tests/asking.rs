@@ -1,5 +1,7 @@
 //! Asking the client, as it goes over the wire: in sessions a request, since 2026-07-28 a round.
 
+#[path = "asking/requires.rs"]
+mod requires;
 #[path = "asking/rounds.rs"]
 mod rounds;
 #[path = "asking/sessions.rs"]

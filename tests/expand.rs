@@ -27,6 +27,8 @@ mod doc;
 mod errors;
 #[path = "../mcp-macros/src/expand.rs"]
 mod expand;
+#[path = "../mcp-macros/src/forms/mod.rs"]
+mod forms;
 #[path = "../mcp-macros/src/handler.rs"]
 mod handler;
 #[path = "../mcp-macros/src/name.rs"]

@@ -97,6 +97,56 @@ fn a_flattened_number() {
     let _ = tools![flat];
 }
 
+/// What somebody could not fill in.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Address {
+    #[allow(dead_code, reason = "nobody gets as far as reading it")]
+    lines: Vec<String>,
+}
+
+/// Ask for an address.
+#[tool]
+async fn named(ctx: &Context) -> Result<usize> {
+    let (address, ()) = tokio::join!(ctx.elicit::<Address>("Where?"), std::future::ready(()));
+    Ok(address?.lines.len())
+}
+
+/// Ask for an address, under another name.
+#[prompt(name = "ask_where")]
+async fn taken_apart(ctx: &Context) -> Result<String> {
+    let Address { lines } = ctx.elicit("Where?").await?;
+    Ok(lines.concat())
+}
+
+struct Post;
+
+#[handlers]
+impl Post {
+    /// Ask for an address.
+    #[resource("post://address")]
+    async fn address(&self, context: &Context) -> Result<String> {
+        let address: self::Address = context.elicit("Where?").await?;
+        Ok(address.lines.concat())
+    }
+}
+
+const NO_FORM: &str = "`Address` cannot be asked for: its field `lines`";
+
+#[test]
+fn what_cannot_be_asked_for() {
+    let told = |describe: fn()| {
+        let panic = std::panic::catch_unwind(describe).unwrap_err();
+        panic.downcast_ref::<String>().unwrap().clone()
+    };
+    let tool = told(|| drop(tools![named]));
+    assert!(tool.starts_with(&format!("tool `named`: {NO_FORM}")), "{tool}");
+    assert!(tool.ends_with("a form can ask for text, numbers, booleans, enums without data, and lists of such enums"));
+    let prompt = told(|| drop(prompts![taken_apart]));
+    assert!(prompt.starts_with(&format!("prompt `ask_where`: {NO_FORM}")), "{prompt}");
+    let resource = told(|| drop(Server::new("s", "1").mount(Post)));
+    assert!(resource.starts_with(&format!("resource `address`: {NO_FORM}")), "{resource}");
+}
+
 /// Anything, or nothing.
 #[tool]
 fn anything(

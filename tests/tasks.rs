@@ -31,12 +31,14 @@ async fn slow(ctx: &Context, millis: u64) -> Result<String> {
 /// Be a task or nothing, and fail.
 #[tool(task = "required")]
 async fn failing() -> Result<String> {
+    tokio::task::yield_now().await;
     Err(Error::tool("it went wrong"))
 }
 
 /// Fail in the protocol.
 #[tool(task)]
 async fn broken() -> Result<String> {
+    tokio::task::yield_now().await;
     Err(Error::internal("no such thing"))
 }
 
@@ -73,7 +75,7 @@ fn thread(ctx: &Context) -> bool {
 
 /// Be no task at all.
 #[tool]
-async fn greet(name: String) -> String {
+fn greet(name: String) -> String {
     format!("Hello, {name}!")
 }
 

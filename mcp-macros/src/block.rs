@@ -169,7 +169,7 @@ fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Option<Handler> {
             TokenStream::new()
         }
     };
-    let handler = Handler::read(kind, tokens, &method.attrs, &mut method.sig, errors);
+    let handler = Handler::read(kind, tokens, &method.attrs, &mut method.sig, &method.block, errors);
     // Arguments are taken by value because they come from the caller, not because they are consumed.
     method.attrs.push(syn::parse_quote!(#[allow(clippy::needless_pass_by_value)]));
     check::handler(&handler, &method.sig, true, errors);

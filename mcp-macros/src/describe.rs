@@ -10,6 +10,7 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, Ident, LitStr, Path, Type};
 
 use crate::attr::{Options, Size, is_string};
+use crate::forms::Form;
 use crate::handler::{Handler, Kind};
 use crate::param::{Argument, Default, Param, Source};
 
@@ -39,6 +40,7 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
     let visible = handler.options.visible_if.as_ref().map(|predicate| visible(predicate, in_block));
     let declared = handler.params.iter().enumerate().map(|(index, param)| declare(index, param));
     let completers = handler.arguments().filter_map(|argument| completer(argument, in_block));
+    let forms = handler.forms.iter().map(|form| asks(handler, form));
     let returns = returns(handler);
     let run = run(handler, function);
     quote! {
@@ -55,6 +57,7 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
         #visible
         #(#declared)*
         #(#completers)*
+        #(#forms)*
         #returns
         #run
     }
@@ -150,6 +153,15 @@ fn completer(argument: &Argument, in_block: bool) -> Option<TokenStream> {
     // At the path, which is what may not fit.
     let complete = quote_spanned!(path.span()=> complete);
     Some(quote!(__spec.#complete(#name, #state, #path);))
+}
+
+/// The statement that looks at what the handler asks for.
+fn asks(handler: &Handler, Form { ty, is_pattern }: &Form) -> TokenStream {
+    let who = format!("{} `{}`", handler.kind.attribute(), handler.name().0);
+    // At the type, where the panic then says it happened.
+    let check = quote_spanned!(ty.span()=> .check(#who));
+    // As it stands there, so that what is wrong with it is the same error, which is told once.
+    if *is_pattern { quote!(__mcp::asked_by(|#ty { .. }| {}) #check;) } else { quote!(__mcp::asked::<#ty>() #check;) }
 }
 
 /// The statement that takes a share of the state for what runs later.

@@ -39,7 +39,7 @@ pub(crate) fn function(kind: Kind, attr: TokenStream, tokens: &TokenStream) -> T
     };
     let mut errors = Errors::default();
     second_attribute(kind, &mut item.attrs, &mut errors);
-    let handler = Handler::read(kind, attr, &item.attrs, &mut item.sig, &mut errors);
+    let handler = Handler::read(kind, attr, &item.attrs, &mut item.sig, &item.body, &mut errors);
     check::handler(&handler, &item.sig, false, &mut errors);
     let private = private(handler.options.krate.as_ref());
     let error = errors.into_compile_error();

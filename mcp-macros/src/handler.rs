@@ -10,6 +10,7 @@ use syn::{Attribute, FnArg, Ident, Path, Receiver, ReturnType, Signature, Type, 
 use crate::attr::Options;
 use crate::doc;
 use crate::errors::Errors;
+use crate::forms::{self, Form};
 use crate::param::{Argument, Param, Source};
 
 /// Which macro it is.
@@ -53,6 +54,8 @@ pub(crate) struct Handler {
     pub(crate) output: (Option<Type>, Span),
     /// Whether a parameter was refused, and so may only seem to be missing.
     pub(crate) refused_params: bool,
+    /// What its body asks for, as far as that can be told.
+    pub(crate) forms: Vec<Form>,
 }
 
 impl Handler {
@@ -62,6 +65,7 @@ impl Handler {
         attr: TokenStream,
         attrs: &[Attribute],
         sig: &mut Signature,
+        body: &dyn ToTokens,
         errors: &mut Errors,
     ) -> Self {
         let options = Options::read(kind, attr, errors);
@@ -98,6 +102,7 @@ impl Handler {
                 ReturnType::Type(_, ty) => (Some((**ty).clone()), ty.span()),
             },
             refused_params,
+            forms: forms::read(sig, body, errors),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The macros of `mcp-runtime`, which documents them. Use them through that crate.
 //!
-//! Each is read (`attr`, `param`, `handler`), judged (`check`) and printed (`describe`, `expand`,
+//! Each is read (`attr`, `param`, `forms`, `handler`), judged (`check`) and printed (`describe`, `expand`,
 //! `block`, `derive`). On an error the user's item is printed unchanged with a stand-in for what the macro
 //! would have made, so that one mistake stays one error.
 #![forbid(unsafe_code)]
@@ -15,6 +15,7 @@ mod describe;
 mod doc;
 mod errors;
 mod expand;
+mod forms;
 mod handler;
 mod name;
 mod param;

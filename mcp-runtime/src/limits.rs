@@ -116,3 +116,17 @@ impl Default for Limits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_every_limit() {
+        let table = include_str!("../docs/limits.md");
+        let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(name, _)| name);
+        let all = format!("{:#?}", Limits::default());
+        let fields = all.lines().filter_map(|line| line.strip_prefix("    ")?.split_once(':')).map(|(name, _)| name);
+        assert_eq!(rows.collect::<Vec<_>>(), fields.collect::<Vec<_>>());
+    }
+}

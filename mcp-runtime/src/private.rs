@@ -7,7 +7,7 @@ pub use serde_json;
 pub use crate::__json as json;
 
 pub use crate::args::{Args, Argument, Key};
-pub use crate::ask::Capability;
+pub use crate::ask::{Capability, asked, asked_by};
 pub use crate::context::{Caller, Context, FromServer, provide};
 pub use crate::error::ArgumentError;
 pub use crate::handlers::{Handlers, Mounted};

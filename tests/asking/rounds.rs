@@ -37,7 +37,7 @@ impl Client {
     }
 }
 
-fn accept(content: Value) -> Value {
+fn accept(content: &Value) -> Value {
     json!({"action": "accept", "content": content})
 }
 
@@ -59,7 +59,7 @@ async fn a_call_that_asks_is_made_again() -> Result<()> {
         }}})
     );
     let answer =
-        json!({"inputResponses": {"ask-1": accept(json!({"name": "Ada"}))}, "requestState": round["requestState"]});
+        json!({"inputResponses": {"ask-1": accept(&json!({"name": "Ada"}))}, "requestState": round["requestState"]});
     let result = client.call("greet", answer).await?;
     assert_eq!((&result["resultType"], &result["content"][0]["text"]), (&json!("complete"), &json!("Hello, Ada!")));
     Ok(())
@@ -68,7 +68,7 @@ async fn a_call_that_asks_is_made_again() -> Result<()> {
 #[tokio::test]
 async fn answers_may_come_without_a_state_and_among_others() -> Result<()> {
     let client = Client::new().await?;
-    let answers = json!({"ask-1": accept(json!({"name": "Ada"})), "other": {}, "ask-9": accept(json!({}))});
+    let answers = json!({"ask-1": accept(&json!({"name": "Ada"})), "other": {}, "ask-9": accept(&json!({}))});
     let result = client.call("greet", json!({"inputResponses": answers})).await?;
     assert_eq!(result["content"][0]["text"], "Hello, Ada!");
     Ok(())
@@ -80,13 +80,13 @@ async fn what_was_answered_before_is_brought_along() -> Result<()> {
     let first = client.call("introduce", json!({})).await?;
     assert_eq!(first["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(), ["name"]);
     let answers =
-        json!({"inputResponses": {"name": accept(json!({"name": "Ada"}))}, "requestState": first["requestState"]});
+        json!({"inputResponses": {"name": accept(&json!({"name": "Ada"}))}, "requestState": first["requestState"]});
     let second = client.call("introduce", answers).await?;
     assert_eq!(second["inputRequests"]["ask-2"]["params"]["message"], "How old are you, Ada?");
     assert_ne!(first["requestState"], second["requestState"]);
     // Only this round's answer: the name is in the state.
     let answers =
-        json!({"inputResponses": {"ask-2": accept(json!({"age": 36}))}, "requestState": second["requestState"]});
+        json!({"inputResponses": {"ask-2": accept(&json!({"age": 36}))}, "requestState": second["requestState"]});
     let result = client.call("introduce", answers).await?;
     assert_eq!(result["content"][0]["text"], "Ada is 36");
     Ok(())
@@ -97,11 +97,11 @@ async fn questions_at_once_are_one_round_and_what_is_missing_is_asked_again() ->
     let client = Client::new().await?;
     let round = client.call("at_once", json!({})).await?;
     assert_eq!(round["inputRequests"].as_object().unwrap().len(), 2);
-    let part = json!({"inputResponses": {"ask-2": accept(json!({"age": 36}))}, "requestState": round["requestState"]});
+    let part = json!({"inputResponses": {"ask-2": accept(&json!({"age": 36}))}, "requestState": round["requestState"]});
     let round = client.call("at_once", part).await?;
     assert_eq!(round["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(), ["ask-1"]);
     let rest =
-        json!({"inputResponses": {"ask-1": accept(json!({"name": "Ada"}))}, "requestState": round["requestState"]});
+        json!({"inputResponses": {"ask-1": accept(&json!({"name": "Ada"}))}, "requestState": round["requestState"]});
     assert_eq!(client.call("at_once", rest).await?["content"][0]["text"], "Ada is 36");
     Ok(())
 }
@@ -112,7 +112,7 @@ async fn an_effect_is_done_once() -> Result<()> {
     let before = EFFECTS.load(std::sync::atomic::Ordering::SeqCst);
     let round = client.call("effect", json!({})).await?;
     let answer =
-        json!({"inputResponses": {"ask-1": accept(json!({"name": "Ada"}))}, "requestState": round["requestState"]});
+        json!({"inputResponses": {"ask-1": accept(&json!({"name": "Ada"}))}, "requestState": round["requestState"]});
     let text = client.call("effect", answer).await?["content"][0]["text"].clone();
     assert_eq!(text, format!("Ada: {0} {0}", before + 1));
     assert_eq!(EFFECTS.load(std::sync::atomic::Ordering::SeqCst), before + 1);
@@ -123,7 +123,7 @@ async fn an_effect_is_done_once() -> Result<()> {
 async fn a_state_is_good_for_its_call_only() -> Result<()> {
     let client = Client::new().await?;
     let state = client.call("greet", json!({})).await?["requestState"].as_str().unwrap().to_owned();
-    let answers = json!({"ask-1": accept(json!({"name": "Ada"}))});
+    let answers = json!({"ask-1": accept(&json!({"name": "Ada"}))});
     for touched in [format!("{state}-TAMPERED"), format!("A{state}"), state[1..].to_owned(), String::new(), "{}".into()]
     {
         let (code, text) = client.error("greet", json!({"inputResponses": answers, "requestState": touched})).await;
@@ -144,7 +144,7 @@ async fn replicas_share_a_secret_and_secrets_can_be_replaced() -> Result<()> {
     const NEXT: &str = "the next secret, which is as long as that";
     let old = Client::of(server().secrets([SECRET])).await?;
     let state = old.call("greet", json!({})).await?["requestState"].clone();
-    let answers = json!({"inputResponses": {"ask-1": accept(json!({"name": "Ada"}))}, "requestState": state});
+    let answers = json!({"inputResponses": {"ask-1": accept(&json!({"name": "Ada"}))}, "requestState": state});
     let both = Client::of(server().secrets([NEXT, SECRET])).await?;
     assert_eq!(both.call("greet", answers.clone()).await?["content"][0]["text"], "Hello, Ada!");
     let new = Client::of(server().secrets([NEXT])).await?;
@@ -174,7 +174,8 @@ async fn what_has_no_shape_of_an_answer_is_refused_or_asked_again() -> Result<()
     for wrong in [json!(null), json!(5), json!({})] {
         assert_eq!(client.error("greet", json!({"requestState": wrong})).await.0, -32602, "{wrong}");
     }
-    for again in [json!({}), json!({"wrong": accept(json!({}))}), json!({"ask-1": {}}), json!({"ask-1": {"action": 1}})]
+    for again in
+        [json!({}), json!({"wrong": accept(&json!({}))}), json!({"ask-1": {}}), json!({"ask-1": {"action": 1}})]
     {
         let round = client.call("greet", json!({"inputResponses": again})).await?;
         assert_eq!(round["resultType"], "input_required", "{again}");
@@ -187,7 +188,7 @@ async fn another_question_gets_no_answer_of_this_one() -> Result<()> {
     let client = Client::new().await?;
     let round = client.call("fickle", json!({})).await?;
     let answers =
-        json!({"inputResponses": {"ask-1": accept(json!({"name": "Ada"}))}, "requestState": round["requestState"]});
+        json!({"inputResponses": {"ask-1": accept(&json!({"name": "Ada"}))}, "requestState": round["requestState"]});
     let result = client.call("fickle", answers).await?;
     let text = result["content"][0]["text"].as_str().unwrap();
     assert!(result["isError"] == true && text.contains("asks something else under the key `ask-1`"), "{text}");

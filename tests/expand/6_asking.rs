@@ -2,7 +2,22 @@
 #[tool(requires(elicitation, roots), task = "required", asks_first)]
 async fn rename(ctx: &Context, id: u64) -> Result<String> {
     let name: Name = ctx.elicit("Which name?").await?;
-    Ok(name.name)
+    let Name { name } = ctx.elicit(format!("Really {}?", name.name)).await?;
+    Ok(name)
+}
+
+#[handlers]
+impl Notebook {
+    /// Ask for two things at once; a type that is known only in here is not looked at.
+    #[prompt(requires(sampling))]
+    async fn both(&self, ctx: &Context) -> Result<String> {
+        struct Inside {
+            x: u8,
+        }
+        let (name, page) = join!(ctx.elicit::<forms::Name>("Who?"), ctx.elicit::<<Self as Pages>::Page>("Where?"));
+        let Inside { x } = ctx.elicit("How many?").await?;
+        Ok(format!("{} {} {x}", name?, page?))
+    }
 }
 
 // ---- becomes ----
@@ -11,7 +26,8 @@ async fn rename(ctx: &Context, id: u64) -> Result<String> {
 /// Rename a note, after asking for the name.
 async fn rename(ctx: &Context, id: u64) -> Result<String> {
     let name: Name = ctx.elicit("Which name?").await?;
-    Ok(name.name)
+    let Name { name } = ctx.elicit(format!("Really {}?", name.name)).await?;
+    Ok(name)
 }
 #[doc(hidden)]
 #[allow(
@@ -42,6 +58,7 @@ const _: () = {
             __spec.requires(__mcp::Capability::Roots);
             __spec.takes_context();
             let __arg1 = __spec.arg::<u64>(__mcp::ArgInfo::new("id"));
+            __mcp::asked::<Name>().check("tool `rename`");
             let __returns = __mcp::tool_returns::<Result<String>>(&mut __spec);
             __spec
                 .future(
@@ -54,6 +71,63 @@ const _: () = {
                         })
                     },
                 )
+        }
+    }
+};
+impl Notebook {
+    /// Ask for two things at once; a type that is known only in here is not looked at.
+    #[allow(clippy::needless_pass_by_value)]
+    async fn both(&self, ctx: &Context) -> Result<String> {
+        struct Inside {
+            x: u8,
+        }
+        let (name, page) = join!(
+            ctx.elicit::< forms::Name > ("Who?"), ctx.elicit::<< Self as Pages >::Page >
+            ("Where?")
+        );
+        let Inside { x } = ctx.elicit("How many?").await?;
+        Ok(format!("{} {} {x}", name ?, page ?))
+    }
+}
+const _: () = {
+    use ::mcp_runtime::__private as __mcp;
+    #[automatically_derived]
+    impl __mcp::Mounted for Notebook {
+        #[allow(
+            unused_mut,
+            unused_variables,
+            deprecated,
+            clippy::absolute_paths,
+            clippy::redundant_closure
+        )]
+        fn handlers(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
+            let __handlers = __mcp::Handlers::new();
+            let __handlers = __handlers
+                .prompt({
+                    let __this = ::core::clone::Clone::clone(&__this);
+                    let mut __spec = __mcp::prompt("both");
+                    __spec
+                        .description(
+                            "Ask for two things at once; a type that is known only in here is not looked at.",
+                        );
+                    __spec.requires(__mcp::Capability::Sampling);
+                    __spec.takes_context();
+                    __mcp::asked::<forms::Name>().check("prompt `both`");
+                    __mcp::asked::<<Self as Pages>::Page>().check("prompt `both`");
+                    let __returns = __mcp::prompt_returns::<Result<String>>(&mut __spec);
+                    __spec
+                        .future(
+                            __returns,
+                            move |__args, __caller| {
+                                let __this = ::core::clone::Clone::clone(&__this);
+                                let __value0 = __mcp::provide::<Context>(__caller);
+                                ::core::result::Result::Ok(async move {
+                                    Self::both(&__this, &__value0).await
+                                })
+                            },
+                        )
+                });
+            __handlers
         }
     }
 };

@@ -4,7 +4,7 @@ use mcp_runtime::Revision;
 use mcp_tests::http::{Ask, Response, call, call_in, in_session, modern};
 use serde_json::{Value, json};
 
-use crate::house::{SESSIONS, site};
+use crate::house::{SESSIONS, site, site_within};
 
 fn is_stream(response: &Response) {
     assert_eq!(response.status, 200);
@@ -157,4 +157,22 @@ async fn what_a_client_accepts_is_looked_at() {
     assert_eq!(site.ask(&get.clone().with("Accept", "application/json")).await.status, 406);
     let (head, _) = site.begin(&get.with("Accept", "text/html, Text/Event-Stream;q=0.9")).await;
     assert_eq!(head.status, 200);
+}
+
+/// Slow is not gone: a call waits for who reads what it says.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_reads_slowly_in_a_session_misses_nothing() {
+    let (site, _) = site_within(|limits| limits.log_rate = u32::MAX).await;
+    let session = site.session(Revision::V2025_11_25).await;
+    let (_, mut wire) = site.begin(&call_in(&session, 7, "babble", &json!({}))).await;
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    let mut told = 0;
+    let last = loop {
+        let event = wire.event().await.expect("the answer comes last");
+        if event["method"].is_null() {
+            break event;
+        }
+        told += 1;
+    };
+    assert_eq!((told, &last["result"]["content"][0]["text"]), (4000, &json!("done")));
 }

@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use http_body_util::BodyExt as _;
 use mcp_runtime::store::{EventStore, MemoryEvents, MemorySessions, SessionStore, Tail};
-use mcp_runtime::{ChangeBus, Limits, LocalBus, Revision, prelude::*};
+use mcp_runtime::{ChangeBus, HttpService, Limits, LocalBus, LogLevel, Revision, prelude::*};
 use mcp_tests::http::{Ask, Response, Site, Wire, call_in, in_session, initialize, soon, stream_of};
 use mcp_tests::shelf::Shelf;
 use tokio::time::sleep;
 
 use crate::house::server;
 use crate::resuming::{again, raw_event};
+use crate::tower::respond;
 
 const NEWEST: Revision = Revision::V2025_11_25;
 
@@ -23,6 +25,15 @@ async fn away(ctx: &Context) -> &'static str {
     ctx.let_go().await;
     sleep(Duration::from_millis(50)).await;
     "back"
+}
+
+/// Tell of a step every few seconds.
+#[tool]
+async fn dawdle(ctx: &Context) {
+    for step in 0..20 {
+        ctx.log(LogLevel::Warning, step).await;
+        sleep(Duration::from_secs(15)).await;
+    }
 }
 
 /// Replicas with the same stores and the same bus.
@@ -39,10 +50,14 @@ impl<S: SessionStore, E: EventStore> Fleet<S, E> {
     }
 
     async fn replica(&self) -> Site {
-        let server = server(&Arc::default()).tools(tools![away]).bus(Arc::clone(&self.bus));
+        Site::serving(self.service()).await
+    }
+
+    fn service(&self) -> HttpService {
+        let server = server(&Arc::default()).tools(tools![away, dawdle]).bus(Arc::clone(&self.bus));
         let service = server.limits(self.limits.clone()).into_service();
         let service = service.session_store(Arc::clone(&self.sessions)).event_store(Arc::clone(&self.events));
-        Site::serving(service.principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()))).await
+        service.principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()))
     }
 }
 
@@ -117,12 +132,17 @@ async fn who_was_let_go_comes_back_to_another() {
 
 #[tokio::test]
 async fn what_was_said_before_the_end_of_a_replica_is_there() {
-    let fleet = in_memory();
+    let fleet = troubled();
     let (a, b) = (fleet.replica().await, fleet.replica().await);
     let session = a.session(NEWEST).await;
+    fleet.events.trouble.store(10, Ordering::SeqCst);
     let last = cut_off(&a, &session, 20).await;
     a.handle.close().await;
     soon(a.serving).await.unwrap().unwrap();
+    // Nothing is left to be written when the process may end.
+    let stream = format!("{session}.{}", last.split_once('_').unwrap().0);
+    let written = fleet.events.store.after(&stream, number(&last)).await.unwrap().unwrap();
+    assert!(written.over && written.events.last().unwrap().0 == 41, "{}", written.events.len());
     let rest = soon(b.ask(&again(&session, &last))).await;
     assert_eq!(rest.events().last().unwrap()["result"]["content"][0]["text"], "20 steps");
 }
@@ -183,6 +203,7 @@ async fn events_of_somebody_else_are_nowhere() {
 struct Troubled {
     store: MemoryEvents,
     trouble: AtomicU64,
+    kept: AtomicU64,
     forgotten: AtomicU64,
 }
 
@@ -204,6 +225,7 @@ impl Troubled {
 impl EventStore for Troubled {
     async fn keep(&self, stream: &str, keep: Duration) -> io::Result<()> {
         self.works().await?;
+        self.kept.fetch_add(1, Ordering::SeqCst);
         self.store.keep(stream, keep).await
     }
 
@@ -285,4 +307,20 @@ async fn streams_that_are_not_needed_any_more_are_forgotten() {
     assert!(forgotten() < 20);
     assert_eq!(a.ask(&Ask::new("DELETE").with("Mcp-Session-Id", session)).await.status, 204);
     mcp_tests::http::until(|| forgotten() == 20).await;
+}
+
+/// Whoever writes a stream for long says so again and again: else it would be taken for dead.
+#[tokio::test(start_paused = true)]
+async fn a_stream_is_kept_for_as_long_as_it_is_written() {
+    let fleet = troubled();
+    let mut service = fleet.service();
+    let opened = respond(&mut service, &initialize("2025-11-25")).await;
+    let session = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let response = respond(&mut service, &call_in(&session, 7, "dawdle", &json!({}))).await;
+    let said = response.into_body().collect().await.unwrap().to_bytes();
+    let said = std::str::from_utf8(&said).unwrap();
+    assert_eq!(said.matches("notifications/message").count(), 20, "{said}");
+    // Five minutes, two at a time; and once for who comes back.
+    let kept = fleet.events.kept.load(Ordering::SeqCst);
+    assert!((4..20).contains(&kept), "{kept}");
 }

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::store::{MemorySessions, SessionRecord, SessionStore};
-use mcp_runtime::{ChangeBus, Limits, LocalBus};
+use mcp_runtime::{ChangeBus, Limits, LocalBus, LogLevel};
 use mcp_tests::http::{Ask, Site, initialize, soon, stream_of};
+use serde_json::json;
 use tokio::time::sleep;
 
-use crate::replicas::{NEWEST, delete, is_later, ping, replica, subscribe};
+use crate::replicas::{NEWEST, delete, is_later, ping, replica, request, subscribe, two};
 
 /// Waits until it is answered like this.
 async fn until_status(site: &Site, ask: &Ask, status: u16) {
@@ -29,6 +30,7 @@ struct Fragile {
     fails: AtomicBool,
     hangs: AtomicBool,
     read_only: AtomicBool,
+    slow: AtomicBool,
 }
 
 impl Fragile {
@@ -56,6 +58,9 @@ impl SessionStore for Fragile {
 
     async fn update(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<bool> {
         self.works().await?;
+        if self.slow.load(Ordering::SeqCst) {
+            sleep(Duration::from_millis(5)).await;
+        }
         if self.read_only.load(Ordering::SeqCst) {
             return Err(io::ErrorKind::ReadOnlyFilesystem.into());
         }
@@ -120,4 +125,25 @@ async fn a_change_that_could_not_be_written_is_made_again() {
     store.read_only.store(false, Ordering::SeqCst);
     assert_eq!(site.ask(&subscribe(&session)).await.outcome(), (200, 0));
     assert_eq!(written().await, 1);
+}
+
+#[tokio::test]
+async fn changes_made_at_two_replicas_at_a_time_are_both_kept() {
+    let store = Arc::new(Fragile::default());
+    // So slow that each has looked before the other has written.
+    store.slow.store(true, Ordering::SeqCst);
+    let (a, b) = two(&store).await;
+    let session = a.session(NEWEST).await;
+    for round in 0..20 {
+        let (level, subscription, count) = match round % 2 {
+            0 => (LogLevel::Error, "resources/subscribe", 1),
+            _ => (LogLevel::Debug, "resources/unsubscribe", 0),
+        };
+        let set = request(&session, "logging/setLevel", &json!({"level": level}));
+        let subscribe = request(&session, subscription, &json!({"uri": "weather://now"}));
+        let (first, second) = tokio::join!(a.ask(&set), b.ask(&subscribe));
+        assert_eq!((first.outcome(), second.outcome()), ((200, 0), (200, 0)));
+        let record = store.load(&session).await.unwrap().unwrap();
+        assert_eq!((record.log_level, record.subscriptions.len()), (level, count), "{round}");
+    }
 }

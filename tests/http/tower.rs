@@ -30,7 +30,7 @@ fn request(ask: &Ask) -> Request<Full<Bytes>> {
     request.body(Full::from(ask.body.clone().unwrap_or_default())).unwrap()
 }
 
-async fn respond(service: &mut HttpService, ask: &Ask) -> Response<Body> {
+pub(crate) async fn respond(service: &mut HttpService, ask: &Ask) -> Response<Body> {
     poll_fn(|cx| tower_service::Service::<Request<Full<Bytes>>>::poll_ready(service, cx)).await.unwrap();
     service.call(request(ask)).await.unwrap()
 }

@@ -18,7 +18,7 @@ use mcp_runtime::{Server, TestClient};
 /// the server's lines are written into the file instead, to be read before they are kept.
 pub async fn run(path: &Path, server: Server) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let mut peer = Peer::Open(TestClient::silent(server));
+    let mut peer = Peer::Open(Box::new(TestClient::silent(server)));
     let mut problems = String::new();
     let mut updated = String::new();
     let mut lines = text.split_terminator('\n').enumerate().peekable();
@@ -79,7 +79,7 @@ async fn in_any_order<'a>(expected: &mut [&'a str], peer: &mut Peer) -> (Vec<&'a
 
 /// The server's end of the conversation.
 enum Peer {
-    Open(TestClient),
+    Open(Box<TestClient>),
     /// The input is closed; what was said until the server ended, and is not read yet.
     Closed(VecDeque<String>),
 }

@@ -29,6 +29,7 @@ use error::Visit;
 pub use error::{AskError, Unsupported};
 pub(crate) use exchange::{Asks, Exchange};
 use form::Form;
+pub use form::{asked, asked_by};
 pub use pending::{Ask, Consent};
 pub(crate) use question::Question;
 use rounds::{Bounds, Rounds};

@@ -17,8 +17,8 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     fn keep(&self, stream: &str, keep: Duration) -> impl Future<Output = io::Result<()>> + Send;
 
     /// Adds an event, as it is written to the client, under its number, which is higher than those
-    /// before. Events with a number below `oldest` may be forgotten from now on: that is what bounds a
-    /// stream. If the stream is not known, nothing happens.
+    /// before. From now on nothing below `oldest` counts: what is there is to be forgotten, which is what
+    /// bounds a stream, and some of it may never have come. If the stream is not known, nothing happens.
     fn append(
         &self,
         stream: &str,
@@ -31,8 +31,8 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     fn end(&self, stream: &str) -> impl Future<Output = io::Result<()>> + Send;
 
     /// What came after the event with this number; 0 is before the first. None if the stream is not
-    /// known, or if an event after that one is forgotten: `oldest` is the place to look. A number that is
-    /// yet to come is no mistake: nothing came after it.
+    /// known, or if an event after that one is missing: the next would be below the last `oldest`. A number
+    /// that is yet to come is no mistake: nothing came after it.
     fn after(&self, stream: &str, number: u64) -> impl Future<Output = io::Result<Option<Tail>>> + Send;
 
     /// Forgets a stream and its events.

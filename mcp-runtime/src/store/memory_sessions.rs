@@ -1,9 +1,9 @@
 //! Sessions in memory: for several services of one process, and to see what a store does.
 
 use std::collections::HashMap;
-use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 use super::{SessionRecord, SessionStore};
 
@@ -11,7 +11,7 @@ use super::{SessionRecord, SessionStore};
 const MOST: usize = 100_000;
 
 /// A [`SessionStore`] in memory. It holds up to 100 000 sessions, and refuses more.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct MemorySessions(Mutex<HashMap<Box<str>, Entry>>);
 
 #[derive(Debug)]
@@ -71,5 +71,12 @@ impl SessionStore for MemorySessions {
     async fn remove(&self, id: &str) -> io::Result<()> {
         self.all().remove(id);
         Ok(())
+    }
+}
+
+/// Without ids, which are secrets.
+impl fmt::Debug for MemorySessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemorySessions").field("sessions", &self.all().len()).finish_non_exhaustive()
     }
 }

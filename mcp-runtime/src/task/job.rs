@@ -72,9 +72,11 @@ impl Job {
         let (core, limits) = (&self.core, &self.core.limits);
         let store = &core.tasks.store;
         let full = |text: &str| Failure::Protocol(RpcError::new(RpcError::INTERNAL, text.to_owned()));
-        let own = within(limits.store_time, "tasks", store.list(self.task.owner.as_deref()));
-        if own.await.map_err(unavailable)?.len() >= limits.tasks_each && self.task.owner.is_some() {
-            return Err(full("Too many tasks of yours: cancel some, or wait until their time is over"));
+        if let Some(owner) = self.task.owner.as_deref() {
+            let own = within(limits.store_time, "tasks", store.list(Some(owner))).await.map_err(unavailable)?;
+            if own.len() >= limits.tasks_each {
+                return Err(full("Too many tasks of yours: wait until the time of some is over"));
+            }
         }
         if within(limits.store_time, "tasks", store.count()).await.map_err(unavailable)? >= limits.tasks {
             return Err(full("Too many tasks: try again later"));

@@ -133,6 +133,24 @@ async fn later(ctx: &Context, unit: Unit) -> Json<Unit> {
     Json(unit)
 }
 
+/// What somebody says.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Answer {
+    /// In a word.
+    word: String,
+}
+
+/// It, once more.
+type Another = Answer;
+
+/// Ask somebody.
+#[tool(requires(elicitation, roots), task = "optional", asks_first)]
+async fn ask_twice(ctx: &Context) -> Result<String> {
+    let Answer { word } = ctx.elicit("What?").await?;
+    let again = ctx.elicit::<Another>("What?").await?;
+    Ok(word + &again.word)
+}
+
 /// Names that begin like this.
 fn names(typed: &str) -> Vec<String> {
     vec![typed.to_owned()]
@@ -235,7 +253,7 @@ struct Page {
 /// The server.
 fn server() -> Server {
     Server::new("test", "1")
-        .tools(tools![add, say, later])
+        .tools(tools![add, say, later, ask_twice])
         .prompts(prompts![greet])
         .resources(resources![note, manual])
         .resource(Config { name: String::from("app") })

@@ -230,6 +230,102 @@ mod shadowed {
     }
 }
 
+/// What a body asks for may have a name that means something only in there, or only there something else.
+mod asking {
+    use mcp_runtime::{AskError, Context, Result, handlers, tool, tools};
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+
+    /// Means something else in the bodies below, and is no form.
+    #[derive(Deserialize, JsonSchema)]
+    enum Name {
+        Short(Vec<u8>),
+    }
+
+    mod forms {
+        #[derive(super::Deserialize, super::JsonSchema)]
+        pub(super) struct Name {
+            pub(super) name: String,
+        }
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Pair<T> {
+        one: T,
+    }
+
+    #[tool]
+    async fn declared(ctx: &Context) -> Result<String> {
+        #[derive(Deserialize, JsonSchema)]
+        struct Name {
+            name: String,
+        }
+        let Name { name } = ctx.elicit("Who?").await?;
+        Ok(name)
+    }
+
+    #[tool]
+    async fn imported(ctx: &Context) -> Result<String> {
+        use forms::Name;
+        let name: Name = ctx.elicit("Who?").await?;
+        Ok(name.name)
+    }
+
+    #[tool]
+    async fn imported_with_others(ctx: &Context) -> Result<String> {
+        use forms::*;
+        Ok(ctx.elicit::<Name>("Who?").await?.name)
+    }
+
+    #[tool]
+    async fn not_compiled(ctx: &Context) -> Result<String> {
+        #[cfg(any())]
+        let missing: Missing = ctx.elicit("Who?").await?;
+        Ok(ctx.request_id().to_owned())
+    }
+
+    #[tool]
+    async fn inferred(ctx: &Context) -> Result<u8> {
+        let Pair::<u8> { one } = ctx.elicit("One?").await?;
+        let pair: Pair<_> = ctx.elicit("One?").await?;
+        Ok(one + std::convert::identity::<u8>(pair.one))
+    }
+
+    struct Asker<'a>(&'a Context);
+
+    impl Asker<'_> {
+        async fn elicit<T: for<'de> Deserialize<'de> + JsonSchema + 'static>(&self, text: &str) -> Result<T, AskError> {
+            Ok(self.0.elicit::<Pair<T>>(text).await?.one)
+        }
+    }
+
+    #[tool]
+    async fn another_context(ctx: &Context) -> Result<String> {
+        let ctx = Asker(ctx);
+        let age: u8 = ctx.elicit("How old?").await?;
+        Ok(format!("{} {age}", ctx.elicit::<String>("Who?").await?))
+    }
+
+    struct State;
+
+    #[handlers]
+    impl State {
+        #[tool]
+        async fn not_ours(&self, ctx: &Context) -> Result<String> {
+            let asker = Asker(ctx);
+            let name: String = ctx.elicit::<forms::Name>("Who?").await?.name;
+            let declined: bool = ctx.elicit::<forms::Name>("Who?").await.is_err();
+            Ok(format!("{name} {declined} {}", asker.elicit::<u8>("How old?").await?))
+        }
+    }
+
+    #[test]
+    fn compiles() {
+        drop(tools![declared, imported, imported_with_others, not_compiled, inferred, another_context]);
+        drop(mcp_runtime::Server::new("test", "1").mount(State));
+    }
+}
+
 /// Functions with the names of what the runtime offers, and arguments with those of what is printed.
 mod same_names {
     use mcp_runtime::{tool, tools};

@@ -1,6 +1,7 @@
 //! Forms: which types can be asked for, how a revision is told of them, what fits them.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
 
+mod asked;
 mod check;
 mod choices;
 mod field;
@@ -14,6 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::Revision;
 use crate::schema::without_null;
+pub use asked::{asked, asked_by};
 use field::Field;
 
 /// The fields a person fills in, from a struct's schema.

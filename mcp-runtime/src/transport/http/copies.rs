@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{Instant, MissedTickBehavior, sleep};
 
 use super::body::Events;
 use super::sessions::Session;
@@ -67,16 +67,19 @@ impl Copy {
     async fn write(self, stream: &Stream, mut at: u64, control: &Control, time: Duration) {
         // From where on nothing is missing.
         let mut whole = 0;
+        let mut sign = tokio::time::interval_at(Instant::now() + SIGN, SIGN);
+        sign.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let news = tokio::select! {
-                // First: what was said is written, whatever ends now.
+                // In this order: signs of life are given however much there is to write, and what was said
+                // is written, whatever ends now.
                 biased;
-                news = stream.news(at) => news,
-                () = control.closing() => return,
-                () = sleep(SIGN) => {
+                _ = sign.tick() => {
                     let _ = self.keep(ALIVE).await;
                     continue;
                 }
+                news = stream.news(at) => news,
+                () = control.closing() => return,
             };
             for (number, event) in news.events {
                 if self.append(number, &event, whole.max(news.oldest)).await.is_err() {

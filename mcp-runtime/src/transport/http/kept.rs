@@ -3,6 +3,7 @@
 //! The store has the last word. A copy knows which record it was made of; what its client changed since
 //! is written on top of whatever the others wrote.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,7 +39,6 @@ pub(super) struct Stores {
 }
 
 /// What a copy knows of what it is a copy of.
-#[derive(Debug)]
 pub(super) struct Kept {
     pub(super) id: Box<str>,
     pub(super) stores: Arc<Stores>,
@@ -61,6 +61,13 @@ impl Stores {
     fn kept(self: &Arc<Self>, id: &str, record: SessionRecord) -> Box<Kept> {
         let state = State { record, touched: Instant::now() };
         Box::new(Kept { id: id.into(), stores: Arc::clone(self), state: Mutex::new(state) })
+    }
+}
+
+/// Without the id, which is a secret.
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kept").finish_non_exhaustive()
     }
 }
 

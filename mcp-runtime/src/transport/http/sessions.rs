@@ -201,7 +201,12 @@ fn evict(table: &mut HashMap<Box<str>, Arc<Session>>, left_alone: Duration) -> b
     let idle = table.iter().filter(|(_, session)| !session.is_busy());
     let oldest = idle.max_by_key(|(_, session)| session.idle()).filter(|(_, session)| session.idle() >= left_alone);
     let Some(id) = oldest.map(|(id, _)| id.clone()) else { return false };
-    table.remove(&id).map(|session| session.control.abort()).is_some()
+    let Some(session) = table.remove(&id) else { return false };
+    // A copy may just have been found by a request, which is served yet. Then it goes by itself.
+    if session.kept.is_none() {
+        drop(session.control.abort());
+    }
+    true
 }
 
 impl Session {
@@ -277,6 +282,13 @@ impl Session {
     pub(super) fn stream(self: &Arc<Self>) -> Option<Streaming> {
         let taken = self.streaming.swap(true, Ordering::AcqRel);
         (!taken).then(|| Streaming(Arc::clone(self)))
+    }
+}
+
+/// Whatever still waits for it waits for nothing.
+impl Drop for Session {
+    fn drop(&mut self) {
+        drop(self.control.abort());
     }
 }
 

@@ -51,6 +51,8 @@ pub(super) struct Stream {
     budget: Budget,
     /// For whoever copies it.
     news: Notify,
+    /// Told when a reader has taken something, or has gone.
+    taken: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -66,6 +68,8 @@ struct State {
     reader: Option<Waker>,
     /// Counts readers: a new one takes the place of the one before.
     readers: u64,
+    /// The last event the newest reader has taken, while it is there.
+    taken: Option<u64>,
 }
 
 /// What came after an event.
@@ -79,7 +83,7 @@ pub(super) struct News {
 
 impl Stream {
     pub(super) fn new(number: u64, of_session: bool, budget: Budget) -> Self {
-        Stream { number, of_session, state: Mutex::default(), budget, news: Notify::new() }
+        Stream { number, of_session, state: Mutex::default(), budget, news: Notify::new(), taken: Notify::new() }
     }
 
     /// A session's own stream, begun elsewhere, of which this came after the event.
@@ -89,7 +93,8 @@ impl Stream {
         let last = events.back().map_or(event, |(last, _)| *last);
         budget.take(bytes);
         let state = State { events, bytes, last, over: tail.over, ..State::default() };
-        Stream { number, of_session: true, state: Mutex::new(state), budget, news: Notify::new() }
+        let (state, news, taken) = (Mutex::new(state), Notify::new(), Notify::new());
+        Stream { number, of_session: true, state, budget, news, taken }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -98,6 +103,13 @@ impl Stream {
 
     pub(super) fn is_over(&self) -> bool {
         self.state().over
+    }
+
+    /// How many events it keeps, and how many bytes of them.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.events.len(), state.bytes)
     }
 
     /// The number of the last event there was.
@@ -125,8 +137,11 @@ impl Stream {
             let number = state.last;
             state.events.push_back((number, event.into()));
         }
-        // The newest is kept, however long it is: it may be the answer.
-        while state.events.len() > 1 && (state.events.len() > EVENTS || state.bytes > BYTES || self.budget.is_spent()) {
+        // The newest is kept, however long it is: it may be the answer. So is what a reader has to take yet.
+        while state.events.len() > 1
+            && (state.events.len() > EVENTS || state.bytes > BYTES || self.budget.is_spent())
+            && state.oldest_is_taken()
+        {
             let dropped = state.events.pop_front().map_or(0, |(_, event)| event.len());
             state.bytes -= dropped;
             self.budget.give_back(dropped);
@@ -150,16 +165,29 @@ impl Stream {
         }
     }
 
-    /// Takes everything a request says, to its end.
+    /// Takes everything a request says, to its end; from who talks faster than they are listened to, as
+    /// fast as they are. Who is not listened to is not held up.
     pub(super) async fn take(self: Arc<Self>, mut lines: mpsc::Receiver<Vec<u8>>) {
         while let Some(line) = lines.recv().await {
             if line == LET_GO {
                 self.let_go();
             } else {
+                self.room().await;
                 self.push(&line);
             }
         }
         self.end();
+    }
+
+    /// Waits until nothing has to be dropped that a reader has not taken.
+    async fn room(&self) {
+        loop {
+            let taken = self.taken.notified();
+            if self.state().has_room(&self.budget) {
+                return;
+            }
+            taken.await;
+        }
     }
 
     /// Ends what there is of readers, not of the stream: they come back.
@@ -192,6 +220,20 @@ impl Drop for Stream {
 }
 
 impl State {
+    /// Whether there may be one more event without a gap for who reads.
+    fn has_room(&self, budget: &Budget) -> bool {
+        let Some(taken) = self.taken else { return true };
+        let ahead = self.events.iter().rev().take_while(|(number, _)| *number > taken);
+        let (count, bytes) = ahead.fold((0, 0), |(count, bytes), (_, event)| (count + 1, bytes + event.len()));
+        count == 0 || (count < EVENTS && bytes < BYTES && !budget.is_spent())
+    }
+
+    /// Whether no reader waits for the oldest event.
+    fn oldest_is_taken(&self) -> bool {
+        let oldest = self.events.front().map_or(0, |(oldest, _)| *oldest);
+        self.taken.is_none_or(|taken| oldest <= taken)
+    }
+
     fn wake(&mut self) {
         if let Some(reader) = self.reader.take() {
             reader.wake();
@@ -214,10 +256,21 @@ impl Reader {
         let mut state = stream.state();
         state.readers += 1;
         let number = state.readers;
+        state.taken = Some(at);
         // The one before, if it is still there, has been left.
         state.wake();
         drop(state);
         Reader { stream, at, number, first }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.stream.state();
+        if state.readers == self.number {
+            state.taken = None;
+            self.stream.taken.notify_waiters();
+        }
     }
 }
 
@@ -231,6 +284,10 @@ impl Events for Reader {
         for (number, event) in state.events.iter().filter(|(number, _)| *number > at) {
             out.extend_from_slice(event);
             self.at = *number;
+        }
+        if state.readers == self.number && state.taken != Some(self.at) {
+            state.taken = Some(self.at);
+            stream.taken.notify_waiters();
         }
         if !out.is_empty() {
             return Poll::Ready(Some(out.into()));

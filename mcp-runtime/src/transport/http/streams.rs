@@ -98,6 +98,8 @@ mod tests {
     use std::pin::Pin;
     use std::task::{Context, Poll, Waker};
 
+    use tokio::sync::mpsc;
+
     use super::super::body::Events as _;
     use super::super::stream::{BYTES, EVENTS};
     use super::*;
@@ -141,6 +143,71 @@ mod tests {
         );
         let (rest, over) = all(&mut first);
         assert!(over && rest.contains("three"), "what was there is given, and then it is over");
+    }
+
+    /// Whether a future comes to its end, given some time.
+    async fn ends(task: &mut tokio::task::JoinHandle<()>) -> bool {
+        tokio::time::timeout(std::time::Duration::from_millis(50), task).await.is_ok()
+    }
+
+    /// A call that has much to say on a stream.
+    fn talk(stream: &Arc<Stream>, line: &'static [u8]) -> tokio::task::JoinHandle<()> {
+        let (sender, lines) = mpsc::channel(4);
+        tokio::spawn(async move {
+            for _ in 0..1000 {
+                let _ = sender.send(line.to_vec()).await;
+            }
+        });
+        tokio::spawn(Arc::clone(stream).take(lines))
+    }
+
+    #[tokio::test]
+    async fn who_reads_is_waited_for_and_misses_nothing() {
+        let long: &[u8] = vec![b'x'; 8 * 1024].leak();
+        for line in [b"x", long] {
+            let stream = Streams::default().open(false, LIMIT);
+            let mut reader = stream.read(false);
+            let mut task = talk(&stream, line);
+            assert!(!ends(&mut task).await);
+            let (kept, bytes) = stream.kept();
+            assert!(kept <= EVENTS && bytes <= BYTES + 2 * line.len(), "{kept} events, {bytes} bytes");
+            let mut text = String::new();
+            loop {
+                let (more, over) = all(&mut reader);
+                text.push_str(&more);
+                if over {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+            let numbers = text.lines().filter_map(|line| line.strip_prefix("id: 1_")?.parse::<u64>().ok());
+            assert!(numbers.eq(1..=1000), "none is missing");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_has_gone_is_not_waited_for() {
+        let stream = Streams::default().open(false, LIMIT);
+        let reader = stream.read(false);
+        let mut task = talk(&stream, b"x");
+        assert!(!ends(&mut task).await);
+        drop(reader);
+        assert!(ends(&mut task).await);
+        assert_eq!((stream.kept().0, stream.last()), (EVENTS, 1000), "the newest are kept");
+    }
+
+    #[tokio::test]
+    async fn who_comes_back_takes_the_place_of_who_was_there() {
+        let streams = Streams::default();
+        let stream = streams.open(false, LIMIT);
+        let first = stream.read(false);
+        let mut task = talk(&stream, b"x");
+        assert!(!ends(&mut task).await);
+        let second = resume(&streams, "1_0").unwrap();
+        drop(first);
+        assert!(!ends(&mut task).await, "there is somebody who reads");
+        drop(second);
+        assert!(ends(&mut task).await);
     }
 
     #[test]
