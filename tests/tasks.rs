@@ -1,5 +1,7 @@
 //! Tasks: calls that go on after they were answered, on both wires.
 
+#[path = "tasks/client.rs"]
+mod client;
 #[path = "tasks/core.rs"]
 mod core;
 #[path = "tasks/extension.rs"]

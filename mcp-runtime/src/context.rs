@@ -324,7 +324,7 @@ impl<'a> Line<'a> {
     /// request that has been answered has nowhere to go.
     pub(crate) fn notifier_of_task(&self, revision: Revision) -> Arc<Notifier> {
         let sender = match self.outlet {
-            Outlet::Shared(sender) if !revision.is_modern() => sender.clone(),
+            Outlet::Shared(sender, _) if !revision.is_modern() => sender.clone(),
             _ => tokio::sync::mpsc::channel(1).0,
         };
         Arc::new(Notifier::live(sender, self.core.limits.log_rate))

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use super::error::Unsupported;
 use super::exchange::Exchange;
 use super::rounds::{Busy, Rounds};
-use super::{AskError, Question};
+use super::{AskError, Question, once};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::reply::Answer;
@@ -163,6 +163,7 @@ impl Dialogue {
         question: Question,
         limit: Option<Duration>,
     ) -> std::result::Result<Value, AskError> {
+        once::forbids_asking()?;
         self.enter(key)?;
         if let Some(job) = self.task.get() {
             let _waiting = self.wait();
@@ -199,7 +200,7 @@ impl Dialogue {
             return Ok(T::deserialize(done)?);
         }
         let _doing = self.begin(key)?;
-        let value = work.await?;
+        let value = once::inside(work).await?;
         let json = serde_json::to_value(&value)?;
         self.state().memory.insert(key.to_owned(), json);
         Ok(value)

@@ -8,6 +8,7 @@ mod dialogue;
 mod error;
 mod exchange;
 pub(crate) mod form;
+mod once;
 mod pending;
 mod question;
 mod rounds;
@@ -160,7 +161,8 @@ impl Context {
     }
 
     /// Does something once, however often the call runs: what it returns is remembered, and given back
-    /// when the call asks and runs again.
+    /// when the call asks and runs again. An error is not: what failed may be tried again. Nobody can be
+    /// asked inside of it.
     ///
     /// ```
     /// use mcp_runtime::prelude::*;

@@ -134,6 +134,10 @@ impl Asked {
             if task.status.is_over() {
                 return concluded(task);
             }
+            if exchange.is_none() && !task.questions.is_empty() {
+                let text = "this task waits for an answer; ask for its result with `Accept: text/event-stream`";
+                return Err(RpcError::invalid_request(text).into());
+            }
             for (key, question) in task.questions {
                 if let Some(exchange) = &exchange
                     && asked.insert(key.clone())
