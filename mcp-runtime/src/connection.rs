@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use crate::batch::{self, Batch};
-use crate::context::Line;
+use crate::caller::Line;
 use crate::control::Control;
 use crate::depth;
 use crate::era::encode::{self, Site};

@@ -36,6 +36,7 @@ mod ask;
 mod batch;
 mod cache;
 mod call_log;
+mod caller;
 mod catalog;
 mod change;
 mod client;

@@ -7,8 +7,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::ask::{self, Capability};
+use crate::caller::Line;
 use crate::connection::{Connection, Waiting};
-use crate::context::Line;
 use crate::era::encode::Site;
 use crate::era::{self, Accepted, Method, notice};
 use crate::error::{Failure, RpcError, shorten};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::caller::{Caller, Line, provide};
 use crate::connection::{Connection, Exited};
-use crate::context::{Caller, Line, provide};
 use crate::custom::Custom;
 use crate::era;
 use crate::error::{Error, Failure, Result, RpcError};

@@ -99,6 +99,15 @@ impl Outlet {
         }
     }
 
+    /// The way that is there when a request has been answered, if there is one.
+    pub(crate) fn lasting(&self) -> Option<&mpsc::Sender<Vec<u8>>> {
+        match self {
+            Outlet::Shared(sender, _) => Some(sender),
+            #[cfg(feature = "http")]
+            Outlet::Own(_) => None,
+        }
+    }
+
     pub(crate) fn sender(&self) -> &mpsc::Sender<Vec<u8>> {
         match self {
             Outlet::Shared(sender, _) => sender,

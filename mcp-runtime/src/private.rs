@@ -8,7 +8,8 @@ pub use crate::__json as json;
 
 pub use crate::args::{Args, Argument, Key};
 pub use crate::ask::{Capability, asked, asked_by};
-pub use crate::context::{Caller, Context, FromServer, provide};
+pub use crate::caller::{Caller, FromServer, provide};
+pub use crate::context::Context;
 pub use crate::error::ArgumentError;
 pub use crate::handlers::{Handlers, Mounted};
 pub use crate::prompt::{Prompt, PromptFn, describe as prompt, returns as prompt_returns};

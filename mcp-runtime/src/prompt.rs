@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::args::Argument;
-use crate::context::{Caller, Context};
+use crate::caller::Caller;
+use crate::context::Context;
 use crate::error::Error;
 use crate::output::IntoPrompt;
 use crate::protocol::{PromptArgument, PromptDescriptor};

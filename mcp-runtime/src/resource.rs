@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::args::Argument;
 use crate::cache::Cache;
-use crate::context::{Caller, Context};
+use crate::caller::Caller;
+use crate::context::Context;
 use crate::error::Error;
 use crate::output::IntoContents;
 use crate::protocol::{Annotations, ReadResult, ResourceContents, ResourceDescriptor, Role, TemplateDescriptor};

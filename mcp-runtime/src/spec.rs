@@ -14,8 +14,9 @@ use serde_json::Value;
 
 use crate::args::{Args, Argument, Key};
 use crate::ask::Capability;
+use crate::caller::Caller;
 use crate::complete::{Completers, Completes};
-use crate::context::{Caller, Context};
+use crate::context::Context;
 use crate::error::ArgumentError;
 use crate::protocol::{Icon, Meta};
 use crate::reply::Answer;

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::args::{Argument, Key};
-use crate::context::{Caller, Context};
+use crate::caller::Caller;
+use crate::context::Context;
 use crate::error::Error;
 use crate::mirror::{self, Mirrored};
 use crate::output::IntoToolResult;

@@ -69,6 +69,20 @@ async fn large_tables_need_a_page_to_visit() -> Result<()> {
 }
 
 #[tokio::test]
+async fn who_knows_tasks_comes_back_for_the_table() -> Result<()> {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let client = TestClient::builder(server()).revision(revision).tasks();
+        let client = client.on_elicit(guest(8, "terrace", true)).connect().await?;
+        // The questions come first, then the task.
+        let task = client.start_task("book", json!({"name": "Ada"})).await?;
+        let answer = task.result().await?;
+        assert_eq!(answer.text(), "Table 1 is booked for Ada, 8 on 2026-12-24.", "{revision}");
+        assert_eq!(task.status().await?.message.as_deref(), Some("folding napkins"), "{revision}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn what_does_not_fit_the_form_is_not_taken() -> Result<()> {
     for revision in ASK {
         let (answer, tables) = book(revision, guest(99, "inside", true)).await?;

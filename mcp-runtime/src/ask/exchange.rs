@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::AskError;
-use crate::context::Caller;
+use crate::caller::Caller;
 use crate::control::Control;
 use crate::era::notice;
 use crate::jsonrpc::{Id, Response};

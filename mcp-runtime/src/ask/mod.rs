@@ -35,7 +35,8 @@ pub(crate) use question::Question;
 use rounds::{Bounds, Rounds};
 pub(crate) use rounds::{Purpose, Resumed};
 
-use crate::context::{Caller, Context, member};
+use crate::caller::Caller;
+use crate::context::{Context, member};
 use crate::era::CAPABILITIES;
 use crate::error::Result;
 use crate::protocol::{Revision, Root, SampleRequest, Sampled, SamplingCan};

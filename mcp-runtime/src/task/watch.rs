@@ -5,8 +5,8 @@ use std::sync::{Arc, Weak};
 use tokio::sync::watch;
 
 use super::load;
+use crate::caller::Caller;
 use crate::change::{Change, Listener};
-use crate::context::Caller;
 use crate::server::Core;
 use crate::store::TaskRecord;
 
