@@ -100,6 +100,7 @@ impl Outlet {
     }
 
     /// The way that is there when a request has been answered, if there is one.
+    #[cfg_attr(not(feature = "http"), allow(clippy::unnecessary_wraps, reason = "only over HTTP is there none"))]
     pub(crate) fn lasting(&self) -> Option<&mpsc::Sender<Vec<u8>>> {
         match self {
             Outlet::Shared(sender, _) => Some(sender),

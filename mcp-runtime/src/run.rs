@@ -60,7 +60,7 @@ impl Running {
     /// A handler that waits may wait for another round, or to become a task.
     fn goes_on(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
         let Some(dialogue) = &self.dialogue else { return Poll::Pending };
-        let Some(job) = dialogue.take_task() else { return dialogue.poll_round(cx) };
+        let Some(job) = dialogue.wanted_task() else { return dialogue.poll_round(cx) };
         let dialogue = self.dialogue.take();
         let rest = Running { future: self.future.take(), dialogue: dialogue.clone() };
         let work = Pending { future: rest, timeout: job.timeout, log: None };

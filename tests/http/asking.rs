@@ -11,13 +11,13 @@ use serde_json::Value;
 use crate::resuming::again;
 
 #[derive(Deserialize, JsonSchema)]
-struct Name {
-    name: String,
+pub(crate) struct Name {
+    pub(crate) name: String,
 }
 
 /// Greet whoever is there.
 #[tool]
-async fn greet(ctx: &Context) -> Result<String> {
+pub(crate) async fn greet(ctx: &Context) -> Result<String> {
     let Name { name } = ctx.elicit("Who is there?").await?;
     Ok(format!("Hello, {name}!"))
 }

@@ -3,21 +3,9 @@
 
 use mcp_runtime::prelude::*;
 use mcp_tests::http::{Ask, Site, modern, soon};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::Value;
 
-#[derive(Deserialize, JsonSchema)]
-struct Name {
-    name: String,
-}
-
-/// Greet whoever is there.
-#[tool]
-async fn greet(ctx: &Context) -> Result<String> {
-    let Name { name } = ctx.elicit("Who is there?").await?;
-    Ok(format!("Hello, {name}!"))
-}
+use crate::asking::{Name, greet};
 
 /// Tell how far it is, and ask.
 #[tool]

@@ -124,7 +124,7 @@ impl Dialogue {
     }
 
     /// The task the handler waits to become.
-    pub(crate) fn take_task(&self) -> Option<Arc<Job>> {
+    pub(crate) fn wanted_task(&self) -> Option<Arc<Job>> {
         match &*self.later() {
             Later::Wanted(job) => Some(Arc::clone(job)),
             Later::No | Later::Planned(_) => None,

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{fmt, io};
 
+use super::expiring::Expiring;
 use super::{EventStore, Tail};
 
 /// How many streams there may be.
@@ -12,7 +13,9 @@ const MOST: usize = 100_000;
 
 /// An [`EventStore`] in memory. It knows up to 100 000 streams, and refuses more.
 #[derive(Default)]
-pub struct MemoryEvents(Mutex<HashMap<Box<str>, Stream>>);
+pub struct MemoryEvents(Mutex<Table>);
+
+type Table = HashMap<Box<str>, Expiring<Stream>>;
 
 #[derive(Debug, Default)]
 struct Stream {
@@ -20,14 +23,6 @@ struct Stream {
     /// Everything after this event is there, or yet to come.
     whole_after: u64,
     over: bool,
-    /// Until when it is kept; for ever if that is further away than time goes.
-    end: Option<Instant>,
-}
-
-impl Stream {
-    fn is_there(&self) -> bool {
-        self.end.is_none_or(|end| end > Instant::now())
-    }
 }
 
 impl MemoryEvents {
@@ -36,30 +31,30 @@ impl MemoryEvents {
         Self::default()
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<Box<str>, Stream>> {
+    fn all(&self) -> MutexGuard<'_, Table> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does something with a stream, if it is known.
     fn with<T>(&self, stream: &str, act: impl FnOnce(&mut Stream) -> T) -> Option<T> {
-        self.all().get_mut(stream).filter(|stream| stream.is_there()).map(act)
+        self.all().get_mut(stream).filter(|stream| stream.is_there()).map(|stream| act(&mut stream.value))
     }
 }
 
 impl EventStore for MemoryEvents {
     async fn keep(&self, stream: &str, keep: Duration) -> io::Result<()> {
-        let end = Instant::now().checked_add(keep);
-        if self.with(stream, |known| known.end = end).is_some() {
+        let mut all = self.all();
+        if let Some(known) = all.get_mut(stream).filter(|known| known.is_there()) {
+            known.prolong(keep);
             return Ok(());
         }
-        let mut all = self.all();
         if all.len() >= MOST {
             all.retain(|_, stream| stream.is_there());
         }
         if all.len() >= MOST {
             return Err(io::Error::other("there are too many streams; keep them somewhere else than in memory"));
         }
-        all.insert(stream.into(), Stream { end, ..Stream::default() });
+        all.insert(stream.into(), Expiring::new(Stream::default(), keep));
         Ok(())
     }
 

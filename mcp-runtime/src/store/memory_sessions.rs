@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{fmt, io};
 
+use super::expiring::Expiring;
 use super::{SessionRecord, SessionStore};
 
 /// How many sessions there may be.
@@ -12,20 +13,9 @@ const MOST: usize = 100_000;
 
 /// A [`SessionStore`] in memory. It holds up to 100 000 sessions, and refuses more.
 #[derive(Default)]
-pub struct MemorySessions(Mutex<HashMap<Box<str>, Entry>>);
+pub struct MemorySessions(Mutex<Table>);
 
-#[derive(Debug)]
-struct Entry {
-    record: SessionRecord,
-    /// Until when it is kept; for ever if that is further away than time goes.
-    end: Option<Instant>,
-}
-
-impl Entry {
-    fn is_there(&self) -> bool {
-        self.end.is_none_or(|end| end > Instant::now())
-    }
-}
+type Table = HashMap<Box<str>, Expiring<SessionRecord>>;
 
 impl MemorySessions {
     /// A store without sessions.
@@ -33,7 +23,7 @@ impl MemorySessions {
         Self::default()
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<Box<str>, Entry>> {
+    fn all(&self) -> MutexGuard<'_, Table> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -47,25 +37,24 @@ impl SessionStore for MemorySessions {
         if all.len() >= MOST {
             return Err(io::Error::other("there are too many sessions; keep them somewhere else than in memory"));
         }
-        all.insert(id.into(), Entry { record: record.clone(), end: Instant::now().checked_add(keep) });
+        all.insert(id.into(), Expiring::new(record.clone(), keep));
         Ok(())
     }
 
     async fn load(&self, id: &str) -> io::Result<Option<SessionRecord>> {
-        Ok(self.all().get(id).filter(|entry| entry.is_there()).map(|entry| entry.record.clone()))
+        Ok(self.all().get(id).filter(|entry| entry.is_there()).map(|entry| entry.value.clone()))
     }
 
     async fn update(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<bool> {
         let mut all = self.all();
-        let before = all.get_mut(id).filter(|entry| entry.is_there() && entry.record.version + 1 == record.version);
-        let entry = Entry { record: record.clone(), end: Instant::now().checked_add(keep) };
-        Ok(before.map(|before| *before = entry).is_some())
+        let before = all.get_mut(id).filter(|entry| entry.is_there() && entry.value.version + 1 == record.version);
+        Ok(before.map(|before| *before = Expiring::new(record.clone(), keep)).is_some())
     }
 
     async fn touch(&self, id: &str, keep: Duration) -> io::Result<bool> {
         let mut all = self.all();
         let there = all.get_mut(id).filter(|entry| entry.is_there());
-        Ok(there.map(|entry| entry.end = Instant::now().checked_add(keep)).is_some())
+        Ok(there.map(|entry| entry.prolong(keep)).is_some())
     }
 
     async fn remove(&self, id: &str) -> io::Result<()> {

@@ -39,6 +39,7 @@
 
 #[cfg(feature = "http")]
 mod events;
+mod expiring;
 #[cfg(feature = "http")]
 mod memory_events;
 #[cfg(feature = "http")]
