@@ -60,9 +60,9 @@ impl Asks {
         self.settle(response.id, || read(response))
     }
 
-    /// Takes what would be an answer, but cannot be read.
-    pub(crate) fn spoiled(&self, response: &Response<'_>, why: &str) {
-        self.settle(response.id, || Err(AskError::Invalid(why.to_owned())));
+    /// Takes what would be an answer to this request, but cannot be read.
+    pub(crate) fn spoiled(&self, id: Option<Id<'_>>, why: &str) {
+        self.settle(id, || Err(AskError::Invalid(why.to_owned())));
     }
 
     fn settle(&self, id: Option<Id<'_>>, answer: impl FnOnce() -> Result<Value, AskError>) -> bool {
@@ -79,10 +79,12 @@ impl Asks {
     }
 }
 
-/// The number in an id of ours.
+/// The number in an id of ours, which is written in one way only.
 fn number(id: Id<'_>) -> Option<u64> {
     let raw: &RawValue = serde_json::from_str(id.as_str()).ok()?;
-    text(raw)?.strip_prefix(PREFIX)?.parse().ok()
+    let id = text(raw)?;
+    let number = id.strip_prefix(PREFIX)?.parse().ok()?;
+    (*id == format!("{PREFIX}{number}")).then_some(number)
 }
 
 fn read(response: &Response<'_>) -> Result<Value, AskError> {

@@ -63,8 +63,18 @@ impl Job {
         }))
     }
 
-    fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         &self.task.id
+    }
+
+    /// Whether a client that asked for a task gets one with this answer, rather than the answer: in
+    /// 2025-11-25 it does, unless its request is refused.
+    pub(crate) fn is_owed(&self, answer: &Answer) -> bool {
+        match answer {
+            _ if self.task.revision.is_modern() => !self.asks_first && answer.is_ok(),
+            Err(Failure::Protocol(_)) => false,
+            _ => true,
+        }
     }
 
     /// Keeps it, if there is room. From then on whoever asks finds it.
