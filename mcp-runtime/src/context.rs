@@ -210,7 +210,13 @@ impl Context {
     /// A report, if it is worth one.
     fn report_line(&self, done: f64, total: Option<f64>, message: Option<&str>) -> Option<Vec<u8>> {
         let progress = self.progress.as_ref().filter(|progress| progress.advances(done, total))?;
-        Some(notice::progress(&progress.token, done, total, message, self.revision))
+        Some(notice::progress(&progress.token, done, total, message, self.site()))
+    }
+
+    /// Where what it tells goes: in 2025-11-25, that of a task names it.
+    fn site(&self) -> notice::Site<'_> {
+        let task = self.dialogue.task().map(|job| job.id()).filter(|_| !self.revision.is_modern());
+        notice::Site { revision: self.revision, task }
     }
 
     /// Sends the client a log message, if it wants messages of this level. More than
@@ -232,7 +238,7 @@ impl Context {
     /// ```
     pub async fn log(&self, level: LogLevel, data: impl Serialize) {
         if self.wants(level) {
-            self.notifier.send(notice::log(level, None, &data)).await;
+            self.notifier.send(notice::log(level, None, &data, self.site().task)).await;
         }
     }
 
@@ -240,7 +246,7 @@ impl Context {
     /// now, it is lost.
     pub fn log_now(&self, level: LogLevel, data: impl Serialize) {
         if self.wants(level) {
-            self.notifier.try_send(notice::log(level, None, &data));
+            self.notifier.try_send(notice::log(level, None, &data, self.site().task));
         }
     }
 

@@ -137,7 +137,8 @@ impl<'a> Router<'a> {
         };
         let owed = match &started.step {
             Step::Ready(answer) => job.is_owed(answer),
-            Step::Future(_) | Step::Blocking(_) => !job.asks_first,
+            // Without a context it never says so.
+            Step::Future(_) | Step::Blocking(_) => !job.asks_first || started.dialogue.is_none(),
         };
         if !owed {
             return Ok(started);

@@ -37,9 +37,18 @@ pub(crate) struct Job {
     /// The way to the client, as far as there is one.
     pub(crate) notifier: Arc<Notifier>,
     watch: Arc<Watch>,
-    /// What the handler said of its progress.
-    said: Mutex<Option<String>>,
+    /// What there is to note of what the handler does.
+    said: Mutex<Said>,
     spoke: tokio::sync::Notify,
+}
+
+/// What the handler did, and nobody knows yet.
+#[derive(Debug, Default)]
+struct Said {
+    /// How far it is.
+    progress: Option<String>,
+    /// The questions it does not wait for any more.
+    withdrawn: Vec<String>,
 }
 
 impl Job {
@@ -82,9 +91,11 @@ impl Job {
         let (core, limits) = (&self.core, &self.core.limits);
         let store = &core.tasks.store;
         let full = |text: &str| Failure::Protocol(RpcError::new(RpcError::INTERNAL, text.to_owned()));
-        let own = within(limits.store_time, "tasks", store.list(self.task.owner.as_deref()));
-        if own.await.map_err(unavailable)?.len() >= limits.tasks_each && self.task.owner.is_some() {
-            return Err(full("Too many tasks of yours: cancel some, or wait until their time is over"));
+        if let Some(owner) = self.task.owner.as_deref() {
+            let own = within(limits.store_time, "tasks", store.list(Some(owner)));
+            if own.await.map_err(unavailable)?.len() >= limits.tasks_each {
+                return Err(full("Too many tasks of yours: cancel some, or wait until their time is over"));
+            }
         }
         if within(limits.store_time, "tasks", store.count()).await.map_err(unavailable)? >= limits.tasks {
             return Err(full("Too many tasks: try again later"));
@@ -97,10 +108,12 @@ impl Job {
     /// Runs the handler to its end, which is also that of the task, in a task of the runtime.
     fn begin(self: Arc<Self>, work: Pending) {
         let running = self.core.tasks.running.running();
+        // From now on: the client may cancel it before it has begun.
+        let news = self.watch.news();
         tokio::spawn(async move {
             let _running = running;
             let line = CloseOnDrop(Some(Arc::clone(&self.notifier)));
-            let answer = self.run(work).await;
+            let answer = self.run(work, news).await;
             drop(line);
             if let Some(answer) = answer {
                 self.conclude(answer).await;
@@ -109,9 +122,9 @@ impl Job {
     }
 
     /// What comes of the handler; nothing, if nobody wants to know any more.
-    async fn run(&self, work: Pending) -> Option<Answer> {
+    async fn run(&self, work: Pending, news: watch::Receiver<u64>) -> Option<Answer> {
         let mut work = std::pin::pin!(work.finish());
-        let mut ended = std::pin::pin!(self.ended());
+        let mut ended = std::pin::pin!(self.ended(news));
         let mut over = std::pin::pin!(tokio::time::sleep(self.ttl));
         let mut closed = std::pin::pin!(self.server_ends());
         loop {
@@ -121,14 +134,13 @@ impl Job {
                 () = &mut ended => return None,
                 () = &mut over => return None,
                 () = &mut closed => return Some(Err(given_up())),
-                () = self.spoke.notified() => self.tell_progress().await,
+                () = self.spoke.notified() => self.tell().await,
             }
         }
     }
 
     /// Waits until it is cancelled, or gone.
-    async fn ended(&self) {
-        let mut news = self.watch.news();
+    async fn ended(&self, mut news: watch::Receiver<u64>) {
         while news.changed().await.is_ok() {
             match load(&self.core, self.id()).await {
                 Ok(Some(task)) if !task.status.is_over() => {}
@@ -157,9 +169,13 @@ impl Job {
         let done = change(&self.core, self.id(), |task| {
             task.questions.clear();
             task.answers.clear();
+            let text = |value: &Value| value.as_str().map(|text| crate::error::shorten(text).into_owned());
             (task.status, task.status_message) = match &outcome {
+                TaskOutcome::Result(result) if result["isError"] == true => {
+                    (TaskStatus::Completed, text(&result["content"][0]["text"]))
+                }
                 TaskOutcome::Result(_) => (TaskStatus::Completed, task.status_message.take()),
-                TaskOutcome::Error(error) => (TaskStatus::Failed, error["message"].as_str().map(ToOwned::to_owned)),
+                TaskOutcome::Error(error) => (TaskStatus::Failed, text(&error["message"])),
             };
             task.outcome = Some(outcome.clone());
             true
@@ -171,16 +187,25 @@ impl Job {
 
     /// Says how far the handler is. The newest is told; what was said before it is not missed.
     pub(crate) fn say(&self, text: String) {
-        *self.said.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        self.note(|said| said.progress = Some(text));
+    }
+
+    fn note(&self, note: impl FnOnce(&mut Said)) {
+        note(&mut self.said.lock().unwrap_or_else(PoisonError::into_inner));
         self.spoke.notify_one();
     }
 
-    async fn tell_progress(&self) {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(said) = said else { return };
+    async fn tell(&self) {
+        let Said { progress, withdrawn } =
+            std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner));
         let _ = change(&self.core, self.id(), |task| {
-            task.status_message = Some(said.clone());
-            true
+            let mut changed = progress.is_some();
+            for key in &withdrawn {
+                let answered = task.answers.remove(key).is_some();
+                changed |= task.questions.remove(key).is_some() || answered;
+            }
+            task.status_message = progress.clone().or(task.status_message.take());
+            changed
         })
         .await;
     }
@@ -188,6 +213,7 @@ impl Job {
     /// Asks whoever looks after the task, and waits for the answer.
     pub(crate) async fn ask(&self, key: &str, question: Question, limit: Duration) -> Result<Value, AskError> {
         let news = self.watch.news();
+        let mut asked_for = Asked { job: self, key: Some(key) };
         let asked = change(&self.core, self.id(), |task| {
             let question = TaskQuestion::new(question.method, question.params.clone());
             task.questions.insert(key.to_owned(), question);
@@ -198,8 +224,8 @@ impl Job {
             Ok(None) | Err(_) => return Err(AskError::Gone),
         }
         let answer = tokio::time::timeout(limit, self.answer(key, news)).await;
-        if answer.is_err() {
-            let _ = change(&self.core, self.id(), |task| task.questions.remove(key).is_some()).await;
+        if answer.is_ok() {
+            asked_for.key = None;
         }
         answer.unwrap_or(Err(AskError::TimedOut(limit)))
     }
@@ -215,6 +241,20 @@ impl Job {
                 (Ok(Some(_)), Some(answer)) => return given(answer),
                 _ => news.changed().await.map_err(|_| AskError::Gone)?,
             }
+        }
+    }
+}
+
+/// A question somebody waits for. If they do not any more, it is taken back.
+struct Asked<'a> {
+    job: &'a Job,
+    key: Option<&'a str>,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            self.job.note(|said| said.withdrawn.push(key.to_owned()));
         }
     }
 }
