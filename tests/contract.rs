@@ -6,6 +6,8 @@ mod bus;
 mod events;
 #[path = "contract/sessions.rs"]
 mod sessions;
+#[path = "contract/tasks.rs"]
+mod tasks;
 
 /// That a check fails, and that it names the rule.
 #[track_caller]

@@ -6,6 +6,8 @@ mod abuse;
 mod accept;
 #[path = "http/answers.rs"]
 mod answers;
+#[path = "http/asking.rs"]
+mod asking;
 #[path = "http/bodies.rs"]
 mod bodies;
 #[path = "http/caps.rs"]
@@ -20,6 +22,8 @@ mod elsewhere;
 mod ending;
 #[path = "http/eras.rs"]
 mod eras;
+#[path = "http/fleet.rs"]
+mod fleet;
 #[path = "http/gone.rs"]
 mod gone;
 #[path = "http/guards.rs"]
@@ -36,7 +40,11 @@ mod questions;
 mod replicas;
 #[path = "http/resuming.rs"]
 mod resuming;
+#[path = "http/rounds.rs"]
+mod rounds;
 #[path = "http/sessions.rs"]
 mod sessions;
+#[path = "http/tasks.rs"]
+mod tasks;
 #[path = "http/tower.rs"]
 mod tower;

@@ -2,8 +2,14 @@
 
 #[path = "properties/accounts.rs"]
 mod accounts;
+#[path = "properties/asking.rs"]
+mod asking;
 #[path = "properties/ops.rs"]
 mod ops;
+#[path = "properties/program.rs"]
+mod program;
+#[path = "properties/stage.rs"]
+mod stage;
 
 use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};

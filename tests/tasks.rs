@@ -2,6 +2,8 @@
 
 #[path = "tasks/careless.rs"]
 mod careless;
+#[path = "tasks/client.rs"]
+mod client;
 #[path = "tasks/core.rs"]
 mod core;
 #[path = "tasks/extension.rs"]

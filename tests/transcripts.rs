@@ -32,6 +32,8 @@ async fn every_transcript_holds() {
             Some("paged") => fixture::paged(),
             Some("guarded") => fixture::guarded(),
             Some("own") => fixture::own(),
+            Some("asking") => fixture::asking(),
+            Some("working") => fixture::working(),
             _ => fixture::server(),
         };
         failures.extend(transcript::run(file, server).await.err());

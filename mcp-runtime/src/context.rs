@@ -210,13 +210,13 @@ impl Context {
     /// A report, if it is worth one.
     fn report_line(&self, done: f64, total: Option<f64>, message: Option<&str>) -> Option<Vec<u8>> {
         let progress = self.progress.as_ref().filter(|progress| progress.advances(done, total))?;
-        Some(notice::progress(&progress.token, done, total, message, self.site()))
+        let site = notice::Site { revision: self.revision, task: self.task() };
+        Some(notice::progress(&progress.token, done, total, message, site))
     }
 
-    /// Where what it tells goes: in 2025-11-25, that of a task names it.
-    fn site(&self) -> notice::Site<'_> {
-        let task = self.dialogue.task().map(|job| job.id()).filter(|_| !self.revision.is_modern());
-        notice::Site { revision: self.revision, task }
+    /// The task that talks, where it has to say so.
+    fn task(&self) -> Option<&str> {
+        self.dialogue.task().map(|job| job.id()).filter(|_| !self.revision.is_modern())
     }
 
     /// Sends the client a log message, if it wants messages of this level. More than
@@ -238,15 +238,14 @@ impl Context {
     /// ```
     pub async fn log(&self, level: LogLevel, data: impl Serialize) {
         if self.wants(level) {
-            self.notifier.send(notice::log(level, None, &data, self.site().task)).await;
+            self.notifier.send(notice::log(level, None, &data, self.task())).await;
         }
     }
 
-    /// Like [`log`](Self::log), for a function that cannot wait. If the client has no room for it
-    /// now, it is lost.
+    /// Like [`log`](Self::log), for a function that cannot wait. What there is no room for is lost.
     pub fn log_now(&self, level: LogLevel, data: impl Serialize) {
         if self.wants(level) {
-            self.notifier.try_send(notice::log(level, None, &data, self.site().task));
+            self.notifier.try_send(notice::log(level, None, &data, self.task()));
         }
     }
 
@@ -330,7 +329,7 @@ impl<'a> Line<'a> {
     /// request that has been answered has nowhere to go.
     pub(crate) fn notifier_of_task(&self, revision: Revision) -> Arc<Notifier> {
         let sender = match self.outlet {
-            Outlet::Shared(sender) if !revision.is_modern() => sender.clone(),
+            Outlet::Shared(sender, _) if !revision.is_modern() => sender.clone(),
             _ => tokio::sync::mpsc::channel(1).0,
         };
         Arc::new(Notifier::live(sender, self.core.limits.log_rate))

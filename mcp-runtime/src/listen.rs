@@ -92,8 +92,11 @@ pub(crate) fn open(router: &Router<'_>, call: &Accepted<'_>) -> Result<Stream, F
     if wanted.named() > limit {
         return Err(too_many(limit).into());
     }
+    if !router.catalog.has_tasks() {
+        // What no server of this kind tells of is not looked at.
+        wanted.tasks().clear();
+    }
     if !wanted.tasks().is_empty() {
-        // Whether there are any or not.
         ask::required(Capability::Tasks, &router.caller).map_err(Failure::Lacks)?;
     }
     let agreed = wanted.agreed(router.catalog, |uri| router.announces(uri) == Some(true));

@@ -44,7 +44,7 @@ impl Connection {
         self.ready = true;
         self.core.hooks.initialized(&Peer { client, revision: self.session.revision() });
         // Where every request has a stream of its own, the client opens one for this.
-        let (Some(interest), Outlet::Shared(outbox)) = (self.interest.clone(), outlet) else { return };
+        let (Some(interest), Outlet::Shared(outbox, _)) = (self.interest.clone(), outlet) else { return };
         let (outbox, control) = (outbox.clone(), Arc::clone(&self.control));
         let running = self.control.in_flight.running();
         let telling = async move {

@@ -1,8 +1,9 @@
 //! Where the lines of calls go that had to wait, and what they tell before: an outbox everybody
 //! shares, or a stream of a request's own.
 
+use std::sync::Arc;
 #[cfg(feature = "http")]
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 #[cfg(feature = "http")]
 use http::request::Parts;
@@ -18,8 +19,8 @@ pub(crate) const LET_GO: &[u8] = b"\0";
 /// The way of lines from calls to their client.
 #[derive(Debug)]
 pub(crate) enum Outlet {
-    /// One for all calls of a connection.
-    Shared(mpsc::Sender<Vec<u8>>),
+    /// One for all calls of a connection, and whose it is, if somebody in front has found out.
+    Shared(mpsc::Sender<Vec<u8>>, Option<Arc<str>>),
     /// One for this request, made when a call needs it.
     #[cfg(feature = "http")]
     Own(Own),
@@ -45,7 +46,7 @@ impl Outlet {
     /// The way of a connection with one stream, and its other end.
     pub(crate) fn shared() -> (Self, mpsc::Receiver<Vec<u8>>) {
         let (sender, lines) = mpsc::channel(LINES);
-        (Outlet::Shared(sender), lines)
+        (Outlet::Shared(sender, None), lines)
     }
 
     /// The way of one request.
@@ -54,11 +55,12 @@ impl Outlet {
         Outlet::Own(Own { channel: OnceLock::new(), parts, resumable, principal: None })
     }
 
-    /// Says who makes the request.
+    /// Says who makes the request, or all of them.
     #[cfg(feature = "http")]
     pub(crate) fn of(mut self, who: Option<Arc<str>>) -> Self {
-        if let Outlet::Own(own) = &mut self {
-            own.principal = who;
+        match &mut self {
+            Outlet::Shared(_, principal) => *principal = who,
+            Outlet::Own(own) => own.principal = who,
         }
         self
     }
@@ -67,7 +69,7 @@ impl Outlet {
     #[cfg(feature = "http")]
     pub(crate) fn parts(&self) -> Option<&Arc<Parts>> {
         match self {
-            Outlet::Shared(_) => None,
+            Outlet::Shared(..) => None,
             Outlet::Own(own) => Some(&own.parts),
         }
     }
@@ -81,7 +83,7 @@ impl Outlet {
     /// Whether the client can be sent a request here, and answer it.
     pub(crate) fn can_ask(&self) -> bool {
         match self {
-            Outlet::Shared(_) => true,
+            Outlet::Shared(..) => true,
             // In a session, of a client that takes streams.
             #[cfg(feature = "http")]
             Outlet::Own(own) => own.resumable,
@@ -91,7 +93,7 @@ impl Outlet {
     /// Who makes the request, where that is known.
     pub(crate) fn principal(&self) -> Option<&str> {
         match self {
-            Outlet::Shared(_) => None,
+            Outlet::Shared(_, principal) => principal.as_deref(),
             #[cfg(feature = "http")]
             Outlet::Own(own) => own.principal.as_deref(),
         }
@@ -99,7 +101,7 @@ impl Outlet {
 
     pub(crate) fn sender(&self) -> &mpsc::Sender<Vec<u8>> {
         match self {
-            Outlet::Shared(sender) => sender,
+            Outlet::Shared(sender, _) => sender,
             #[cfg(feature = "http")]
             Outlet::Own(own) => &own.channel.get_or_init(|| mpsc::channel(LINES)).0,
         }
@@ -109,7 +111,7 @@ impl Outlet {
     #[cfg(feature = "http")]
     pub(crate) fn into_lines(self) -> Option<mpsc::Receiver<Vec<u8>>> {
         match self {
-            Outlet::Shared(_) => None,
+            Outlet::Shared(..) => None,
             Outlet::Own(own) => own.channel.into_inner().map(|(_, lines)| lines),
         }
     }

@@ -180,7 +180,7 @@ async fn nothing_is_asked_inside_what_is_done_once() -> Result<()> {
         let client = TestClient::builder(careless()).revision(revision).on_elicit(|_| json!({"name": "Ada"}));
         let client = client.connect().await?;
         let answer = timeout(SOON, client.call("inside", json!({}))).await.expect("it waits for itself")?;
-        assert!(answer.is_error() && answer.text().contains("inside `once`"), "{revision}: {}", answer.text());
+        assert!(answer.is_error() && answer.text().contains("inside of `ctx.once`"), "{revision}: {}", answer.text());
         assert_eq!(client.call("nested", json!({})).await?.text(), "Ada 1");
         assert!(client.call("panics", json!({})).await?.is_error());
         assert_eq!(client.call("nested", json!({})).await?.text(), "Ada 1");

@@ -1,8 +1,12 @@
 // Reads the results of the suite and compares them with the baseline: `judge.mjs RESULTS BASELINE NAME=SCENARIOS…`.
-// A check does not pass if it is a FAILURE or a WARNING in any run.
+// A check does not pass if it is a FAILURE or a WARNING in any run. What the baseline names is known, not forgiven:
+// it is told apart from what is new, and still fails.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+
+// What the suite may leave out: an extension the server does not have, and a scenario without a check.
+const skippable = /^(sep-2640-skills-\S+|tasks-status-notifications) /;
 
 const [results, baselineFile, ...runs] = process.argv.slice(2);
 const problems = [];
@@ -31,6 +35,7 @@ for (const [run, expected] of runs.map((text) => text.split('='))) {
         for (const check of JSON.parse(readFileSync(join(dir, folder, 'checks.json'), 'utf8'))) {
             const key = `${scenario} ${check.id}`;
             if (!(check.status in count)) problems.push(`${run}: ${key}: unknown status ${check.status}`);
+            if (check.status === 'SKIPPED' && !skippable.test(key)) problems.push(`${run}: ${key}: skipped: ${check.errorMessage ?? check.description}`);
             const passed = check.status !== 'FAILURE' && check.status !== 'WARNING';
             if (!passed && !seen.has(key)) seen.set(key, `${check.status}: ${check.errorMessage ?? check.description}`);
             count[!passed && baseline.has(key) ? 'baselined' : check.status] += 1;
@@ -46,9 +51,10 @@ for (const [run, expected] of runs.map((text) => text.split('='))) {
 for (const [key, said] of seen) {
     if (!baseline.has(key)) problems.push(`${key}: ${said}`);
 }
-for (const key of baseline.keys()) {
-    if (!seen.has(key)) problems.push(`passes now, take it out of baseline.txt: ${key}`);
+for (const [key, reason] of baseline) {
+    if (seen.has(key)) problems.push(`known: ${key}: ${reason}`);
+    else problems.push(`passes now, take it out of baseline.txt: ${key}`);
 }
 problems.forEach((problem) => console.log(`- ${problem}`));
-console.log(problems.length ? `not conformant: ${problems.length}` : `conformant but for ${baseline.size} checks that are not there yet`);
+console.log(problems.length ? `not conformant: ${problems.length}` : 'conformant');
 process.exitCode = problems.length ? 1 : 0;

@@ -1,7 +1,7 @@
 //! What a client takes is what it is given: JSON, a stream of events, or whichever fits.
 
 use mcp_runtime::{Revision, prelude::*};
-use mcp_tests::http::{Ask, Site, call, call_in, in_session, initialize, modern, soon};
+use mcp_tests::http::{Ask, Site, call, call_in, in_session, initialize, modern};
 
 use crate::house::{SESSIONS, server, site};
 
@@ -112,28 +112,4 @@ async fn batches_are_answered_in_the_form_that_is_taken() {
     let ping = json!([{"jsonrpc": "2.0", "id": 2, "method": "ping"}]);
     let events = site.ask(&in_session(&session, &ping).but("Accept", EVENTS)).await.events();
     assert_eq!(events, [json!([{"jsonrpc": "2.0", "id": 2, "result": {}}])]);
-}
-
-/// Who is there?
-#[tool]
-async fn greet(ctx: &Context) -> Result<String> {
-    let roots = ctx.roots().await?;
-    Ok(format!("{} roots", roots.len()))
-}
-
-/// A question is not left out as what is told is: the call would wait for its answer for ever.
-#[tokio::test]
-async fn who_can_be_asked_is_asked_whatever_they_take() {
-    let site = Site::of(Server::new("asker", "1.0.0").keep_signals().tools(tools![greet])).await;
-    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {"roots": {}}, "clientInfo": {"name": "t", "version": "1"}});
-    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-    let opened = site.ask(&Ask::post(hello.to_string())).await;
-    let session = opened.header("mcp-session-id").unwrap();
-    let (head, mut wire) = site.begin(&call_in(session, 1, "greet", &json!({})).but("Accept", JSON)).await;
-    assert_eq!(head.header("content-type"), Some(EVENTS));
-    let question = soon(wire.event()).await.unwrap();
-    assert_eq!(question["method"], "roots/list");
-    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}});
-    assert_eq!(site.ask(&in_session(session, &answer)).await.status, 202);
-    assert_eq!(soon(wire.event()).await.unwrap()["result"]["content"][0]["text"], "0 roots");
 }

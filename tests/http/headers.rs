@@ -228,7 +228,7 @@ async fn the_status_is_that_of_the_origin() {
         ("another", modern("logging/setLevel", json!({"level": "info"})), (404, -32601)),
         ("another", modern("resources/subscribe", json!({"uri": "weather://now"})), (404, -32601)),
         ("a handshake", modern("initialize", json!({"protocolVersion": "2026-07-28"})), (404, -32601)),
-        ("a task", modern("tasks/get", json!({"taskId": "x"})).with("Mcp-Name", "x"), (404, -32601)),
+        ("a task", modern("tasks/get", json!({"taskId": "x"})), (404, -32601)),
         ("a notification with an id", modern("notifications/cancelled", json!({})), (400, -32600)),
     ];
     table(&site, rows).await;

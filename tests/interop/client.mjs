@@ -5,11 +5,12 @@ import assert from 'node:assert/strict';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
-import { all, recorded } from './trials.mjs';
+import { all, answers, capabilities, recorded } from './trials.mjs';
 
 async function connect({ url, ...command }, era) {
     const mode = era === '2026-07-28' ? { pin: era } : era;
-    const client = new Client({ name: 'interop', version: '1' }, { versionNegotiation: { mode } });
+    const client = new Client({ name: 'interop', version: '1' }, { capabilities, versionNegotiation: { mode } });
+    for (const [method, answer] of Object.entries(answers)) client.setRequestHandler(method, answer);
     const transport = url ? new StreamableHTTPClientTransport(url) : new StdioClientTransport(command);
     await client.connect(transport);
     const modern = era !== 'legacy';

@@ -11,6 +11,8 @@ import mcp_types as types
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.shared.exceptions import MCPDeprecationWarning
 
+import asking
+
 # The methods of older revisions are what half of this is about.
 warnings.simplefilter("ignore", MCPDeprecationWarning)
 
@@ -61,7 +63,8 @@ async def connected(server, mode):
     heard = Heard()
     client = Client(
         server, mode=mode, read_timeout_seconds=10, logging_callback=heard.log, message_handler=heard.message,
-        log_level="debug",
+        log_level="debug", elicitation_callback=asking.elicit, sampling_callback=asking.sample,
+        list_roots_callback=asking.roots,
     )
     async with client:
         modern = mode != "legacy"
@@ -174,6 +177,8 @@ async def try_everything(server, mode):
         await refused(-32602, client.get_prompt("test_prompt_with_arguments", {"arg1": "one"}))
         await refused(-32602, client.list_tools(cursor="no such cursor"))
 
+        await asking.try_asking(client)
+
         # many at once, each with its own answer
         calls = [client.call_tool("test_custom_header", {"value": str(n)}) for n in range(50)]
         assert [result.content[0].text for result in await asyncio.gather(*calls)] == [str(n) for n in range(50)]
@@ -218,6 +223,15 @@ async def try_notes(server, mode):
         await refused(-32602, client.get_prompt("review", {"title": "None"}))
 
 
+async def try_tasks(server):
+    tasks = asking.Tasks()
+    client = Client(
+        server, mode="2026-07-28", read_timeout_seconds=10, extensions=[tasks], elicitation_callback=asking.elicit
+    )
+    async with client:
+        await asking.try_tasks(client, tasks)
+
+
 async def main():
     print(f"mcp {importlib.metadata.version('mcp')} (Python)")
     for mode in ["legacy", "auto", "2026-07-28"]:
@@ -228,8 +242,12 @@ async def main():
         ]:
             # what a pinned client does not ask, it does not know: the server's name, what it can do
             if mode == "2026-07-28":
-                async with Client(server, mode=mode, read_timeout_seconds=10) as client:
+                async with connected(server, mode) as (client, _, _):
                     assert (await client.list_tools()).tools
+                    if trial is try_everything:
+                        await asyncio.wait_for(asking.try_asking(client), 60)
+                if trial is try_everything:
+                    await asyncio.wait_for(try_tasks(server), 60)
             else:
                 await asyncio.wait_for(trial(server, mode), 60)
             print(f"  passed: {name}, {mode}")

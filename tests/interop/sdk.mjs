@@ -5,7 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as types from '@modelcontextprotocol/sdk/types.js';
 
-import { all, recorded } from './trials.mjs';
+import { all, answers, capabilities, recorded } from './trials.mjs';
 
 const notifications = {
     'notifications/message': types.LoggingMessageNotificationSchema,
@@ -13,13 +13,29 @@ const notifications = {
     'notifications/resources/updated': types.ResourceUpdatedNotificationSchema,
     'notifications/tools/list_changed': types.ToolListChangedNotificationSchema,
 };
+const requests = {
+    'elicitation/create': types.ElicitRequestSchema,
+    'sampling/createMessage': types.CreateMessageRequestSchema,
+    'roots/list': types.ListRootsRequestSchema,
+};
 
 async function connect({ url, ...command }) {
-    const client = new Client({ name: 'interop', version: '1' });
+    const client = new Client({ name: 'interop', version: '1' }, { capabilities });
+    for (const [method, answer] of Object.entries(answers)) client.setRequestHandler(requests[method], answer);
     const transport = url ? new StreamableHTTPClientTransport(url) : new StdioClientTransport(command);
     await client.connect(transport);
+    const task = async (name, args, created) => {
+        const states = [];
+        for await (const message of client.experimental.tasks.callToolStream({ name, arguments: args }, undefined, { task: { ttl: 60_000 } })) {
+            if (message.type === 'taskCreated') await created?.(message.task);
+            if (message.task) states.push(message.task.status);
+            else return { states, ...message };
+        }
+    };
     return {
         client,
+        task,
+        cancel: ({ taskId }) => client.experimental.tasks.cancelTask(taskId),
         modern: false,
         notFound: -32002,
         wire: recorded(transport),

@@ -1,6 +1,7 @@
 // What both TypeScript clients try. They differ in how they are called; `connected` is the same for both:
-// { client, modern, notFound, wire, call(tool, args, options?), on(method, handler), listen(filter) }.
-// `notFound` is the error code the client shows for a resource there is none of, `wire` what it has received.
+// { client, modern, notFound, wire, call(tool, args, options?), on(method, handler), listen(filter), task(tool, args, created?) }.
+// `notFound` is the error code the client shows for a resource there is none of, `wire` what it has received. `task`
+// calls a tool as a task and returns its states and what came of it; not every client has that.
 
 import assert from 'node:assert/strict';
 
@@ -26,6 +27,27 @@ export function recorded(transport) {
     };
     return wire;
 }
+
+// What the clients say they can be asked, and what they answer. Of a form, only what has no default is filled in.
+export const capabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+const filled = {
+    username: 'ada', email: 'ada@example.com', name: 'Ada', color: 'blue', ok: true, confirm: true, context: 'Rust',
+    untitledSingle: 'option1', titledSingle: 'value2', legacyEnum: 'opt3', untitledMulti: ['option1', 'option2'], titledMulti: ['value3'],
+};
+export const answers = {
+    'elicitation/create': ({ params }) => {
+        if (params.mode === 'url') return { action: 'accept' };
+        if (params.message === 'No?') return { action: 'decline' };
+        const open = Object.entries(params.requestedSchema.properties).filter(([, schema]) => !('default' in schema));
+        return { action: 'accept', content: Object.fromEntries(open.map(([name]) => [name, filled[name]])) };
+    },
+    'sampling/createMessage': ({ params }) => {
+        const [{ content }] = params.messages;
+        const { text } = Array.isArray(content) ? content[0] : content;
+        return { role: 'assistant', model: 'parrot', stopReason: 'endTurn', content: { type: 'text', text: `"${text}", at most ${params.maxTokens}` } };
+    },
+    'roots/list': () => ({ roots: [{ uri: 'file:///work', name: 'work' }] }),
+};
 
 // Calls `change`, which gets a function that waits for the changes it is given.
 async function changes({ client, modern, on, listen }, uri, lists, change) {
@@ -121,10 +143,51 @@ export async function everything(connected) {
     // refused, lists the tools again, and repeats the call.
     assert.equal((await call('test_custom_header', { value: 'again' })).content[0].text, 'again');
 
+    await asking(connected);
+    if (connected.task) await tasks(connected);
+
     // many at once, each with its own answer
     const numbers = Array.from({ length: 50 }, (_, n) => String(n));
     const results = await Promise.all(numbers.map((value) => call('test_custom_header', { value })));
     assert.deepEqual(results.map(({ content }) => content[0].text), numbers);
+}
+
+// Whether by requests in a session or by rounds without one, the answers come to the same.
+async function asking({ client, call }) {
+    const said = async (name, args = {}) => {
+        const { content, isError } = await call(name, args);
+        assert.ok(!isError, `${name}: ${content[0].text}`);
+        return content[0].text;
+    };
+    assert.equal(await said('test_elicitation', { message: 'Who?' }), 'User response: accept, {"username":"ada","email":"ada@example.com"}');
+    assert.equal(await said('test_elicitation', { message: 'No?' }), 'User response: decline');
+    const profile = '{"name":"John Doe","age":30,"score":95.5,"status":"active","verified":true}';
+    assert.equal(await said('test_elicitation_sep1034_defaults'), `Elicitation completed: ${profile}`);
+    const choices = '{"untitledSingle":"option1","titledSingle":"value2","legacyEnum":"opt3","untitledMulti":["option1","option2"],"titledMulti":["value3"]}';
+    assert.equal(await said('test_elicitation_sep1330_enums'), `Elicitation completed: ${choices}`);
+    assert.equal(await said('test_elicitation_url'), 'signed in');
+    assert.equal(await said('test_sampling', { prompt: 'Hello?' }), 'LLM response: "Hello?", at most 100');
+    assert.match(await said('test_missing_capability'), /capital of France/);
+    assert.equal(await said('test_input_required_result_list_roots'), 'You work in work');
+    assert.equal(await said('test_input_required_result_request_state'), 'state-ok');
+    assert.equal(await said('test_input_required_result_multiple_inputs'), '"Say hello", at most 50 Ada, in work');
+    assert.equal(await said('test_input_required_result_multi_round'), 'Ada likes blue');
+    const { messages } = await client.getPrompt({ name: 'test_input_required_result_prompt' });
+    assert.equal(messages[0].content.text, 'Use the following context: Rust');
+}
+
+async function tasks({ task, cancel }) {
+    const slow = await task('slow_compute', { seconds: 0.05, label: 'sum' });
+    assert.deepEqual([slow.states[0], slow.states.at(-1)], ['working', 'completed']);
+    assert.equal(slow.result.content[0].text, 'sum is done after 0.05 s');
+    const asked = await task('confirm_delete', { filename: 'a.txt' });
+    assert.ok(asked.states.includes('input_required'), asked.states);
+    assert.equal(asked.result.content[0].text, 'a.txt is deleted');
+    assert.equal((await task('multi_input', {})).result.content[0].text, 'Ada: yes');
+    assert.equal((await task('test_tool_with_task', {})).result.content[0].text, 'Hello, Ada!');
+    for (const failing of ['failing_job', 'protocol_error_job']) assert.equal((await task(failing, {})).states.at(-1), 'failed');
+    const cancelled = await task('slow_compute', { seconds: 60 }, cancel);
+    assert.equal(cancelled.states.at(-1), 'cancelled');
 }
 
 export async function notes(connected) {

@@ -1,10 +1,12 @@
 //! A server with one handler of every kind the protocol can tell apart, and servers for what it cannot show.
 
+mod asking;
 mod changing;
 mod guarded;
 mod own;
 mod paged;
 
+pub use asking::{asking, working};
 pub use changing::{changing, growing, watching};
 pub use guarded::guarded;
 pub use own::own;

@@ -50,7 +50,7 @@ impl Site {
 
     /// A connection.
     pub async fn open(&self) -> Wire {
-        Wire { stream: TcpStream::connect(self.address).await.unwrap(), read: Vec::new(), told: String::new() }
+        Wire::to(self.address).await
     }
 
     /// The response to a request on a connection of its own.
@@ -164,6 +164,7 @@ pub fn modern(method: &str, mut params: Value) -> Ask {
     let name = match method {
         "tools/call" | "prompts/get" => params["name"].as_str(),
         "resources/read" => params["uri"].as_str(),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => params["taskId"].as_str(),
         _ => None,
     };
     let ask = described(method, name);
@@ -270,6 +271,11 @@ fn data(block: &str) -> Option<Value> {
 }
 
 impl Wire {
+    /// A connection to whoever listens there.
+    pub async fn to(address: SocketAddr) -> Self {
+        Wire { stream: TcpStream::connect(address).await.unwrap(), read: Vec::new(), told: String::new() }
+    }
+
     /// Writes.
     pub async fn send(&mut self, bytes: &[u8]) {
         // Whoever is refused early may be unable to write the rest.

@@ -2,6 +2,7 @@
 
 pub mod fixture;
 pub mod http;
+pub mod names;
 pub mod process;
 pub mod shelf;
 pub mod transcript;

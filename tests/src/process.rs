@@ -30,8 +30,12 @@ pub struct Process {
 impl Process {
     /// Starts a program and says nothing.
     pub fn silent(program: &str) -> Self {
-        let mut child =
-            Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        Self::of(&mut Command::new(program))
+    }
+
+    /// Starts what a command says, and says nothing.
+    pub fn of(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (id, input, log) = (child.id(), child.stdin.take(), child.stderr.take());
         let output = child.stdout.take().map(|output| BufReader::new(output).lines());
         let child = Arc::new(Mutex::new(child));

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mcp_runtime::store::{EventStore, SessionRecord, SessionStore, Tail};
+use mcp_runtime::store::{EventStore, SessionRecord, SessionStore, Tail, TaskRecord, TaskStore};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// A directory with a file for each session and each stream. One who changes something at a time.
+/// A directory with a file for each session, each stream and each task. One who changes something at a time.
 #[derive(Debug)]
 pub struct Shelf {
     directory: PathBuf,
@@ -35,6 +35,11 @@ struct FiledStream {
 
 fn now() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()
+}
+
+/// How long it is until then.
+fn left(until: u128) -> Duration {
+    Duration::from_millis(u64::try_from(until.saturating_sub(now())).unwrap_or(u64::MAX))
 }
 
 impl Shelf {
@@ -84,8 +89,26 @@ impl Shelf {
         let (path, _changing) = (self.path("stream", stream), self.change());
         let Some(mut filed) = Self::read::<FiledStream>(&path)? else { return Ok(()) };
         edit(&mut filed.what);
-        let left = u64::try_from(filed.until.saturating_sub(now())).unwrap_or(u64::MAX);
-        Self::write(&path, &filed.what, Duration::from_millis(left))
+        Self::write(&path, &filed.what, left(filed.until))
+    }
+
+    /// The tasks there are.
+    fn tasks(&self) -> Result<Vec<TaskRecord>> {
+        let mut all = Vec::new();
+        for path in self.files("task")? {
+            all.extend(Self::read::<TaskRecord>(&path)?.map(|filed| filed.what));
+        }
+        Ok(all)
+    }
+
+    fn files(&self, kind: &str) -> Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            let name = entry?.file_name().into_string().unwrap_or_default();
+            let is_one = name.strip_prefix(kind).is_some_and(|rest| rest.starts_with('-') && !rest.contains('.'));
+            files.extend(is_one.then(|| self.directory.join(name)));
+        }
+        Ok(files)
     }
 }
 
@@ -165,5 +188,48 @@ impl EventStore for Shelf {
     async fn forget(&self, stream: &str) -> Result<()> {
         let _changing = self.change();
         Self::discard(&self.path("stream", stream))
+    }
+}
+
+impl TaskStore for Shelf {
+    async fn create(&self, task: &TaskRecord, keep: Duration) -> Result<()> {
+        let _changing = self.change();
+        Self::write(&self.path("task", &task.id), task, keep)
+    }
+
+    async fn load(&self, id: &str) -> Result<Option<TaskRecord>> {
+        Ok(Self::read(&self.path("task", id))?.map(|filed| filed.what))
+    }
+
+    async fn update(&self, task: &TaskRecord) -> Result<bool> {
+        let (path, _changing) = (self.path("task", &task.id), self.change());
+        let Some(before) = Self::read::<TaskRecord>(&path)? else { return Ok(false) };
+        if before.what.version + 1 != task.version {
+            return Ok(false);
+        }
+        Self::write(&path, task, left(before.until))?;
+        Ok(true)
+    }
+
+    async fn list(&self, owner: Option<&str>) -> Result<Vec<TaskRecord>> {
+        let mut own = self.tasks()?;
+        own.retain(|task| task.owner.as_deref() == owner);
+        own.sort_by_key(|task| task.created);
+        Ok(own)
+    }
+
+    async fn count(&self) -> Result<usize> {
+        Ok(self.files("task")?.len())
+    }
+
+    async fn sweep(&self) -> Result<usize> {
+        let (mut count, _changing) = (0, self.change());
+        for path in self.files("task")? {
+            if Self::read::<TaskRecord>(&path)?.is_none() {
+                Self::discard(&path)?;
+                count += 1;
+            }
+        }
+        Ok(count)
     }
 }

@@ -1,9 +1,12 @@
 //! One of everything: the server the official conformance suite talks to.
 
+mod asking;
 mod content;
 mod prompts;
 mod resources;
+mod rounds;
 mod schema;
+mod tasks;
 mod telling;
 
 use mcp_runtime::{Cache, prelude::*};
@@ -17,6 +20,10 @@ pub fn server() -> Server {
         .tools(content::tools())
         .tools(telling::tools())
         .tools(schema::tools())
+        .tools(asking::tools())
+        .tools(rounds::tools())
+        .tools(tasks::tools())
         .prompts(prompts::prompts())
+        .prompts(rounds::prompts())
         .resources(resources::resources())
 }

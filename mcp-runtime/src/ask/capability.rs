@@ -58,6 +58,11 @@ impl Capability {
         }
     }
 
+    /// The first revision that has it.
+    pub(super) fn since(self) -> Revision {
+        self.parts().2
+    }
+
     /// It, as a client declares it.
     pub(crate) fn required(self) -> Value {
         match self.parts() {

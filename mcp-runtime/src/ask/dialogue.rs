@@ -14,17 +14,11 @@ use tokio::sync::Notify;
 use super::error::Unsupported;
 use super::exchange::Exchange;
 use super::rounds::{Busy, Rounds};
-use super::{AskError, Question};
+use super::{AskError, Question, once};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::reply::Answer;
 use crate::task::Job;
-
-tokio::task_local! {
-    /// The dialogue whose `once` is being done. Asking there would wait for the next round, which waits for
-    /// what is done.
-    static INSIDE: usize;
-}
 
 /// What `once` has done, by key.
 pub(crate) type Memory = BTreeMap<String, Value>;
@@ -209,9 +203,7 @@ impl Dialogue {
         question: Question,
         limit: Option<Duration>,
     ) -> std::result::Result<Value, AskError> {
-        if INSIDE.try_with(|inside| *inside == self.place()) == Ok(true) {
-            return Err(AskError::Misused("nobody can be asked inside `once`: ask before it, or after".to_owned()));
-        }
+        once::forbids_asking()?;
         self.enter(key)?;
         if self.over.load(Ordering::SeqCst) {
             return Err(AskError::Gone);
@@ -264,15 +256,10 @@ impl Dialogue {
             return Ok(T::deserialize(done)?);
         }
         let _doing = self.begin(key)?;
-        let value = INSIDE.scope(self.place(), work).await?;
+        let value = once::inside(work).await?;
         let json = serde_json::to_value(&value)?;
         self.state().memory.insert(key.to_owned(), json);
         Ok(value)
-    }
-
-    /// What tells it from any other there is.
-    fn place(&self) -> usize {
-        std::ptr::from_ref(self).addr()
     }
 
     fn begin(&self, key: &str) -> Result<Doing<'_>> {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Capability;
 use crate::error::{Failure, RpcError};
+use crate::protocol::Revision;
 
 /// Why the client, or the person in front of it, did not answer.
 ///
@@ -75,8 +76,12 @@ pub(super) struct Visit {
 
 impl Unsupported {
     /// The client does not say that it can.
-    pub(super) fn lacks(capability: Capability) -> Self {
-        let text = format!("{}; it does not declare the capability `{capability}`", capability.what_it_cannot());
+    pub(super) fn lacks(capability: Capability, revision: Revision) -> Self {
+        let why = match capability.since() {
+            since if since > revision => format!("that came with {since}, and it speaks {revision}"),
+            _ => format!("it does not declare the capability `{capability}`"),
+        };
+        let text = format!("{}; {why}", capability.what_it_cannot());
         Unsupported { capability: Some(capability), text, visit: None }
     }
 
@@ -114,8 +119,8 @@ pub(crate) struct Lack {
 }
 
 impl Lack {
-    pub(crate) fn of(capability: Capability) -> Self {
-        Lack { text: Unsupported::lacks(capability).text, required: capability.required() }
+    pub(crate) fn of(capability: Capability, revision: Revision) -> Self {
+        Lack { text: Unsupported::lacks(capability, revision).text, required: capability.required() }
     }
 }
 

@@ -8,6 +8,7 @@ mod dialogue;
 mod error;
 mod exchange;
 pub(crate) mod form;
+mod once;
 mod pending;
 mod question;
 mod rounds;
@@ -40,10 +41,7 @@ use crate::error::Result;
 use crate::protocol::{Revision, Root, SampleRequest, Sampled, SamplingCan};
 use crate::random;
 
-/// Asking whoever made the call.
-///
-/// A call that asks a client of 2026-07-28 runs again, from the top, for every round of answers: what
-/// stands before an ask may be done more than once. Wrap what must not in [`once`](Self::once).
+#[doc = include_str!("../../docs/asking.md")]
 impl Context {
     /// Asks the user to fill in a form: a struct of texts, numbers, booleans and choices, described by
     /// its docs.
@@ -163,7 +161,8 @@ impl Context {
     }
 
     /// Does something once, however often the call runs: what it returns is remembered, and given back
-    /// when the call asks and runs again.
+    /// when the call asks and runs again. An error is not: what failed may be tried again. Nobody can be
+    /// asked inside of it.
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
@@ -233,7 +232,11 @@ impl Context {
     }
 
     fn needs(&self, capability: Capability) -> Result<(), AskError> {
-        if self.declares(capability) { Ok(()) } else { Err(AskError::Unsupported(Unsupported::lacks(capability))) }
+        if self.declares(capability) {
+            Ok(())
+        } else {
+            Err(AskError::Unsupported(Unsupported::lacks(capability, self.revision())))
+        }
     }
 }
 
@@ -246,7 +249,11 @@ pub(crate) fn required(capability: Capability, caller: &Caller<'_>) -> Result<()
         client.said("capabilities")
     };
     let declared = |name: &str| all.and_then(|all| member(all, name));
-    if capability.is_declared(caller.envelope.revision, declared) { Ok(()) } else { Err(Lack::of(capability)) }
+    if capability.is_declared(caller.envelope.revision, declared) {
+        Ok(())
+    } else {
+        Err(Lack::of(capability, caller.envelope.revision))
+    }
 }
 
 /// The way of a call to its client, and what it brings back from an earlier round.

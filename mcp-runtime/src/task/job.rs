@@ -92,9 +92,9 @@ impl Job {
         let store = &core.tasks.store;
         let full = |text: &str| Failure::Protocol(RpcError::new(RpcError::INTERNAL, text.to_owned()));
         if let Some(owner) = self.task.owner.as_deref() {
-            let own = within(limits.store_time, "tasks", store.list(Some(owner)));
-            if own.await.map_err(unavailable)?.len() >= limits.tasks_each {
-                return Err(full("Too many tasks of yours: cancel some, or wait until their time is over"));
+            let own = within(limits.store_time, "tasks", store.list(Some(owner))).await.map_err(unavailable)?;
+            if own.len() >= limits.tasks_each {
+                return Err(full("Too many tasks of yours: wait until the time of some is over"));
             }
         }
         if within(limits.store_time, "tasks", store.count()).await.map_err(unavailable)? >= limits.tasks {
@@ -108,12 +108,10 @@ impl Job {
     /// Runs the handler to its end, which is also that of the task, in a task of the runtime.
     fn begin(self: Arc<Self>, work: Pending) {
         let running = self.core.tasks.running.running();
-        // From now on: the client may cancel it before it has begun.
-        let news = self.watch.news();
         tokio::spawn(async move {
             let _running = running;
             let line = CloseOnDrop(Some(Arc::clone(&self.notifier)));
-            let answer = self.run(work, news).await;
+            let answer = self.run(work).await;
             drop(line);
             if let Some(answer) = answer {
                 self.conclude(answer).await;
@@ -122,9 +120,9 @@ impl Job {
     }
 
     /// What comes of the handler; nothing, if nobody wants to know any more.
-    async fn run(&self, work: Pending, news: watch::Receiver<u64>) -> Option<Answer> {
+    async fn run(&self, work: Pending) -> Option<Answer> {
         let mut work = std::pin::pin!(work.finish());
-        let mut ended = std::pin::pin!(self.ended(news));
+        let mut ended = std::pin::pin!(self.ended());
         let mut over = std::pin::pin!(tokio::time::sleep(self.ttl));
         let mut closed = std::pin::pin!(self.server_ends());
         loop {
@@ -140,7 +138,8 @@ impl Job {
     }
 
     /// Waits until it is cancelled, or gone.
-    async fn ended(&self, mut news: watch::Receiver<u64>) {
+    async fn ended(&self) {
+        let mut news = self.watch.news();
         while news.changed().await.is_ok() {
             match load(&self.core, self.id()).await {
                 Ok(Some(task)) if !task.status.is_over() => {}

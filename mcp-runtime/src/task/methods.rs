@@ -139,8 +139,13 @@ impl Asked {
             if task.status.is_over() {
                 return concluded(task);
             }
-            if let Some(exchange) = &exchange {
-                asking.ask(exchange, &self, &task.questions);
+            match &exchange {
+                Some(exchange) => asking.ask(exchange, &self, &task.questions),
+                None if task.questions.is_empty() => {}
+                None => {
+                    let text = "this task waits for an answer; ask for its result with `Accept: text/event-stream`";
+                    return Err(RpcError::invalid_request(text).into());
+                }
             }
             // Nobody tells that its time is over.
             let _ = tokio::time::timeout(task.left(), news.changed()).await;

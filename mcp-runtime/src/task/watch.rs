@@ -15,18 +15,22 @@ use crate::store::TaskRecord;
 pub(super) struct Watch {
     id: String,
     news: watch::Sender<u64>,
+    /// Has seen nothing: who begins to look later misses nothing.
+    unseen: watch::Receiver<u64>,
 }
 
 impl Watch {
     pub(super) fn over(core: &Core, id: &str) -> Arc<Self> {
-        let watch = Arc::new(Watch { id: id.to_owned(), news: watch::Sender::new(0) });
+        let (news, unseen) = watch::channel(0);
+        let watch = Arc::new(Watch { id: id.to_owned(), news, unseen });
         let listener: Weak<Self> = Arc::downgrade(&watch);
         core.shared.bus().subscribe(listener);
         watch
     }
 
+    /// Tells of everything since it is watched.
     pub(super) fn news(&self) -> watch::Receiver<u64> {
-        self.news.subscribe()
+        self.unseen.clone()
     }
 }
 

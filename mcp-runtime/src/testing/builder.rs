@@ -11,11 +11,14 @@ use super::rounds::Fresh;
 use crate::error::Result;
 use crate::protocol::Revision;
 use crate::server::Server;
+use crate::task;
 
 /// What a client says of itself.
 #[derive(Debug, Clone)]
 pub(super) struct Identity {
     pub(super) revision: Revision,
+    /// Whether it wants tasks where it can have them.
+    pub(super) tasks: bool,
     name: String,
     version: String,
     capabilities: Map<String, Value>,
@@ -26,6 +29,7 @@ impl Identity {
     pub(super) fn new(revision: Revision) -> Self {
         Identity {
             revision,
+            tasks: false,
             name: "test-client".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             capabilities: Map::new(),
@@ -37,11 +41,25 @@ impl Identity {
         json!({"name": self.name, "version": self.version})
     }
 
+    /// The same, for a call that is to be a task.
+    pub(super) fn with_tasks(&self) -> Self {
+        Identity { tasks: true, ..self.clone() }
+    }
+
+    /// What it says it can. In a session, a client of tasks says nothing of it.
+    fn capabilities(&self) -> Value {
+        let mut all = json!(self.capabilities);
+        if self.tasks && self.revision.is_modern() && all["extensions"].get(task::EXTENSION).is_none() {
+            all["extensions"][task::EXTENSION] = json!({});
+        }
+        all
+    }
+
     /// The parameters of `initialize`.
     pub(super) fn greeting(&self) -> Value {
         json!({
             "protocolVersion": self.revision,
-            "capabilities": self.capabilities,
+            "capabilities": self.capabilities(),
             "clientInfo": self.info(),
         })
     }
@@ -52,7 +70,7 @@ impl Identity {
         if self.revision.is_modern() {
             meta.extend([
                 ("io.modelcontextprotocol/protocolVersion".to_owned(), json!(self.revision)),
-                ("io.modelcontextprotocol/clientCapabilities".to_owned(), json!(self.capabilities)),
+                ("io.modelcontextprotocol/clientCapabilities".to_owned(), self.capabilities()),
                 ("io.modelcontextprotocol/clientInfo".to_owned(), self.info()),
             ]);
         }
@@ -146,6 +164,34 @@ impl TestClientBuilder {
     pub fn roots<U: Into<String>, N: Into<String>>(mut self, roots: impl IntoIterator<Item = (U, N)>) -> Self {
         let root = |(uri, name): (U, N)| json!({"uri": uri.into(), "name": name.into()});
         self.answers.roots = Some(roots.into_iter().map(root).collect());
+        self
+    }
+
+    /// Has calls become tasks where the revision and the tool allow it, and waits for what comes of them:
+    /// in 2026-07-28 by saying that it can, in 2025-11-25 by calling for a task what is listed as one.
+    ///
+    /// ```
+    /// use mcp_runtime::{Revision, prelude::*};
+    ///
+    /// /// Tell whether this is a task.
+    /// #[tool(task)]
+    /// async fn long(ctx: &Context) -> bool {
+    ///     ctx.is_task()
+    /// }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<()> {
+    /// for revision in Revision::ALL {
+    ///     let server = Server::new("worker", "1.0.0").tools(tools![long]);
+    ///     let client = TestClient::builder(server).revision(revision).tasks().connect().await?;
+    ///     let is_task = revision >= Revision::V2025_11_25;
+    ///     assert_eq!(client.call("long", json!({})).await?.text(), is_task.to_string());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn tasks(mut self) -> Self {
+        self.identity.tasks = true;
         self
     }
 

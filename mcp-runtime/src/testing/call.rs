@@ -2,21 +2,95 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::told::{Kept, Observed, ProgressNote};
+use super::told::{Kept, Observed, ProgressNote, Wanted};
 use super::{CallResult, TestClient, result};
-use crate::error::Result;
+use crate::error::{Result, RpcError};
 
 /// A call that was [started](TestClient::start).
 #[derive(Debug)]
 pub struct Call<'a> {
-    pub(super) client: &'a TestClient,
-    pub(super) id: u64,
-    pub(super) params: Value,
-    pub(super) answer: oneshot::Receiver<Value>,
-    pub(super) kept: Arc<Kept>,
+    client: &'a TestClient,
+    id: u64,
+    params: Value,
+    answer: oneshot::Receiver<Value>,
+    kept: Arc<Kept>,
+}
+
+impl TestClient {
+    /// Calls a tool, and keeps the progress and the log messages it sends while it runs, of every
+    /// level. Log messages of other calls at the same time are among them: nothing tells them apart.
+    ///
+    /// ```
+    /// use mcp_runtime::{LogLevel, prelude::*};
+    ///
+    /// /// Count to three.
+    /// #[tool]
+    /// async fn count(ctx: &Context) {
+    ///     ctx.progress(3, 3).await;
+    ///     ctx.log(LogLevel::Debug, "that was quick").await;
+    /// }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<()> {
+    /// let client = TestClient::connect(Server::new("counter", "1.0.0").tools(tools![count])).await?;
+    /// let call = client.observe("count", json!({})).await?;
+    /// assert_eq!(call.progress()[0].done, 3.0);
+    /// assert_eq!(call.logs()[0].data, "that was quick");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn observe(&self, name: &str, arguments: impl Serialize) -> Result<Observed> {
+        if !self.identity.revision.is_modern()
+            && let Err(error) = self.request("logging/setLevel", json!({"level": "debug"})).await
+            && error.code() != Some(RpcError::METHOD_NOT_FOUND)
+        {
+            return Err(error);
+        }
+        self.begin_call(self.call_params(name, arguments).await?)?.observed().await
+    }
+
+    /// Starts to call a tool: to look at its progress while it runs, or to cancel it.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    ///
+    /// /// Count, for ever.
+    /// #[tool]
+    /// async fn count(ctx: &Context) {
+    ///     for number in 1.. {
+    ///         ctx.progress_so_far(number).await;
+    ///         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<()> {
+    /// let client = TestClient::connect(Server::new("counter", "1.0.0").tools(tools![count])).await?;
+    /// let call = client.start("count", json!({}))?;
+    /// assert_eq!(call.progress().await?.done, 1.0);
+    /// call.cancel()?; // nothing is answered
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn start(&self, name: &str, arguments: impl Serialize) -> Result<Call<'_>> {
+        self.begin_call(json!({"name": name, "arguments": arguments}))
+    }
+
+    fn begin_call(&self, mut params: Value) -> Result<Call<'_>> {
+        let (id, answer) = self.begin();
+        let token = format!("progress-{id}");
+        let kept = self.inbox.keep(Wanted::Call { id, token: token.clone() });
+        params["_meta"] = json!({"progressToken": token});
+        if self.identity.revision.is_modern() {
+            params["_meta"]["io.modelcontextprotocol/logLevel"] = json!("debug");
+        }
+        self.go(id, "tools/call", params.clone())?;
+        Ok(Call { client: self, id, params, answer, kept })
+    }
 }
 
 impl Call<'_> {
@@ -47,7 +121,7 @@ impl Call<'_> {
     }
 
     /// What the tool answers, and what it told before.
-    pub(super) async fn observed(self) -> Result<Observed> {
+    async fn observed(self) -> Result<Observed> {
         let kept = Arc::clone(&self.kept);
         let result = self.result().await?;
         let (mut progress, mut logs) = (Vec::new(), Vec::new());

@@ -8,6 +8,7 @@ pub mod contract;
 mod follow;
 mod pipe;
 mod rounds;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod told;
@@ -29,7 +30,7 @@ pub use builder::TestClientBuilder;
 pub use call::Call;
 use pipe::{Inbox, Input, Output};
 use rounds::{Fresh, Responder};
-use told::Wanted;
+pub use tasks::{Task, TaskState};
 pub use told::{Changes, LogMessage, Observed, ProgressNote};
 
 use crate::error::{Error, Result, RpcError};
@@ -133,77 +134,10 @@ impl TestClient {
         self.list("tools/list", "tools").await
     }
 
-    /// Calls a tool. A result with `isError` is a result: see [`CallResult::is_error`].
+    /// Calls a tool, and waits for what comes of it if the call becomes a task. A result with `isError`
+    /// is a result: see [`CallResult::is_error`].
     pub async fn call(&self, name: &str, arguments: impl Serialize) -> Result<CallResult> {
-        self.typed("tools/call", json!({"name": name, "arguments": arguments})).await
-    }
-
-    /// Calls a tool, and keeps the progress and the log messages it sends while it runs, of every
-    /// level. Log messages of other calls at the same time are among them: nothing tells them apart.
-    ///
-    /// ```
-    /// use mcp_runtime::{LogLevel, prelude::*};
-    ///
-    /// /// Count to three.
-    /// #[tool]
-    /// async fn count(ctx: &Context) {
-    ///     ctx.progress(3, 3).await;
-    ///     ctx.log(LogLevel::Debug, "that was quick").await;
-    /// }
-    ///
-    /// # #[tokio::main]
-    /// # async fn main() -> Result<()> {
-    /// let client = TestClient::connect(Server::new("counter", "1.0.0").tools(tools![count])).await?;
-    /// let call = client.observe("count", json!({})).await?;
-    /// assert_eq!(call.progress()[0].done, 3.0);
-    /// assert_eq!(call.logs()[0].data, "that was quick");
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn observe(&self, name: &str, arguments: impl Serialize) -> Result<Observed> {
-        if !self.identity.revision.is_modern()
-            && let Err(error) = self.request("logging/setLevel", json!({"level": "debug"})).await
-            && error.code() != Some(RpcError::METHOD_NOT_FOUND)
-        {
-            return Err(error);
-        }
-        self.start(name, arguments)?.observed().await
-    }
-
-    /// Starts to call a tool: to look at its progress while it runs, or to cancel it.
-    ///
-    /// ```
-    /// use mcp_runtime::prelude::*;
-    ///
-    /// /// Count, for ever.
-    /// #[tool]
-    /// async fn count(ctx: &Context) {
-    ///     for number in 1.. {
-    ///         ctx.progress_so_far(number).await;
-    ///         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    ///     }
-    /// }
-    ///
-    /// # #[tokio::main]
-    /// # async fn main() -> Result<()> {
-    /// let client = TestClient::connect(Server::new("counter", "1.0.0").tools(tools![count])).await?;
-    /// let call = client.start("count", json!({}))?;
-    /// assert_eq!(call.progress().await?.done, 1.0);
-    /// call.cancel()?; // nothing is answered
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn start(&self, name: &str, arguments: impl Serialize) -> Result<Call<'_>> {
-        let (id, answer) = self.begin();
-        let token = format!("progress-{id}");
-        let kept = self.inbox.keep(Wanted::Call { id, token: token.clone() });
-        let mut meta = json!({"progressToken": token});
-        if self.identity.revision.is_modern() {
-            meta["io.modelcontextprotocol/logLevel"] = json!("debug");
-        }
-        let params = json!({"name": name, "arguments": arguments, "_meta": meta});
-        self.go(id, "tools/call", params.clone())?;
-        Ok(Call { client: self, id, params, answer, kept })
+        self.typed("tools/call", self.call_params(name, arguments).await?).await
     }
 
     /// What completes an argument of a prompt, of which `typed` is there. `others` are the

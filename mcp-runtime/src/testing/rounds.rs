@@ -26,44 +26,69 @@ impl fmt::Debug for Fresh {
 }
 
 impl TestClient {
-    /// The result of a request that was made, after as many rounds as it takes.
+    /// The result of a request that was made, after as many rounds as it takes, and the task it may become.
     pub(super) async fn settled(&self, method: &str, params: &Value, first: Result<Value>) -> Result<Value> {
+        self.outcome(self.rounds(method, params, first).await?).await
+    }
+
+    /// The last answer to a request that was made, after as many rounds as it takes.
+    pub(super) async fn rounds(&self, method: &str, params: &Value, first: Result<Value>) -> Result<Settled> {
         self.responder.raise();
-        let mut result = first?;
+        let mut settled = Settled { value: first?, other: None };
         if !self.identity.revision.is_modern() {
-            return Ok(result);
+            return Ok(settled);
         }
         for _ in 0..MAX_ROUNDS {
-            if result["resultType"] != "input_required" {
-                return Ok(result);
+            if settled.value["resultType"] != "input_required" {
+                return Ok(settled);
             }
-            result = self.round(method, next_round(params, &result, &self.responder.answers)?).await?;
+            let params = next_round(params, &settled.value, &self.responder.answers)?;
+            settled = self.round(method, params).await?;
         }
         Err(Error::tool(format!("{method} still asks for more after {MAX_ROUNDS} rounds; does it read the answers?")))
     }
 
     /// Makes the request once more, to another server if every round has its own.
-    async fn round(&self, method: &str, params: Value) -> Result<Value> {
-        let Some(Fresh(server)) = &self.fresh else { return self.request(method, params).await };
+    async fn round(&self, method: &str, params: Value) -> Result<Settled> {
+        let Some(Fresh(server)) = &self.fresh else {
+            return Ok(Settled { value: self.request(method, params).await?, other: None });
+        };
         let other = TestClient::serve(server(), self.identity.clone(), Arc::clone(&self.responder.answers));
-        let result = other.request(method, params).await;
+        let answer = other.request(method, params).await;
+        let is_task = answer.as_ref().is_ok_and(|answer| answer["resultType"] == "task");
+        let (told, other) = if is_task { (other.inbox.unread(), Some(other)) } else { (other.close().await?, None) };
         // What the other server told, this client was told.
-        other.close().await?.into_iter().for_each(|line| self.inbox.deliver(line));
-        result
+        for line in told {
+            self.inbox.deliver(line);
+        }
+        Ok(Settled { value: answer?, other })
     }
+}
+
+/// A request's last answer. If it is a task at a server of its own, that server, which lives as long as
+/// somebody may ask for the task.
+#[derive(Debug)]
+pub(super) struct Settled {
+    pub(super) value: Value,
+    pub(super) other: Option<TestClient>,
 }
 
 /// The parameters of the next round: the same, with the answers and the state as it came.
 fn next_round(params: &Value, asked: &Value, answers: &Answers) -> Result<Value> {
     let mut params = params.clone();
-    if let Some(requests) = asked.get("inputRequests").and_then(Value::as_object) {
-        let responses = requests.iter().map(|(key, request)| Ok((key.clone(), response(key, request, answers)?)));
-        params["inputResponses"] = responses.collect::<Result<Map<_, _>>>()?.into();
+    if let Some(requests) = asked.get("inputRequests") {
+        params["inputResponses"] = responses(requests, answers)?.into();
     }
     if let Some(state) = asked.get("requestState") {
         params["requestState"] = state.clone();
     }
     Ok(params)
+}
+
+/// The answers to requests, by key.
+pub(super) fn responses(requests: &Value, answers: &Answers) -> Result<Map<String, Value>> {
+    let requests = requests.as_object().into_iter().flatten();
+    requests.map(|(key, request)| Ok((key.clone(), response(key, request, answers)?))).collect()
 }
 
 fn response(key: &str, request: &Value, answers: &Answers) -> Result<Value> {
@@ -106,7 +131,7 @@ impl Responder {
 
     /// Goes on with the panic of an answer, where the test sees it: answers are made on a thread of
     /// the server, which must not end for that.
-    fn raise(&self) {
+    pub(super) fn raise(&self) {
         let panic = self.panicked().take();
         if let Some(panic) = panic {
             resume_unwind(panic);

@@ -19,6 +19,7 @@ mod bus;
 mod events;
 #[cfg(feature = "http")]
 mod sessions;
+mod tasks;
 
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ pub use bus::bus;
 pub use events::events;
 #[cfg(feature = "http")]
 pub use sessions::sessions;
+pub use tasks::tasks;
 
 /// How long a rule may take.
 const LONG: Duration = Duration::from_secs(20);
@@ -61,7 +63,6 @@ async fn rule(name: &str, check: impl Future<Output = Verdict>) {
 }
 
 /// A name nobody else has used, in the letters of session ids.
-#[cfg(feature = "http")]
 fn fresh() -> String {
     crate::random::id().expect("the operating system has randomness")
 }

@@ -86,7 +86,7 @@ pub(super) async fn alone(
     let mut out = Vec::new();
     connection.receive(frame, &outlet, &mut out);
     let Some(lines) = outlet.into_lines() else { return at_once(out, form) };
-    if !form.streams() && ends_with_answer(&out) {
+    if ends_with_answer(&out) {
         return at_once(out, form);
     }
     // Nobody else has the connection: with it, the call is dropped when the client is gone.

@@ -25,7 +25,7 @@ pub(super) struct SseSessions(Mutex<HashMap<Box<str>, Arc<SseSession>>>);
 struct SseSession {
     connection: Mutex<Connection>,
     outlet: Outlet,
-    principal: Option<Box<str>>,
+    principal: Option<Arc<str>>,
 }
 
 impl SseSessions {
@@ -43,7 +43,8 @@ impl SseSessions {
         };
         let (outlet, lines) = Outlet::shared();
         let connection = Mutex::new(Connection::new(Arc::clone(core), Handle::current()));
-        let session = SseSession { connection, outlet, principal: principal.map(Into::into) };
+        let principal: Option<Arc<str>> = principal.map(Into::into);
+        let session = SseSession { connection, outlet: outlet.of(principal.clone()), principal };
         self.table().insert(id.as_str().into(), Arc::new(session));
         // Relative, so that it is right wherever the service is nested.
         let first = format!("event: endpoint\ndata: messages?sessionId={id}\n\n");

@@ -1,0 +1,146 @@
+//! Tools, and a prompt, that need something of the client before they can answer.
+//!
+//! A client of 2026-07-28 sees rounds: the answer to its call is what to answer first, and it makes the
+//! call again. The handler then runs from the top, and the lines that asked have their answers. What it
+//! learned and did in earlier rounds travels with the call, sealed, so the server keeps nothing.
+
+use mcp_runtime::{Root, SampleRequest, prelude::*};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct Name {
+    /// What you are called.
+    pub name: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Colour {
+    /// The colour you like best.
+    color: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Confirm {
+    /// Whether to go on.
+    ok: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Topic {
+    /// What the prompt is about.
+    context: String,
+}
+
+fn capital_of_france() -> SampleRequest {
+    SampleRequest::from("What is the capital of France?").max_tokens(100)
+}
+
+fn listed(roots: &[Root]) -> String {
+    roots.iter().map(|root| root.name.as_deref().unwrap_or(&root.uri)).collect::<Vec<_>>().join(", ")
+}
+
+/// Asks for a name. The question has one, too: a client can answer it without being asked first.
+#[tool]
+async fn test_input_required_result_elicitation(ctx: &Context) -> Result<String> {
+    let Name { name } = ctx.elicit("What is your name?").key("user_name").await?;
+    Ok(format!("Hello, {name}!"))
+}
+
+/// Asks the client's model.
+#[tool]
+async fn test_input_required_result_sampling(ctx: &Context) -> Result<String> {
+    Ok(ctx.sample(capital_of_france()).await?.text())
+}
+
+/// Asks which directories the client works in.
+#[tool]
+async fn test_input_required_result_list_roots(ctx: &Context) -> Result<String> {
+    Ok(format!("You work in {}", listed(&ctx.roots().await?)))
+}
+
+/// Does something, then asks. What is done stays done: in the next round `once` gives it back.
+#[tool]
+async fn test_input_required_result_request_state(ctx: &Context) -> Result<String> {
+    let state = ctx.once("prepare", async { Ok("state-ok".to_owned()) }).await?;
+    let Confirm { ok } = ctx.elicit("Shall we go on?").await?;
+    Ok(if ok { state } else { "nothing done".to_owned() })
+}
+
+/// Asks three things at once, which are one round.
+#[tool]
+async fn test_input_required_result_multiple_inputs(ctx: &Context) -> Result<String> {
+    let name = ctx.elicit::<Name>("What is your name?").key("user_name");
+    let greeting = ctx.sample(SampleRequest::from("Say hello").max_tokens(50)).key("greeting");
+    let roots = ctx.roots().key("client_roots");
+    let (name, greeting, roots) = tokio::try_join!(name, greeting, roots)?;
+    Ok(format!("{} {}, in {}", greeting.text(), name.name, listed(&roots)))
+}
+
+/// Asks one thing after the other, which are two rounds: the second question needs the first answer.
+#[tool]
+async fn test_input_required_result_multi_round(ctx: &Context) -> Result<String> {
+    let Name { name } = ctx.elicit("Step 1: What is your name?").key("step1").await?;
+    let Colour { color } = ctx.elicit(format!("Step 2: What colour do you like, {name}?")).key("step2").await?;
+    Ok(format!("{name} likes {color}"))
+}
+
+/// Asks for a confirmation. A client that answers with a state it has changed is refused, by the server:
+/// there is nothing for a tool to do.
+#[tool]
+async fn test_input_required_result_tampered_state(ctx: &Context) -> Result<&'static str> {
+    let Confirm { ok } = ctx.elicit("Please confirm").key("confirm").await?;
+    Ok(if ok { "confirmed" } else { "not confirmed" })
+}
+
+/// Asks the user or, of a client that cannot, the model.
+#[tool]
+async fn test_input_required_result_capabilities(ctx: &Context) -> Result<String> {
+    if ctx.can_elicit() {
+        let Name { name } = ctx.elicit("What is your name?").await?;
+        Ok(format!("The user is {name}"))
+    } else if ctx.can_sample() {
+        Ok(format!("The model says {}", ctx.sample(capital_of_france()).await?.text()))
+    } else {
+        Ok("There is nobody to ask".to_owned())
+    }
+}
+
+/// Asks while its answer could be a stream. Since 2026-07-28 no request of the server's is on one.
+#[tool]
+async fn test_streaming_elicitation(ctx: &Context) -> Result<String> {
+    let Name { name } = ctx.elicit("What is your name?").await?;
+    Ok(format!("Hello, {name}!"))
+}
+
+/// Is only for clients with a model: others are told so, before it runs.
+#[tool(requires(sampling))]
+async fn test_missing_capability(ctx: &Context) -> Result<String> {
+    Ok(ctx.sample(capital_of_france()).await?.text())
+}
+
+/// Asks what it is to be about. Prompts and resources can ask as tools do.
+#[prompt]
+async fn test_input_required_result_prompt(ctx: &Context) -> Result<String> {
+    let Topic { context } = ctx.elicit("What is this about?").key("user_context").await?;
+    Ok(format!("Use the following context: {context}"))
+}
+
+pub fn tools() -> [Tool; 10] {
+    tools![
+        test_input_required_result_elicitation,
+        test_input_required_result_sampling,
+        test_input_required_result_list_roots,
+        test_input_required_result_request_state,
+        test_input_required_result_multiple_inputs,
+        test_input_required_result_multi_round,
+        test_input_required_result_tampered_state,
+        test_input_required_result_capabilities,
+        test_streaming_elicitation,
+        test_missing_capability,
+    ]
+}
+
+pub fn prompts() -> [Prompt; 1] {
+    prompts![test_input_required_result_prompt]
+}

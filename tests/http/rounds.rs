@@ -1,0 +1,96 @@
+//! Asking in 2026-07-28 over HTTP: by the answer, which is JSON like any other, for one principal only.
+//! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
+
+use mcp_runtime::prelude::*;
+use mcp_tests::http::{Ask, Site, modern, soon};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Deserialize, JsonSchema)]
+struct Name {
+    name: String,
+}
+
+/// Greet whoever is there.
+#[tool]
+async fn greet(ctx: &Context) -> Result<String> {
+    let Name { name } = ctx.elicit("Who is there?").await?;
+    Ok(format!("Hello, {name}!"))
+}
+
+/// Tell how far it is, and ask.
+#[tool]
+async fn slowly(ctx: &Context) -> Result<String> {
+    ctx.progress(1, 2).await;
+    let Name { name } = ctx.elicit("Who is there?").await?;
+    Ok(name)
+}
+
+async fn site() -> Site {
+    let service = Server::new("asker", "1.0.0").tools(tools![greet, slowly]).into_service();
+    Site::serving(service.principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()))).await
+}
+
+/// A round of a client that can be asked.
+fn round(name: &str, more: &Value) -> Ask {
+    let meta = json!({"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}, "progressToken": 1});
+    let mut params = json!({"name": name, "arguments": {}, "_meta": meta});
+    params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    modern("tools/call", params)
+}
+
+fn answered(asked: &Value) -> Value {
+    let accept = json!({"action": "accept", "content": {"name": "Ada"}});
+    json!({"inputResponses": {"ask-1": accept}, "requestState": asked["requestState"]})
+}
+
+#[tokio::test]
+async fn a_question_is_an_answer_like_any_other() {
+    let site = site().await;
+    let asked = site.ask(&round("greet", &json!({}))).await;
+    assert_eq!(asked.status, 200);
+    let asked = asked.json()["result"].clone();
+    assert_eq!(
+        (&asked["resultType"], &asked["inputRequests"]["ask-1"]["method"]),
+        (&json!("input_required"), &json!("elicitation/create"))
+    );
+    let done = site.ask(&round("greet", &answered(&asked))).await;
+    assert_eq!((done.status, &done.json()["result"]["content"][0]["text"]), (200, &json!("Hello, Ada!")));
+}
+
+#[tokio::test]
+async fn after_what_was_told_the_question_is_the_last_event() {
+    let site = site().await;
+    let told = soon(site.ask(&round("slowly", &json!({})))).await.events();
+    assert_eq!((told.len(), &told[0]["method"]), (2, &json!("notifications/progress")));
+    assert_eq!(told[1]["result"]["resultType"], "input_required");
+    let told = soon(site.ask(&round("slowly", &answered(&told[1]["result"])))).await.events();
+    assert_eq!(told[1]["result"]["content"][0]["text"], "Ada");
+}
+
+#[tokio::test]
+async fn what_the_client_cannot_is_a_bad_request() {
+    let site = site().await;
+    let response = site.ask(&modern("tools/call", json!({"name": "greet", "arguments": {}}))).await;
+    assert_eq!(response.outcome(), (400, -32021));
+    assert_eq!(response.json()["error"]["data"], json!({"requiredCapabilities": {"elicitation": {}}}));
+}
+
+#[tokio::test]
+async fn a_state_is_good_for_whom_it_was_sent_to() {
+    let site = site().await;
+    let asked = site.ask(&round("greet", &json!({})).with("X-User", "ann")).await.json()["result"].clone();
+    let retry = round("greet", &answered(&asked));
+    for stranger in [retry.clone(), retry.clone().with("X-User", "bob")] {
+        let refused = site.ask(&stranger).await;
+        assert_eq!(refused.outcome().1, -32602, "{refused:?}");
+        let text = refused.json()["error"]["message"].to_string();
+        assert!(text.contains("is not what this server sent for this call"), "{text}");
+    }
+    let done = site.ask(&retry.with("X-User", "ann")).await;
+    assert_eq!(done.json()["result"]["content"][0]["text"], "Hello, Ada!");
+    // Nobody's is nobody's.
+    let asked = site.ask(&round("greet", &json!({}))).await.json()["result"].clone();
+    assert_eq!(site.ask(&round("greet", &answered(&asked)).with("X-User", "ann")).await.outcome().1, -32602);
+}

@@ -1,0 +1,240 @@
+//! Tasks over HTTP: whose they are, and that they need no connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_runtime::{Revision, prelude::*};
+use mcp_tests::http::{Ask, Site, in_session, modern, soon};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use crate::asking::{answer, session};
+
+#[derive(Deserialize, JsonSchema)]
+struct Confirm {
+    sure: bool,
+}
+
+/// Works when it is let.
+#[derive(Debug, Clone)]
+struct Bench(Arc<Semaphore>);
+
+#[handlers]
+#[allow(clippy::unused_self, reason = "handlers of one value, some of which need nothing of it")]
+impl Bench {
+    /// Work, and be done when there is leave to.
+    #[tool(task)]
+    async fn work(&self) -> Result<&'static str> {
+        self.0.acquire().await?.forget();
+        Ok("done")
+    }
+
+    /// Ask whether to.
+    #[tool(task)]
+    async fn confirm(&self, ctx: &Context) -> Result<bool> {
+        let Confirm { sure } = ctx.elicit("Really?").await?;
+        Ok(sure)
+    }
+
+    /// The weather.
+    #[resource("weather://now", subscribe)]
+    fn weather(&self) -> &'static str {
+        "rain"
+    }
+}
+
+/// A site that knows its users by a header, and what lets its tasks be done.
+async fn site() -> (Site, Arc<Semaphore>) {
+    let leave = Arc::new(Semaphore::new(0));
+    let service = Server::new("bench", "1.0.0").mount(Bench(Arc::clone(&leave))).into_service().with_sse();
+    let service = service.principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()));
+    (Site::serving(service).await, leave)
+}
+
+/// A request of a client that knows tasks.
+fn knowing(method: &str, mut params: Value) -> Ask {
+    let capabilities = json!({"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
+    params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": capabilities});
+    modern(method, params)
+}
+
+fn about(method: &str, id: &Value) -> Ask {
+    knowing(method, json!({"taskId": id, "inputResponses": {}}))
+}
+
+async fn start(site: &Site, name: &str) -> Value {
+    let ask = knowing("tools/call", json!({"name": name, "arguments": {}})).with("X-User", "ann");
+    // The connection is gone when this returns.
+    let created = site.ask(&ask).await;
+    assert_eq!((created.status, &created.json()["result"]["resultType"]), (200, &json!("task")));
+    created.json()["result"]["taskId"].clone()
+}
+
+/// The task of ann's, once it is in this state.
+async fn until(site: &Site, id: &Value, status: &str) -> Value {
+    soon(async {
+        loop {
+            let task = site.ask(&about("tasks/get", id).with("X-User", "ann")).await.json()["result"].clone();
+            if task["status"] == status {
+                return task;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_task_goes_on_without_a_connection() {
+    let (site, leave) = site().await;
+    let id = start(&site, "work").await;
+    leave.add_permits(1);
+    assert_eq!(until(&site, &id, "completed").await["result"]["content"][0]["text"], "done");
+    let id = start(&site, "confirm").await;
+    assert!(until(&site, &id, "input_required").await["inputRequests"]["ask-1"].is_object());
+    let answers = json!({"ask-1": {"action": "accept", "content": {"sure": true}}});
+    let update = knowing("tasks/update", json!({"taskId": id, "inputResponses": answers})).with("X-User", "ann");
+    assert_eq!(site.ask(&update).await.outcome(), (200, 0));
+    assert_eq!(until(&site, &id, "completed").await["result"]["content"][0]["text"], "true");
+}
+
+#[tokio::test]
+async fn a_task_of_somebody_else_does_not_exist() {
+    let (site, _leave) = site().await;
+    let id = start(&site, "confirm").await;
+    until(&site, &id, "input_required").await;
+    let answers = json!({"ask-1": {"action": "accept", "content": {"sure": true}}});
+    let requests = [
+        about("tasks/get", &id),
+        knowing("tasks/update", json!({"taskId": id, "inputResponses": answers})),
+        about("tasks/cancel", &id),
+    ];
+    for request in requests {
+        for stranger in [request.clone(), request.clone().with("X-User", "bob")] {
+            let response = site.ask(&stranger).await;
+            assert_eq!(response.outcome().1, -32602, "{response:?}");
+            assert!(response.json()["error"]["message"].as_str().unwrap().starts_with("Unknown task"));
+        }
+    }
+    assert_eq!(until(&site, &id, "input_required").await["inputRequests"].as_object().unwrap().len(), 1, "as before");
+}
+
+#[tokio::test]
+async fn who_listens_is_told_of_their_own() {
+    let (site, leave) = site().await;
+    let id = start(&site, "work").await;
+    let filter = json!({"taskIds": [id], "resourceSubscriptions": ["weather://now"]});
+    let listen = knowing("subscriptions/listen", json!({"notifications": filter}));
+    let (_, mut anns) = site.begin(&listen.clone().with("X-User", "ann")).await;
+    let (_, mut bobs) = site.begin(&listen.with("X-User", "bob")).await;
+    let agreed = soon(anns.event()).await.unwrap()["params"]["notifications"].clone();
+    assert_eq!(agreed, filter);
+    let agreed = soon(bobs.event()).await.unwrap()["params"]["notifications"].clone();
+    assert_eq!(agreed.get("taskIds").unwrap_or(&json!([])), &json!([]), "{agreed}");
+    leave.add_permits(1);
+    loop {
+        let told = soon(anns.event()).await.unwrap();
+        assert_eq!((&told["method"], &told["params"]["taskId"]), (&json!("notifications/tasks"), &id));
+        if told["params"]["status"] == "completed" {
+            break;
+        }
+    }
+    // What bob hears next is what comes next.
+    site.handle.updated("weather://now");
+    assert_eq!(soon(bobs.event()).await.unwrap()["method"], "notifications/resources/updated");
+}
+
+#[tokio::test]
+async fn the_header_names_the_task() {
+    let (site, _leave) = site().await;
+    let id = start(&site, "work").await;
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let ask = about(method, &id).with("X-User", "ann");
+        for wrong in [ask.clone().without("Mcp-Name"), ask.clone().but("Mcp-Name", "another")] {
+            assert_eq!(site.ask(&wrong).await.outcome(), (400, -32020), "{method}");
+        }
+        assert_eq!(site.ask(&ask).await.outcome(), (200, 0), "{method}");
+    }
+    let unable = modern("tasks/get", json!({"taskId": id})).with("X-User", "ann");
+    assert_eq!(site.ask(&unable).await.outcome(), (400, -32021));
+}
+
+fn in_it(session: &str, id: u64, method: &str, params: &Value) -> Ask {
+    in_session(session, &json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).with("X-User", "ann")
+}
+
+/// A task of ann's in her session; its id.
+async fn start_in(site: &Site, session: &str, name: &str) -> Value {
+    let params = json!({"name": name, "arguments": {}, "task": {}});
+    site.ask(&in_it(session, 1, "tools/call", &params)).await.json()["result"]["task"]["taskId"].clone()
+}
+
+#[tokio::test]
+async fn in_sessions_a_task_is_its_principals_too() {
+    let (site, _leave) = site().await;
+    let anns = session(&site, Revision::V2025_11_25, "ann").await;
+    let id = start_in(&site, &anns, "work").await;
+    // In another session of theirs as well.
+    let others = session(&site, Revision::V2025_11_25, "ann").await;
+    let bobs = session(&site, Revision::V2025_11_25, "bob").await;
+    let listed = site.ask(&in_it(&others, 2, "tasks/list", &json!({}))).await.json()["result"]["tasks"].clone();
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["taskId"]), (1, &id));
+    let of_bob = in_it(&bobs, 2, "tasks/list", &json!({})).but("X-User", "bob");
+    assert_eq!(site.ask(&of_bob).await.json()["result"]["tasks"], json!([]));
+    for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+        let of_bob = in_it(&bobs, 3, method, &json!({"taskId": id})).but("X-User", "bob");
+        assert_eq!(soon(site.ask(&of_bob)).await.outcome(), (200, -32602), "{method}");
+    }
+    let cancelled = site.ask(&in_it(&others, 4, "tasks/cancel", &json!({"taskId": id}))).await;
+    assert_eq!(cancelled.json()["result"]["status"], "cancelled");
+}
+
+#[tokio::test]
+async fn who_waits_for_a_result_again_is_asked_again() {
+    let (site, _leave) = site().await;
+    let session = session(&site, Revision::V2025_11_25, "ann").await;
+    let id = start_in(&site, &session, "confirm").await;
+    let wait = |number| in_it(&session, number, "tasks/result", &json!({"taskId": id}));
+    let (_, mut first) = site.begin(&wait(8)).await;
+    let lost = soon(first.event()).await.unwrap();
+    drop(first);
+    let (_, mut second) = site.begin(&wait(9)).await;
+    let question = soon(second.event()).await.unwrap();
+    assert_eq!(question["params"], lost["params"]);
+    assert_ne!(question["id"], lost["id"]);
+    let sure = json!({"action": "accept", "content": {"sure": true}});
+    assert_eq!(site.ask(&answer(&session, &question, &sure)).await.status, 202);
+    let result = soon(second.event()).await.unwrap();
+    assert_eq!((&result["id"], &result["result"]["content"][0]["text"]), (&json!(9), &json!("true")));
+}
+
+/// Sends a message to an address of the oldest transport.
+async fn post(site: &Site, path: &str, message: &Value) {
+    let bytes = Ask::post(message.to_string()).with("X-User", "ann").bytes();
+    let mut wire = site.open().await;
+    wire.send(String::from_utf8(bytes).unwrap().replacen("/mcp", path, 1).as_bytes()).await;
+    assert_eq!(wire.response().await.status, 202);
+}
+
+#[tokio::test]
+async fn the_oldest_transport_knows_whose_a_task_is() {
+    let (site, _leave) = site().await;
+    let mut wire = site.open().await;
+    wire.send(b"GET /sse HTTP/1.1\r\nHost: localhost\r\nX-User: ann\r\nAccept: text/event-stream\r\n\r\n").await;
+    assert_eq!(wire.head().await.status, 200);
+    let first = String::from_utf8(soon(wire.chunk()).await.unwrap()).unwrap();
+    let path = format!("/{}", first.trim().strip_prefix("event: endpoint\ndata: ").unwrap());
+    let hello =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let start = json!({"name": "work", "arguments": {}, "task": {}});
+    for (id, method, params) in [(1, "initialize", hello), (2, "tools/call", start)] {
+        post(&site, &path, &json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+    }
+    assert_eq!(soon(wire.event()).await.unwrap()["result"]["protocolVersion"], "2025-11-25");
+    let id = soon(wire.event()).await.unwrap()["result"]["task"]["taskId"].clone();
+    let anns = session(&site, Revision::V2025_11_25, "ann").await;
+    let found = site.ask(&in_it(&anns, 3, "tasks/get", &json!({"taskId": id}))).await;
+    assert_eq!(found.json()["result"]["taskId"], id);
+}

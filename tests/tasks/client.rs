@@ -1,0 +1,105 @@
+//! A test client and tasks: the same lines of a test on both wires.
+
+use mcp_runtime::store::TaskStatus;
+use mcp_runtime::testing::{Question, Reply, TestClientBuilder};
+use mcp_runtime::{Revision, prelude::*};
+
+use super::server;
+
+const WIRES: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
+
+fn builder(revision: Revision) -> TestClientBuilder {
+    let sure = |question: &Question| json!({"sure": question.message() != "Two?"});
+    TestClient::builder(server()).revision(revision).on_elicit(sure)
+}
+
+#[tokio::test]
+async fn a_task_is_started_followed_and_answered() -> Result<()> {
+    for revision in WIRES {
+        let client = builder(revision).connect().await?;
+        let task = client.start_task("slow", json!({"millis": 30})).await?;
+        assert!(task.id().len() >= 22);
+        assert!(!task.status().await?.status.is_over());
+        assert_eq!(task.result().await?.text(), "task after 30");
+        assert_eq!(task.status().await?.status, TaskStatus::Completed);
+        assert_eq!(task.result().await?.text(), "task after 30", "as often as one likes");
+
+        let task = client.start_task("ask", json!({})).await?;
+        assert_eq!(task.result().await?.text(), "true false true");
+        let task = client.start_task("prepared", json!({})).await?;
+        assert_eq!(task.result().await?.text(), "true true", "what it asks before it is a task, too");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_went_wrong_is_told() -> Result<()> {
+    for revision in WIRES {
+        let client = builder(revision).connect().await?;
+        let task = client.start_task("failing", json!({})).await?;
+        assert!(task.result().await?.is_error());
+        let task = client.start_task("broken", json!({})).await?;
+        assert_eq!(task.result().await.unwrap_err().code(), Some(-32603));
+        assert_eq!(task.status().await?.message.as_deref(), Some("no such thing"));
+        let task = client.start_task("slow", json!({"millis": 60_000})).await?;
+        task.cancel().await?;
+        assert_eq!(task.status().await?.status, TaskStatus::Cancelled);
+        let error = task.result().await.unwrap_err().to_string();
+        assert!(error.to_lowercase().contains("this task was cancelled"), "{error}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_no_task_says_so() -> Result<()> {
+    for revision in [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18] {
+        let client = builder(revision).connect().await?;
+        let error = client.start_task("slow", json!({"millis": 1})).await.unwrap_err().to_string();
+        assert_eq!(error, format!("{revision} has no tasks; 2025-11-25 and 2026-07-28 have"));
+    }
+    let client = builder(Revision::V2026_07_28).connect().await?;
+    let error = client.start_task("greet", json!({"name": "Ada"})).await.unwrap_err().to_string();
+    assert!(error.starts_with("`greet` is no task, it was answered at once"), "{error}");
+    let client = builder(Revision::V2025_11_25).connect().await?;
+    assert_eq!(client.start_task("greet", json!({"name": "Ada"})).await.unwrap_err().code(), Some(-32601));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_client_of_tasks_calls_as_others_do() -> Result<()> {
+    for revision in WIRES {
+        let client = builder(revision).tasks().connect().await?;
+        assert_eq!(client.call("slow", json!({"millis": 1})).await?.text(), "task after 1");
+        assert_eq!(client.call("ask", json!({})).await?.text(), "true false true");
+        assert_eq!(client.call("prepared", json!({})).await?.text(), "true true");
+        assert_eq!(client.call("greet", json!({"name": "Ada"})).await?.text(), "Hello, Ada!");
+        assert_eq!(client.observe("slow", json!({"millis": 1})).await?.result().text(), "task after 1");
+    }
+    // Who says what it can by hand can say this as well.
+    let by_hand = builder(Revision::V2026_07_28).capability("extensions", json!({"example.com/x": {}})).tasks();
+    assert_eq!(by_hand.connect().await?.call("slow", json!({"millis": 1})).await?.text(), "task after 1");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_task_stays_at_the_server_that_made_it() -> Result<()> {
+    const SECRET: &str = "the secret of these tests, long enough";
+    let client = TestClient::builder(server().secrets([SECRET])).on_elicit(|_| json!({"sure": true}));
+    let client = client.fresh_each_round(|| server().secrets([SECRET])).tasks().connect().await?;
+    assert_eq!(client.call("prepared", json!({})).await?.text(), "true true");
+    let task = client.start_task("prepared", json!({})).await?;
+    assert_eq!(task.result().await?.text(), "true true");
+    assert_eq!(task.status().await?.status, TaskStatus::Completed);
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_cannot_answer_a_task_says_what_is_missing() -> Result<()> {
+    let client = TestClient::builder(server()).capability("elicitation", json!({})).connect().await?;
+    let error = client.start_task("ask", json!({})).await?.result().await.unwrap_err().to_string();
+    assert!(error.ends_with("give the client's builder an `on_elicit`"), "{error}");
+    let client = builder(Revision::V2026_07_28).on_elicit(|_| Reply::decline()).connect().await?;
+    let task = client.start_task("ask", json!({})).await?;
+    assert_eq!(task.result().await?.text(), "the user declined");
+    Ok(())
+}
