@@ -1,5 +1,9 @@
 //! Asking the client, as it goes over the wire: in sessions a request, since 2026-07-28 a round.
 
+#[path = "asking/careless.rs"]
+mod careless;
+#[path = "asking/hostile.rs"]
+mod hostile;
 #[path = "asking/requires.rs"]
 mod requires;
 #[path = "asking/rounds.rs"]

@@ -34,6 +34,8 @@ mod headers;
 mod house;
 #[path = "http/out_of_order.rs"]
 mod out_of_order;
+#[path = "http/questions.rs"]
+mod questions;
 #[path = "http/replicas.rs"]
 mod replicas;
 #[path = "http/resuming.rs"]

@@ -1,11 +1,15 @@
 //! Tasks: calls that go on after they were answered, on both wires.
 
+#[path = "tasks/careless.rs"]
+mod careless;
 #[path = "tasks/client.rs"]
 mod client;
 #[path = "tasks/core.rs"]
 mod core;
 #[path = "tasks/extension.rs"]
 mod extension;
+#[path = "tasks/hostile.rs"]
+mod hostile;
 
 use std::time::Duration;
 

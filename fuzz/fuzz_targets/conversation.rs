@@ -16,7 +16,7 @@ use mcp_fuzz::wire::{self, Said};
 use mcp_runtime::{Revision, TestClient};
 use tokio::runtime::{Builder, Runtime};
 
-const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":"p","io.modelcontextprotocol/logLevel":"debug"}"#;
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"progressToken":"p","io.modelcontextprotocol/logLevel":"debug"}"#;
 
 fuzz_target!(init: let_handlers_panic(), |input: &[u8]| {
     let Some((mode, script)) = input.split_first() else { return };
@@ -67,7 +67,7 @@ fn talk(sent: &[u8], ends_on_request: bool) -> Vec<String> {
 
 fn handshake(revision: Revision) -> String {
     format!(
-        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"fuzzer","version":"1"}}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"elicitation":{{}},"roots":{{}}}},"clientInfo":{{"name":"fuzzer","version":"1"}}}}}}"#
     ) + "\n"
 }
 

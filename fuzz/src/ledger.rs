@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mcp_runtime::fuzzing::{Parsed, id_of_beginning, parse, parse_batch};
+use mcp_runtime::fuzzing::{Parsed, begins_an_answer, id_of_beginning, parse, parse_batch};
 
 use crate::server::{BATCH, MESSAGE_BYTES};
 use crate::wire::{self, Said};
@@ -74,9 +74,13 @@ impl Ledger {
 
     fn line(&mut self, line: &[u8], batches: Batches) {
         if line.len() > MESSAGE_BYTES {
-            // Its id is told if it is in the part that was read.
-            let id = id_of_beginning(&line[..MESSAGE_BYTES]).unwrap_or(NULL);
-            return self.owe(id, true);
+            let beginning = &line[..MESSAGE_BYTES];
+            // Its id is told if it is in the part that was read; an answer is not answered.
+            let id = id_of_beginning(beginning).unwrap_or(NULL);
+            if !begins_an_answer(beginning) {
+                self.owe(id, true);
+            }
+            return;
         }
         if line.trim_ascii().is_empty() {
             return;

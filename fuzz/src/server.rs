@@ -101,6 +101,55 @@ fn change(ctx: &Context, uri: Option<String>, tool: Option<String>, on: Option<b
     tool.is_some_and(|name| if on == Some(true) { tools.enable(&name) } else { tools.disable(&name) })
 }
 
+/// A form.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Name {
+    name: String,
+    #[serde(default)]
+    age: Option<u8>,
+}
+
+/// Ask, once something is done, and ask again.
+#[tool]
+async fn ask(ctx: &Context, times: Option<u8>) -> Result<String> {
+    let done = ctx.once("done", async { Ok(1) }).await?;
+    let mut names = format!("{done}");
+    for _ in 0..times.unwrap_or(1) {
+        let Name { name, age } = ctx.elicit("Who?").await?;
+        names += &format!(" {name} {age:?}");
+    }
+    Ok(names)
+}
+
+/// Ask two things at once, and take what comes first of two others.
+#[tool]
+async fn ask_both(ctx: &Context) -> Result<String> {
+    let (one, roots) = tokio::join!(ctx.elicit::<Name>("Who?").key("who"), ctx.roots());
+    let first = tokio::select! {
+        one = ctx.elicit::<Name>("Who first?") => one,
+        other = ctx.elicit::<Name>("Or who?") => other,
+    };
+    Ok(format!("{one:?} {roots:?} {first:?}"))
+}
+
+/// Ask as a task.
+#[tool(task)]
+async fn job(ctx: &Context) -> Result<String> {
+    ctx.progress_message(1, 2, "half way").await;
+    let Name { name, .. } = ctx.elicit("Who?").key("who").await?;
+    Ok(name)
+}
+
+/// Ask, and become a task.
+#[tool(task = "required", asks_first)]
+async fn prepared(ctx: &Context, start: Option<bool>) -> Result<bool> {
+    let Name { .. } = ctx.elicit("Who?").await?;
+    if start == Some(true) {
+        ctx.start_task().await;
+    }
+    Ok(ctx.is_task())
+}
+
 /// Only for who says so.
 #[tool(visible_if = |ctx: &Context| ctx.meta("see").is_some())]
 fn hidden() {}
@@ -142,10 +191,15 @@ pub fn server(ends_on_request: bool) -> Server {
     limits.streams = 2;
     limits.subscriptions = 3;
     limits.drain = DRAIN;
+    limits.answer_time = Duration::from_millis(20);
+    limits.asks = 5;
+    limits.state_bytes = 512;
+    limits.tasks = 3;
     Server::new("fuzzed", "1.0.0")
         .limits(limits)
         .ends_on_request(ends_on_request)
         .tools(tools![add, types, later, steps, forever, block, panic, panic_later, panic_blocking, change, hidden])
+        .tools(tools![ask, ask_both, job, prepared])
         .dynamic()
         .page_size(4)
         .method("fuzz.example/echo", |_, any: Value| async move { Ok(any) })

@@ -21,6 +21,8 @@ pub enum Said<'a> {
         result: Option<&'a str>,
     },
     Notification,
+    /// A request of the server's own.
+    Question,
 }
 
 /// Reads a line: one message, or a list of answers.
@@ -46,6 +48,11 @@ fn message(json: &str) -> Said<'_> {
         assert_eq!(members.len(), known, "a notification has a method and perhaps params: {json}");
         return Said::Notification;
     };
+    if let Some(method) = get("method") {
+        let asked = ["\"elicitation/create\"", "\"sampling/createMessage\"", "\"roots/list\""];
+        assert!(asked.contains(&method) && id.starts_with("\"ask-") && members.len() == 4, "{json}");
+        return Said::Question;
+    }
     assert!(is_id(id) || id == "null", "{json}");
     assert_eq!(members.len(), 3, "an answer has an id, and a result or an error: {json}");
     match (get("result"), get("error")) {

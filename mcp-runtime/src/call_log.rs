@@ -54,7 +54,7 @@ impl CallLog {
     /// Sends a message if there is room for it; nobody waits for a log.
     pub(crate) fn say(&self, level: LogLevel, logger: &str, data: &impl Serialize) {
         if self.notifier.may_log() {
-            self.notifier.try_send(notice::log(level, Some(logger), data));
+            self.notifier.try_send(notice::log(level, Some(logger), data, None));
         }
     }
 }

@@ -203,7 +203,7 @@ impl Connection {
     /// Refuses a frame that is nested too deep to be handed to anybody's decoder.
     fn refuse_deep(&self, frame: &[u8], out: &mut Vec<u8>) {
         if let Ok(Message::Response(response)) = jsonrpc::parse(frame) {
-            self.control.asks.spoiled(&response, "it is nested too deep");
+            self.control.asks.spoiled(response.id, "it is nested too deep");
         }
         if let Some(Rejection { id, error }) = jsonrpc::refuse_deep(frame, self.core.limits.depth) {
             self.core.hooks.protocol_error(frame, &error);
@@ -216,7 +216,11 @@ impl Connection {
         let limit = self.core.limits.message_bytes;
         let error = RpcError::invalid_request(&format!("the message is longer than {limit} bytes"));
         self.core.hooks.protocol_error(&beginning[..beginning.len().min(1024)], &error);
-        encode::error(jsonrpc::id_of_beginning(beginning).unwrap_or(Id::NULL), &error, out);
+        let id = jsonrpc::id_of_beginning(beginning);
+        if jsonrpc::begins_an_answer(beginning) {
+            return self.control.asks.spoiled(id, &format!("it is longer than {limit} bytes"));
+        }
+        encode::error(id.unwrap_or(Id::NULL), &error, out);
     }
 
     /// What this connection lets through: its own state first, then the era's rules.

@@ -79,6 +79,8 @@ impl Control {
         // In this order: what is entered among the calls after they were cancelled sees that it has ended.
         self.ended.store(true, Ordering::SeqCst);
         self.close();
+        // Who asks on a thread, or in a task of their own, is not among the calls.
+        self.asks.close();
         self.in_flight.cancel_all()
     }
 

@@ -44,6 +44,11 @@ pub fn id_of_beginning(beginning: &[u8]) -> Option<&str> {
     jsonrpc::id_of_beginning(beginning).map(Id::as_str)
 }
 
+/// Whether a frame that is too long is an answer.
+pub fn begins_an_answer(beginning: &[u8]) -> bool {
+    jsonrpc::begins_an_answer(beginning)
+}
+
 fn parsed<'a>(message: Result<Message<'a>, Rejection<'a>>) -> Parsed<'a> {
     match message {
         Ok(Message::Request(Request { id, method, params })) => {

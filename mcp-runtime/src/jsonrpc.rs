@@ -222,6 +222,22 @@ fn only_id(Members(members): Members<'_>) -> Option<Id<'_>> {
 /// The id of a frame of which only the beginning is there, if it stands in that: whoever sent a
 /// message that is too long should not wait for ever.
 pub(crate) fn id_of_beginning(beginning: &[u8]) -> Option<Id<'_>> {
+    let value = member_of_beginning(beginning, &[r#""id""#])?;
+    let text = value.starts_with('"');
+    let length = if text { string_end(value.as_bytes(), 0)? } else { value.find([',', '}'])? };
+    // Nobody has read this as JSON yet, and it is to be echoed.
+    let raw: &RawValue = serde_json::from_str(&value[..length]).ok()?;
+    Id::parse(raw.get())
+}
+
+/// Whether a frame of which only the beginning is there is an answer: that is not answered.
+pub(crate) fn begins_an_answer(beginning: &[u8]) -> bool {
+    member_of_beginning(beginning, &[r#""result""#, r#""error""#]).is_some()
+        && member_of_beginning(beginning, &[r#""method""#]).is_none()
+}
+
+/// What comes after the first of these names in the outermost object, as far as it is there.
+fn member_of_beginning<'a>(beginning: &'a [u8], names: &[&str]) -> Option<&'a str> {
     let text = match std::str::from_utf8(beginning) {
         Ok(text) => text,
         Err(error) => std::str::from_utf8(&beginning[..error.valid_up_to()]).ok()?,
@@ -233,12 +249,8 @@ pub(crate) fn id_of_beginning(beginning: &[u8]) -> Option<Id<'_>> {
             b'"' => {
                 let end = string_end(rest.as_bytes(), at)?;
                 let value = rest[end..].trim_start().strip_prefix(':').map(str::trim_start);
-                if let (1, r#""id""#, Some(value)) = (depth, &rest[at..end], value) {
-                    let text = value.starts_with('"');
-                    let length = if text { string_end(value.as_bytes(), 0)? } else { value.find([',', '}'])? };
-                    // Nobody has read this as JSON yet, and it is to be echoed.
-                    let raw: &RawValue = serde_json::from_str(&value[..length]).ok()?;
-                    return Id::parse(raw.get());
+                if depth == 1 && value.is_some() && names.contains(&&rest[at..end]) {
+                    return value;
                 }
                 rest = &rest[end..];
                 continue;

@@ -131,8 +131,16 @@ impl<'a> Router<'a> {
     fn task(&self, job: Arc<Job>, handler: &Handler, args: &Args<'_>) -> Result<Started, Failure> {
         let line = self.caller.line;
         line.set_task(Arc::clone(&job));
-        let started = self.started(handler, args)?;
-        if job.asks_first {
+        let started = match self.started(handler, args) {
+            Err(failure) => Started { step: Step::Ready(Err(failure)), timeout: None, dialogue: None },
+            Ok(started) => started,
+        };
+        let owed = match &started.step {
+            Step::Ready(answer) => job.is_owed(answer),
+            // Without a context it never says so.
+            Step::Future(_) | Step::Blocking(_) => !job.asks_first || started.dialogue.is_none(),
+        };
+        if !owed {
             return Ok(started);
         }
         let work = Pending::of_task(Arc::clone(line.core), started);

@@ -51,16 +51,26 @@ impl Running {
         match caught(|| future.as_mut().poll(cx)).unwrap_or(Poll::Ready(Err(Failure::Panicked))) {
             // Perhaps for what only the next round can bring.
             Poll::Pending => self.goes_on(cx),
-            ready @ Poll::Ready(_) => ready,
+            Poll::Ready(answer) => self.is_done(answer, cx),
         }
     }
-}
 
-impl Running {
+    /// A handler that is done may have been promised to be a task, and has not become one.
+    fn is_done(&mut self, answer: Answer, cx: &mut Context<'_>) -> Poll<Answer> {
+        let job = self.dialogue.as_ref().and_then(|dialogue| dialogue.planned_task());
+        let Some(job) = job.filter(|job| job.is_owed(&answer)) else { return Poll::Ready(answer) };
+        self.future = Some(task::launch(job, Pending::new(async { answer }), |_| ()));
+        self.poll(cx)
+    }
+
     /// A handler that waits may wait for another round, or to become a task.
     fn goes_on(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
         let Some(dialogue) = &self.dialogue else { return Poll::Pending };
-        let Some(job) = dialogue.wanted_task() else { return dialogue.poll_round(cx) };
+        // What is asked before it is a task is asked before it is one.
+        if let Poll::Ready(round) = dialogue.poll_round(cx) {
+            return Poll::Ready(round);
+        }
+        let Some(job) = dialogue.wanted_task(cx) else { return Poll::Pending };
         let dialogue = self.dialogue.take();
         let rest = Running { future: self.future.take(), dialogue: dialogue.clone() };
         let work = Pending { future: rest, timeout: job.timeout, log: None };
@@ -83,6 +93,9 @@ impl Drop for Running {
     fn drop(&mut self) {
         let future = self.future.take();
         caught(|| drop(future));
+        if let Some(dialogue) = &self.dialogue {
+            dialogue.end();
+        }
     }
 }
 
@@ -103,7 +116,12 @@ pub(crate) fn start(
         None => return Progress::Done(Err(Failure::Panicked)),
     };
     match step {
-        Step::Ready(answer) => Progress::Done(answer),
+        Step::Ready(answer) => {
+            if let Some(dialogue) = dialogue {
+                dialogue.end();
+            }
+            Progress::Done(answer)
+        }
         // Before anything of it ran: the caller is told to try again.
         Step::Future(_) | Step::Blocking(_) if !has_room() => Progress::Done(Err(busy())),
         Step::Future(future) => {

@@ -54,6 +54,8 @@ impl Filter {
         self.resources_list_changed &= dynamic;
         let mut seen = HashSet::new();
         self.resource_subscriptions.retain(|uri| known(uri) && seen.insert(uri.clone()));
+        let mut seen = HashSet::new();
+        self.task_ids.retain(|id| seen.insert(id.clone()));
         self
     }
 

@@ -1,9 +1,9 @@
 //! One call's conversation with its client: what it has asked, what it has done, and its way to ask.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -43,6 +43,9 @@ pub(crate) struct Dialogue {
     /// The task it becomes when the handler says so.
     later: Mutex<Later>,
     begun: Notify,
+    /// Whether the call is over.
+    over: AtomicBool,
+    ended: Notify,
     state: Mutex<State>,
     positions: AtomicUsize,
     most: usize,
@@ -54,8 +57,8 @@ pub(crate) struct Dialogue {
 enum Later {
     #[default]
     No,
-    /// When the handler says so.
-    Planned(Arc<Job>),
+    /// When the handler says so, wherever it does; who is to know.
+    Planned(Arc<Job>, Option<Waker>),
     /// The handler has said so, and waits.
     Wanted(Arc<Job>),
 }
@@ -80,6 +83,8 @@ impl Dialogue {
             task: OnceLock::new(),
             later: Mutex::default(),
             begun: Notify::new(),
+            over: AtomicBool::new(false),
+            ended: Notify::new(),
             state,
             positions: AtomicUsize::new(0),
             most: limits.asks,
@@ -90,7 +95,7 @@ impl Dialogue {
     /// The call is a task, or becomes one when its handler says so.
     pub(crate) fn plan(&self, job: Arc<Job>) {
         if job.asks_first {
-            *self.later() = Later::Planned(job);
+            *self.later() = Later::Planned(job, None);
         } else {
             let _ = self.task.set(job);
         }
@@ -110,7 +115,11 @@ impl Dialogue {
         {
             let mut later = self.later();
             match std::mem::take(&mut *later) {
-                Later::Planned(job) => *later = Later::Wanted(job),
+                Later::Planned(job, dispatcher) => {
+                    *later = Later::Wanted(job);
+                    // The handler may have a thread of its own.
+                    dispatcher.map(Waker::wake);
+                }
                 other => *later = other,
             }
         }
@@ -124,18 +133,49 @@ impl Dialogue {
     }
 
     /// The task the handler waits to become.
-    pub(crate) fn wanted_task(&self) -> Option<Arc<Job>> {
-        match &*self.later() {
-            Later::Wanted(job) => Some(Arc::clone(job)),
-            Later::No | Later::Planned(_) => None,
+    pub(crate) fn wanted_task(&self, cx: &Context<'_>) -> Option<Arc<Job>> {
+        match &mut *self.later() {
+            Later::Wanted(job) => return Some(Arc::clone(job)),
+            Later::Planned(_, dispatcher) => *dispatcher = Some(cx.waker().clone()),
+            Later::No => {}
+        }
+        None
+    }
+
+    /// The task it could have become.
+    pub(crate) fn planned_task(&self) -> Option<Arc<Job>> {
+        match std::mem::take(&mut *self.later()) {
+            Later::Planned(job, _) | Later::Wanted(job) => Some(job),
+            Later::No => None,
         }
     }
 
     /// It has become one: from now on it asks as one.
     pub(crate) fn became(&self, job: &Arc<Job>) {
         let _ = self.task.set(Arc::clone(job));
+        if let Way::Rounds(rounds) = &self.way {
+            rounds.end();
+        }
         *self.later() = Later::No;
         self.begun.notify_waiters();
+    }
+
+    /// The call is over: whoever was left behind asks nobody.
+    pub(crate) fn end(&self) {
+        self.over.store(true, Ordering::SeqCst);
+        self.ended.notify_waiters();
+        *self.later() = Later::No;
+        self.begun.notify_waiters();
+    }
+
+    async fn ended(&self) {
+        loop {
+            let ended = self.ended.notified();
+            if self.over.load(Ordering::SeqCst) {
+                return;
+            }
+            ended.await;
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -165,6 +205,22 @@ impl Dialogue {
     ) -> std::result::Result<Value, AskError> {
         once::forbids_asking()?;
         self.enter(key)?;
+        if self.over.load(Ordering::SeqCst) {
+            return Err(AskError::Gone);
+        }
+        tokio::select! {
+            biased;
+            answer = self.answer(key, question, limit) => answer,
+            () = self.ended() => Err(AskError::Gone),
+        }
+    }
+
+    async fn answer(
+        &self,
+        key: &str,
+        question: Question,
+        limit: Option<Duration>,
+    ) -> std::result::Result<Value, AskError> {
         if let Some(job) = self.task.get() {
             let _waiting = self.wait();
             return job.ask(key, question, limit.unwrap_or(self.time)).await;

@@ -2,7 +2,7 @@
 //! <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -19,7 +19,11 @@ use crate::object::text;
 
 /// The requests of one connection that are not answered.
 #[derive(Debug, Default)]
-pub(crate) struct Asks(Mutex<Table>);
+pub(crate) struct Asks {
+    table: Mutex<Table>,
+    /// What tells its ids from those of another replica.
+    place: OnceLock<String>,
+}
 
 #[derive(Debug, Default)]
 struct Table {
@@ -34,7 +38,27 @@ const PREFIX: &str = "ask-";
 
 impl Asks {
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that others ask the same client in the same session, and know nothing of each other.
+    #[cfg(feature = "http")]
+    pub(crate) fn are_not_alone(&self) {
+        if let Ok(place) = crate::random::id() {
+            let _ = self.place.set(format!("{}-", &place[..8]));
+        }
+    }
+
+    fn id(&self, number: u64) -> String {
+        format!("{PREFIX}{}{number}", self.place.get().map_or("", String::as_str))
+    }
+
+    /// The number in an id of ours, which is written in one way only.
+    fn number(&self, id: Id<'_>) -> Option<u64> {
+        let raw: &RawValue = serde_json::from_str(id.as_str()).ok()?;
+        let id = text(raw)?;
+        let number = id.rsplit('-').next()?.parse().ok()?;
+        (*id == self.id(number)).then_some(number)
     }
 
     /// The number of a new request, and its answer when it comes.
@@ -60,13 +84,13 @@ impl Asks {
         self.settle(response.id, || read(response))
     }
 
-    /// Takes what would be an answer, but cannot be read.
-    pub(crate) fn spoiled(&self, response: &Response<'_>, why: &str) {
-        self.settle(response.id, || Err(AskError::Invalid(why.to_owned())));
+    /// Takes what would be an answer to this request, but cannot be read.
+    pub(crate) fn spoiled(&self, id: Option<Id<'_>>, why: &str) {
+        self.settle(id, || Err(AskError::Invalid(why.to_owned())));
     }
 
     fn settle(&self, id: Option<Id<'_>>, answer: impl FnOnce() -> Result<Value, AskError>) -> bool {
-        let waiting = id.and_then(number).and_then(|number| self.table().waiting.remove(&number));
+        let waiting = id.and_then(|id| self.number(id)).and_then(|number| self.table().waiting.remove(&number));
         // A call that was dropped meanwhile does not want it any more.
         waiting.map(|waiting| waiting.send(answer())).is_some()
     }
@@ -77,12 +101,6 @@ impl Asks {
         table.closed = true;
         table.waiting.clear();
     }
-}
-
-/// The number in an id of ours.
-fn number(id: Id<'_>) -> Option<u64> {
-    let raw: &RawValue = serde_json::from_str(id.as_str()).ok()?;
-    text(raw)?.strip_prefix(PREFIX)?.parse().ok()
 }
 
 fn read(response: &Response<'_>) -> Result<Value, AskError> {
@@ -117,7 +135,7 @@ impl Exchange {
         let (number, answer) = self.control.asks.expect().ok_or(AskError::Gone)?;
         let asked = Asked { exchange: self, number };
         let answer = async {
-            self.notifier.send(notice::question(&format!("{PREFIX}{number}"), method, params)).await;
+            self.notifier.send(notice::question(&self.control.asks.id(number), method, params)).await;
             answer.await.unwrap_or(Err(AskError::Gone))
         };
         let answer = tokio::time::timeout(limit, answer).await;
@@ -134,8 +152,9 @@ struct Asked<'a> {
 
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        if self.exchange.control.asks.forget(self.number) {
-            self.exchange.notifier.try_send(notice::withdrawn(&format!("{PREFIX}{}", self.number)));
+        let asks = &self.exchange.control.asks;
+        if asks.forget(self.number) {
+            self.exchange.notifier.try_send(notice::withdrawn(&asks.id(self.number)));
         }
     }
 }

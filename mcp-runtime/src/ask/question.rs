@@ -1,5 +1,6 @@
 //! A question to a client as it goes over the wire, and what tells it from another.
 
+use serde::Serialize;
 use serde_json::Value;
 
 /// A request of the server's own.
@@ -46,7 +47,7 @@ pub(super) fn canonical(value: &Value, out: &mut Vec<u8>) {
             members.sort_unstable_by_key(|(key, _)| *key);
             out.push(b'{');
             for (key, value) in members {
-                canonical(&Value::from(key.as_str()), out);
+                scalar(key, out);
                 out.push(b':');
                 canonical(value, out);
                 out.push(b',');
@@ -61,8 +62,13 @@ pub(super) fn canonical(value: &Value, out: &mut Vec<u8>) {
             }
             out.push(b']');
         }
-        other => out.extend_from_slice(other.to_string().as_bytes()),
+        other => scalar(other, out),
     }
+}
+
+fn scalar<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
+    // Writing to memory cannot fail.
+    let _ = serde_json::to_writer(out, value);
 }
 
 #[cfg(test)]

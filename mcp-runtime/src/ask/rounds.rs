@@ -126,15 +126,21 @@ pub(crate) struct Purpose {
 impl Purpose {
     /// The same for the same call, in whatever order its members came.
     fn bytes(&self) -> Vec<u8> {
-        let params = self.params.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok());
-        let mut params: Value = params.unwrap_or_default();
-        if let Value::Object(params) = &mut params {
-            for other in ["_meta", "inputResponses", "requestState"] {
-                params.remove(other);
+        let params: Option<Object<'_>> = self.params.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let params = params.unwrap_or_default();
+        let of_the_round = |name: &str| matches!(name, "_meta" | "inputResponses" | "requestState");
+        let mut members: Vec<_> = params.iter().filter(|(name, _)| !of_the_round(name)).collect();
+        members.sort_unstable_by_key(|(name, _)| *name);
+        let mut bytes = Vec::new();
+        canonical(&serde_json::json!([self.method, self.principal]), &mut bytes);
+        for (name, value) in members {
+            canonical(&Value::from(name), &mut bytes);
+            match serde_json::from_str(value.get()) {
+                Ok(value) => canonical(&value, &mut bytes),
+                // No value can hold it, and a handler may overlook it: then it is the same letter by letter.
+                Err(_) => bytes.extend_from_slice(format!("!{}", value.get()).as_bytes()),
             }
         }
-        let mut bytes = Vec::new();
-        canonical(&serde_json::json!([self.method, self.principal, params]), &mut bytes);
         bytes
     }
 }
@@ -187,7 +193,7 @@ impl Rounds {
             let ended = self.ended.notified();
             if self.round().over {
                 // Nobody is here but a handler on a thread of its own, which cannot be dropped.
-                return Err(AskError::Misused("the call goes on in another round; this one is over".to_owned()));
+                return Err(AskError::Misused("the call goes on without this question; its round is over".to_owned()));
             }
             ended.await;
         }
@@ -209,7 +215,7 @@ impl Rounds {
     /// The questions of this round, when there are some and nothing else goes on that matters.
     pub(super) fn poll(&self, cx: &mut Context<'_>, memory: impl FnOnce() -> Memory) -> Poll<Answer> {
         let mut round = self.round();
-        if round.asked.is_empty() || round.busy > 0 {
+        if round.asked.is_empty() || round.busy > 0 || round.over {
             round.dispatcher = Some(cx.waker().clone());
             return Poll::Pending;
         }
@@ -219,6 +225,12 @@ impl Rounds {
         drop(round);
         self.ended.notify_waiters();
         Poll::Ready(self.conclude(asked, State { memory: memory(), ..state }))
+    }
+
+    /// There is no other round: the call has been answered with a task.
+    pub(super) fn end(&self) {
+        self.round().over = true;
+        self.ended.notify_waiters();
     }
 
     fn conclude(&self, asked: Vec<(String, Question)>, mut state: State) -> Answer {

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::encode::{SUBSCRIPTION, json, raw_json};
+use super::task::RELATED;
 use crate::change::Change;
 use crate::protocol::{LogLevel, Revision};
 use crate::store::TaskRecord;
@@ -73,13 +74,20 @@ fn on_stream(method: &str, stream: Option<&str>) -> Vec<u8> {
     out
 }
 
+/// Who is told, and by which task, if it is one that has to say so.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Site<'a> {
+    pub(crate) revision: Revision,
+    pub(crate) task: Option<&'a str>,
+}
+
 /// A line that tells how far a call has come.
 pub(crate) fn progress(
     token: &str,
     done: f64,
     total: Option<f64>,
     message: Option<&str>,
-    revision: Revision,
+    Site { revision, task }: Site<'_>,
 ) -> Vec<u8> {
     let mut out = notification("notifications/progress");
     out.extend_from_slice(br#"{"progressToken":"#);
@@ -94,12 +102,13 @@ pub(crate) fn progress(
         out.extend_from_slice(br#","message":"#);
         json(&mut out, message);
     }
+    related(task, &mut out);
     out.extend_from_slice(b"}}\n");
     out
 }
 
 /// A line with a log message.
-pub(crate) fn log(level: LogLevel, logger: Option<&str>, data: &impl Serialize) -> Vec<u8> {
+pub(crate) fn log(level: LogLevel, logger: Option<&str>, data: &impl Serialize, task: Option<&str>) -> Vec<u8> {
     let mut out = notification("notifications/message");
     out.extend_from_slice(br#"{"level":"#);
     json(&mut out, &level);
@@ -114,8 +123,18 @@ pub(crate) fn log(level: LogLevel, logger: Option<&str>, data: &impl Serialize) 
         let text = String::from_utf8_lossy(&out.split_off(start)).into_owned();
         raw_json(&text, &mut out);
     }
+    related(task, &mut out);
     out.extend_from_slice(b"}}\n");
     out
+}
+
+/// Says which task it is that talks.
+/// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#associating-task-related-messages>
+fn related(task: Option<&str>, out: &mut Vec<u8>) {
+    if let Some(task) = task {
+        out.extend_from_slice(br#","_meta":"#);
+        json(out, &json!({RELATED: {"taskId": task}}));
+    }
 }
 
 /// A request of the server's own. Its id comes last: what begins with one is an answer.

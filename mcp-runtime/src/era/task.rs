@@ -10,6 +10,9 @@ use crate::task::EXTENSION;
 /// How often a client should ask, in milliseconds.
 const POLL: u64 = 500;
 
+/// What `_meta` calls the task something belongs to, in 2025-11-25.
+pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
+
 /// Adds to a server's capabilities that there are tasks. `listed` if callers are known, so that each can be
 /// told theirs.
 pub(crate) fn declare(capabilities: &mut Value, revision: Revision, listed: bool) {

@@ -152,6 +152,12 @@ impl TaskRecord {
         }
     }
 
+    /// How long it is still kept, and a little longer.
+    pub(crate) fn left(&self) -> Duration {
+        let end = self.created.saturating_add(self.ttl);
+        Duration::from_millis(end.saturating_sub(now()).saturating_add(20))
+    }
+
     /// Notes a change, made just now.
     pub(crate) fn changed(&mut self) {
         self.version += 1;

@@ -37,9 +37,18 @@ pub(crate) struct Job {
     /// The way to the client, as far as there is one.
     pub(crate) notifier: Arc<Notifier>,
     watch: Arc<Watch>,
-    /// What the handler said of its progress.
-    said: Mutex<Option<String>>,
+    /// What there is to note of what the handler does.
+    said: Mutex<Said>,
     spoke: tokio::sync::Notify,
+}
+
+/// What the handler did, and nobody knows yet.
+#[derive(Debug, Default)]
+struct Said {
+    /// How far it is.
+    progress: Option<String>,
+    /// The questions it does not wait for any more.
+    withdrawn: Vec<String>,
 }
 
 impl Job {
@@ -63,8 +72,18 @@ impl Job {
         }))
     }
 
-    fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         &self.task.id
+    }
+
+    /// Whether a client that asked for a task gets one with this answer, rather than the answer: in
+    /// 2025-11-25 it does, unless its request is refused.
+    pub(crate) fn is_owed(&self, answer: &Answer) -> bool {
+        match answer {
+            _ if self.task.revision.is_modern() => !self.asks_first && answer.is_ok(),
+            Err(Failure::Protocol(_)) => false,
+            _ => true,
+        }
     }
 
     /// Keeps it, if there is room. From then on whoever asks finds it.
@@ -113,7 +132,7 @@ impl Job {
                 () = &mut ended => return None,
                 () = &mut over => return None,
                 () = &mut closed => return Some(Err(given_up())),
-                () = self.spoke.notified() => self.tell_progress().await,
+                () = self.spoke.notified() => self.tell().await,
             }
         }
     }
@@ -149,9 +168,13 @@ impl Job {
         let done = change(&self.core, self.id(), |task| {
             task.questions.clear();
             task.answers.clear();
+            let text = |value: &Value| value.as_str().map(|text| crate::error::shorten(text).into_owned());
             (task.status, task.status_message) = match &outcome {
+                TaskOutcome::Result(result) if result["isError"] == true => {
+                    (TaskStatus::Completed, text(&result["content"][0]["text"]))
+                }
                 TaskOutcome::Result(_) => (TaskStatus::Completed, task.status_message.take()),
-                TaskOutcome::Error(error) => (TaskStatus::Failed, error["message"].as_str().map(ToOwned::to_owned)),
+                TaskOutcome::Error(error) => (TaskStatus::Failed, text(&error["message"])),
             };
             task.outcome = Some(outcome.clone());
             true
@@ -163,16 +186,25 @@ impl Job {
 
     /// Says how far the handler is. The newest is told; what was said before it is not missed.
     pub(crate) fn say(&self, text: String) {
-        *self.said.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        self.note(|said| said.progress = Some(text));
+    }
+
+    fn note(&self, note: impl FnOnce(&mut Said)) {
+        note(&mut self.said.lock().unwrap_or_else(PoisonError::into_inner));
         self.spoke.notify_one();
     }
 
-    async fn tell_progress(&self) {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(said) = said else { return };
+    async fn tell(&self) {
+        let Said { progress, withdrawn } =
+            std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner));
         let _ = change(&self.core, self.id(), |task| {
-            task.status_message = Some(said.clone());
-            true
+            let mut changed = progress.is_some();
+            for key in &withdrawn {
+                let answered = task.answers.remove(key).is_some();
+                changed |= task.questions.remove(key).is_some() || answered;
+            }
+            task.status_message = progress.clone().or(task.status_message.take());
+            changed
         })
         .await;
     }
@@ -180,6 +212,7 @@ impl Job {
     /// Asks whoever looks after the task, and waits for the answer.
     pub(crate) async fn ask(&self, key: &str, question: Question, limit: Duration) -> Result<Value, AskError> {
         let news = self.watch.news();
+        let mut asked_for = Asked { job: self, key: Some(key) };
         let asked = change(&self.core, self.id(), |task| {
             let question = TaskQuestion::new(question.method, question.params.clone());
             task.questions.insert(key.to_owned(), question);
@@ -190,8 +223,8 @@ impl Job {
             Ok(None) | Err(_) => return Err(AskError::Gone),
         }
         let answer = tokio::time::timeout(limit, self.answer(key, news)).await;
-        if answer.is_err() {
-            let _ = change(&self.core, self.id(), |task| task.questions.remove(key).is_some()).await;
+        if answer.is_ok() {
+            asked_for.key = None;
         }
         answer.unwrap_or(Err(AskError::TimedOut(limit)))
     }
@@ -207,6 +240,20 @@ impl Job {
                 (Ok(Some(_)), Some(answer)) => return given(answer),
                 _ => news.changed().await.map_err(|_| AskError::Gone)?,
             }
+        }
+    }
+}
+
+/// A question somebody waits for. If they do not any more, it is taken back.
+struct Asked<'a> {
+    job: &'a Job,
+    key: Option<&'a str>,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            self.job.note(|said| said.withdrawn.push(key.to_owned()));
         }
     }
 }

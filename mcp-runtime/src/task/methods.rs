@@ -1,13 +1,15 @@
 //! What clients ask of tasks: where one is, what came of it, to go on with an answer, to end it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tokio::task::{AbortHandle, JoinSet};
 
 use super::watch::Watch;
 use super::{change, declared, load, unavailable};
 use crate::ask::{AskError, Exchange, Question};
+use crate::era::task::RELATED;
 use crate::era::{Accepted, Method};
 use crate::error::{Failure, RpcError, shorten};
 use crate::object::{Key, members, type_of};
@@ -33,7 +35,10 @@ pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, F
     let owner = line.principal().map(ToOwned::to_owned);
     let (core, revision) = (Arc::clone(line.core), router.caller.envelope.revision);
     if call.method == Method::TasksList {
+        let cursor = call.params.get("cursor").filter(|cursor| cursor.get() != "null");
         return match owner {
+            // All of them are on the first page.
+            Some(_) if cursor.is_some() => Err(RpcError::invalid_params("Invalid params: unknown `cursor`").into()),
             Some(owner) => Ok(Step::Future(Box::pin(list(core, owner)))),
             // They could be anybody's.
             None => Err(crate::era::unknown_method(call.method.name()).into()),
@@ -126,27 +131,57 @@ impl Asked {
     async fn result(self, exchange: Option<Exchange>) -> Answer {
         let watch = Watch::over(&self.core, &self.id);
         let mut news = watch.news();
-        let mut asked = HashSet::new();
-        let mut asking = tokio::task::JoinSet::new();
+        let mut asking = Asking { asked: HashMap::new(), tasks: JoinSet::new() };
         loop {
             news.borrow_and_update();
             let task = self.task().await?;
+            asking.keep(&task.questions).await;
             if task.status.is_over() {
                 return concluded(task);
             }
-            if exchange.is_none() && !task.questions.is_empty() {
-                let text = "this task waits for an answer; ask for its result with `Accept: text/event-stream`";
-                return Err(RpcError::invalid_request(text).into());
-            }
-            for (key, question) in task.questions {
-                if let Some(exchange) = &exchange
-                    && asked.insert(key.clone())
-                {
-                    let (exchange, core, id) = (exchange.clone(), Arc::clone(&self.core), self.id.clone());
-                    asking.spawn(async move { ask(&exchange, &core, &id, key, question).await });
+            match &exchange {
+                Some(exchange) => asking.ask(exchange, &self, &task.questions),
+                None if task.questions.is_empty() => {}
+                None => {
+                    let text = "this task waits for an answer; ask for its result with `Accept: text/event-stream`";
+                    return Err(RpcError::invalid_request(text).into());
                 }
             }
-            let _ = news.changed().await;
+            // Nobody tells that its time is over.
+            let _ = tokio::time::timeout(task.left(), news.changed()).await;
+        }
+    }
+}
+
+/// The questions of a task that somebody is asked who waits for it.
+struct Asking {
+    asked: HashMap<String, AbortHandle>,
+    tasks: JoinSet<()>,
+}
+
+impl Asking {
+    /// Takes back what is not asked any more.
+    async fn keep(&mut self, questions: &BTreeMap<String, TaskQuestion>) {
+        for (_, asked) in self.asked.iter().filter(|(key, asked)| !questions.contains_key(*key) && !asked.is_finished())
+        {
+            asked.abort();
+        }
+        if questions.is_empty() {
+            // Before anything else is said.
+            self.tasks.shutdown().await;
+        }
+        while self.tasks.try_join_next().is_some() {}
+    }
+
+    /// Asks what was not asked here before.
+    fn ask(&mut self, exchange: &Exchange, asked: &Asked, questions: &BTreeMap<String, TaskQuestion>) {
+        for (key, question) in questions {
+            if !self.asked.contains_key(key) {
+                let (exchange, core, id) = (exchange.clone(), Arc::clone(&asked.core), asked.id.clone());
+                let (name, question) = (key.clone(), question.clone());
+                let task = self.tasks.spawn(async move { ask(&exchange, &core, &id, name, question).await });
+                self.asked.insert(key.clone(), task);
+            }
         }
     }
 }
@@ -154,7 +189,7 @@ impl Asked {
 /// Asks a question of a task's on the stream of whoever waits for it. The first answer counts.
 async fn ask(exchange: &Exchange, core: &Core, id: &str, key: String, question: TaskQuestion) {
     let mut asked = question.clone();
-    asked.params["_meta"]["io.modelcontextprotocol/related-task"] = json!({"taskId": id});
+    asked.params["_meta"][RELATED] = json!({"taskId": id});
     let answer = match exchange.ask(&asked.method, &asked.params, core.limits.answer_time).await {
         Ok(answer) if Question::fits(&question.method, &answer) => answer,
         Ok(_) => refusal(RpcError::INVALID_PARAMS.into(), "the client's answer has no form of one"),
@@ -183,7 +218,7 @@ fn refusal(code: i64, message: &str) -> Value {
 fn concluded(task: TaskRecord) -> Answer {
     match task.outcome {
         Some(TaskOutcome::Result(mut result)) => {
-            result["_meta"]["io.modelcontextprotocol/related-task"] = json!({"taskId": task.id});
+            result["_meta"][RELATED] = json!({"taskId": task.id});
             Ok(Reply::Rendered(result))
         }
         Some(TaskOutcome::Error(error)) => match serde_json::from_value(error) {

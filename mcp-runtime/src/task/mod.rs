@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde_json::value::RawValue;
 use tokio::sync::watch::Sender;
 
 use crate::ask::{Capability, Lack, required};
@@ -114,7 +114,8 @@ async fn change(
         }
         task.changed();
         if within(core.limits.store_time, "tasks", core.tasks.store.update(&task)).await? {
-            core.shared.publish(&Change::Task(id.to_owned()));
+            // The bus may be the user's.
+            crate::run::caught(|| core.shared.publish(&Change::Task(id.to_owned())));
             return Ok(Some(task));
         }
     }
@@ -146,10 +147,6 @@ pub(crate) fn wanted(router: &Router<'_>, tool: &Tool) -> Result<Option<Arc<Job>
 /// How long at most a call of 2025-11-25 is to be a task, if it is to be one.
 /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation>
 fn augmented(router: &Router<'_>, support: Option<&TaskSupport>) -> Result<Option<Duration>, Failure> {
-    #[derive(Deserialize)]
-    struct Wish {
-        ttl: Option<u64>,
-    }
     let refused = |text: &str| Err(RpcError::new(RpcError::METHOD_NOT_FOUND, text.to_owned()).into());
     let wish = router.caller.call.and_then(|call| call.params.get("task"));
     match (wish, support) {
@@ -161,11 +158,20 @@ fn augmented(router: &Router<'_>, support: Option<&TaskSupport>) -> Result<Optio
         (Some(_), None) if !router.catalog.has_tasks() => Ok(None),
         (Some(_), None) => refused("This tool does not run as a task: call it without `task`"),
         (Some(raw), Some(_)) => {
-            members("task", Some(raw))?;
-            let wish: Wish = serde_json::from_str(raw.get())
-                .map_err(|_| RpcError::wrong_field("task.ttl", "integer", type_of(raw.get())))?;
-            Ok(Some(wish.ttl.map_or(Duration::MAX, Duration::from_millis)))
+            let wish = members("task", Some(raw))?;
+            Ok(Some(wish.get("ttl").map_or(Ok(Duration::MAX), time)?))
         }
+    }
+}
+
+/// How many milliseconds a client means: any number that is not negative, or none for as many as there are.
+fn time(raw: &RawValue) -> Result<Duration, RpcError> {
+    let refused = || RpcError::wrong_field("task.ttl", "number of milliseconds", type_of(raw.get()));
+    match serde_json::from_str(raw.get()).map_err(|_| refused())? {
+        None => Ok(Duration::MAX),
+        // More than a duration can be is for ever.
+        Some(millis) if millis >= 0.0 => Ok(Duration::try_from_secs_f64(millis / 1000.0).unwrap_or(Duration::MAX)),
+        Some::<f64>(_) => Err(refused()),
     }
 }
 

@@ -65,7 +65,7 @@ impl Watched {
     pub(crate) async fn theirs(&self, ids: &[String]) -> Vec<String> {
         let mut theirs: Vec<String> = Vec::new();
         for id in ids {
-            if !theirs.contains(id) && self.task(id).await.is_some() {
+            if self.task(id).await.is_some() {
                 theirs.push(id.clone());
             }
         }

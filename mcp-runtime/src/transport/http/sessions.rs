@@ -213,6 +213,9 @@ impl Session {
     /// A session of this age.
     pub(super) fn new(connection: Connection, principal: Option<&str>, age: Duration, kept: Option<Box<Kept>>) -> Self {
         let now = Instant::now();
+        if kept.is_some() {
+            connection.control().asks.are_not_alone();
+        }
         Session {
             control: Arc::clone(connection.control()),
             core: Arc::clone(&connection.core),

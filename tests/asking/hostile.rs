@@ -1,0 +1,124 @@
+//! Clients that answer what they should not, or what nobody can read.
+
+use std::time::Duration;
+
+use mcp_runtime::{Limits, Revision, prelude::*};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::{Name, server};
+
+const SOON: Duration = Duration::from_secs(5);
+
+/// Approve an amount once, and pay when somebody says so.
+#[tool]
+async fn pay(ctx: &Context, amount: u64) -> Result<String> {
+    let approved = ctx.once("approve", async { if amount < 100 { Ok(amount) } else { Err(Error::tool("too much")) } });
+    let approved = approved.await?;
+    let _: Name = ctx.elicit("Who pays?").await?;
+    Ok(format!("paid {amount}, approved {approved}"))
+}
+
+/// Give something away when somebody says so.
+#[tool]
+async fn give(ctx: &Context, amount: u64) -> Result<String> {
+    let _: Name = ctx.elicit("Who pays?").await?;
+    Ok(format!("gave {amount}"))
+}
+
+fn line(id: u64, params: &str) -> String {
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{{params},{meta}}}}}"#)
+}
+
+/// What a handler overlooks may be nothing a value can hold: the state is bound to it all the same.
+#[tokio::test]
+async fn a_state_is_bound_to_what_nobody_can_read() -> Result<()> {
+    let client = TestClient::silent(Server::new("bank", "1.0.0").tools(tools![pay, give]));
+    for odd in ["1e999", r#""\ud800""#, "-1e400", r#"["\udfff"]"#] {
+        let call = |id, name: &str, amount: u64, more: &str| {
+            line(id, &format!(r#""name":"{name}","arguments":{{"amount":{amount},"odd":{odd}}}{more}"#))
+        };
+        let round: Value = serde_json::from_str(&client.exchange(&call(1, "pay", 5, "")).await?)?;
+        let Some(state) = round["result"]["requestState"].as_str() else { continue };
+        let answers = format!(
+            r#","inputResponses":{{"ask-1":{{"action":"accept","content":{{"name":"Ada"}}}}}},"requestState":"{state}""#
+        );
+        let forged: Value = serde_json::from_str(&client.exchange(&call(2, "pay", 5_000_000, &answers)).await?)?;
+        assert_eq!(forged["error"]["code"], -32602, "{odd}: {forged}");
+        let forged: Value = serde_json::from_str(&client.exchange(&call(3, "give", 5, &answers)).await?)?;
+        assert_eq!(forged["error"]["code"], -32602, "{odd}: {forged}");
+        let paid: Value = serde_json::from_str(&client.exchange(&call(4, "pay", 5, &answers)).await?)?;
+        assert_eq!(paid["result"]["content"][0]["text"], "paid 5, approved 5", "{odd}");
+    }
+    Ok(())
+}
+
+const CALL: &str = r#"{"jsonrpc":"2.0","id":"call","method":"tools/call","params":{"name":"outcome","arguments":{}}}"#;
+
+async fn asked(limits: Limits) -> Result<TestClient> {
+    let client = TestClient::builder(server().limits(limits)).revision(Revision::V2025_11_25);
+    let client = client.capability("elicitation", json!({})).connect().await?;
+    client.send(CALL)?;
+    assert!(client.receive().await?.contains("ask-1"));
+    Ok(client)
+}
+
+/// An answer that is too long is none, and nobody waits for another.
+#[tokio::test]
+async fn an_answer_that_is_too_long_ends_the_question() -> Result<()> {
+    let mut limits = Limits::default();
+    limits.message_bytes = 4096;
+    for (before, after) in [
+        (r#"{"jsonrpc":"2.0","id":"ask-1","result":{"action":"accept","content":{"name":""#, r#""}}}"#),
+        (r#"{"id":"ask-1","error":{"code":1,"message":""#, r#""}}"#),
+    ] {
+        let client = asked(limits.clone()).await?;
+        client.send(&format!("{before}{}{after}", "x".repeat(10_000)))?;
+        let answer: Value = serde_json::from_str(&timeout(SOON, client.receive()).await.expect("it waits for more")?)?;
+        assert_eq!(answer["id"], "call", "{answer}");
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("longer than 4096 bytes"), "{text}");
+    }
+    Ok(())
+}
+
+/// The id of a question is its id, and nothing else is.
+#[tokio::test]
+async fn only_the_very_id_answers() -> Result<()> {
+    let client = asked(Limits::default()).await?;
+    for id in [r#""ask-+1""#, r#""ask-01""#, r#""ask-2""#, "1", r#""ASK-1""#, r#"" ask-1""#, r#""ask-1 ""#] {
+        client.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"action":"decline"}}}}"#))?;
+    }
+    client.send(r#"{"jsonrpc":"2.0","id":"\u0061sk-1","result":{"action":"accept","content":{"name":"Ada"}}}"#)?;
+    let answer: Value = serde_json::from_str(&client.receive().await?)?;
+    assert_eq!(answer["result"]["content"][0]["text"], "it is Ada");
+    Ok(())
+}
+
+/// Thousands of answers nobody asked for, and states as long as a message can be.
+#[tokio::test]
+async fn floods_of_answers_and_states_cost_little() -> Result<()> {
+    let client =
+        TestClient::builder(server().tools(tools![give])).capability("elicitation", json!({})).connect().await?;
+    let begun = std::time::Instant::now();
+    let mut answers: serde_json::Map<String, Value> =
+        (0..10_000).map(|number| (format!("x-{number}"), json!({"action": "accept", "content": {}}))).collect();
+    answers.insert("ask-1".to_owned(), json!({"action": "accept", "content": {"name": "Ada"}}));
+    let result =
+        client.request("tools/call", json!({"name": "greet", "arguments": {}, "inputResponses": answers})).await?;
+    assert_eq!(result["content"][0]["text"], "Hello, Ada!");
+    let state = "A".repeat(3 * 1024 * 1024);
+    let error = client.request("tools/call", json!({"name": "greet", "arguments": {}, "requestState": state})).await;
+    assert_eq!(error.unwrap_err().code(), Some(-32602));
+    let mut deep = json!(1);
+    for _ in 0..100 {
+        deep = json!({"x": deep});
+    }
+    let wide: Vec<Value> = vec![deep; 300];
+    let arguments = json!({"amount": 1, "wide": wide});
+    let round = client.request("tools/call", json!({"name": "give", "arguments": arguments})).await?;
+    assert_eq!(round["resultType"], "input_required", "{round}");
+    assert!(begun.elapsed() < 2 * SOON, "{:?}", begun.elapsed());
+    Ok(())
+}
