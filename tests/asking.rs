@@ -63,8 +63,7 @@ async fn effect(ctx: &Context) -> Result<String> {
         })
         .await?;
     let Name { name } = ctx.elicit("Who?").await?;
-    let again = ctx.once("count", async { Ok(EFFECTS.fetch_add(1, Ordering::SeqCst) + 1) }).await?;
-    Ok(format!("{name}: {count} {again}"))
+    Ok(format!("{name}: {count}"))
 }
 
 /// Tell what became of the question.

@@ -42,7 +42,7 @@ impl Caller<'_> {
         let call = self.call.filter(|_| self.envelope.revision.is_modern())?;
         let asks = matches!(call.method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead);
         asks.then(|| Purpose {
-            principal: self.line.principal().map(Into::into),
+            principal: self.line.principal().cloned(),
             method: call.method.name(),
             params: call.raw_params.map(ToOwned::to_owned),
         })
@@ -113,7 +113,7 @@ impl<'a> Line<'a> {
     }
 
     /// Who makes the call, where that is known.
-    pub(crate) fn principal(&self) -> Option<&str> {
+    pub(crate) fn principal(&self) -> Option<&'a Arc<str>> {
         self.outlet.principal()
     }
 

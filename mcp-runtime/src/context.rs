@@ -39,6 +39,7 @@ pub struct Context {
     progress: Option<Arc<Progress>>,
     pub(crate) notifier: Arc<Notifier>,
     pub(crate) dialogue: Arc<Dialogue>,
+    principal: Option<Arc<str>>,
     server: ServerHandle,
     #[cfg(feature = "http")]
     http: Option<Arc<http::request::Parts>>,
@@ -74,6 +75,12 @@ impl Context {
         let all =
             if self.revision.is_modern() { self.meta(CAPABILITIES)? } else { self.client.said("capabilities")? };
         member(all, name)
+    }
+
+    /// Who makes the call, where a layer in front has found out and
+    /// [`HttpService::principal`](crate::HttpService::principal) says so. None on stdio.
+    pub fn principal(&self) -> Option<&str> {
+        self.principal.as_deref()
     }
 
     /// The JSON text of anything else the client said when it opened its session, like the `rootUri`
@@ -267,6 +274,7 @@ impl FromServer for Context {
             progress: caller.envelope.meta.and_then(Progress::wanted).map(Arc::new),
             notifier,
             dialogue: caller.dialogue(),
+            principal: caller.line.principal().cloned(),
             server: ServerHandle::new(Arc::clone(&caller.line.core.shared)),
             #[cfg(feature = "http")]
             http: caller.line.outlet().parts().cloned(),

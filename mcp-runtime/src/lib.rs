@@ -100,7 +100,7 @@ pub mod fuzzing;
 
 pub use app_code::AppCode;
 pub use args::Argument;
-pub use ask::{Ask, AskError, Capability, Consent, Unsupported};
+pub use ask::{Ask, AskError, Capability, Consent, Fields, Remembered, Unsupported};
 pub use cache::Cache;
 pub use change::{Change, ChangeBus, Listener, LocalBus};
 pub use complete::Arguments;

@@ -91,11 +91,11 @@ impl Outlet {
     }
 
     /// Who makes the request, where that is known.
-    pub(crate) fn principal(&self) -> Option<&str> {
+    pub(crate) fn principal(&self) -> Option<&Arc<str>> {
         match self {
-            Outlet::Shared(_, principal) => principal.as_deref(),
+            Outlet::Shared(_, principal) => principal.as_ref(),
             #[cfg(feature = "http")]
-            Outlet::Own(own) => own.principal.as_deref(),
+            Outlet::Own(own) => own.principal.as_ref(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! 2026-07-28: the call is answered with its questions, and made again with the answers.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::{Limits, prelude::*};
@@ -109,13 +110,13 @@ async fn questions_at_once_are_one_round_and_what_is_missing_is_asked_again() ->
 #[tokio::test]
 async fn an_effect_is_done_once() -> Result<()> {
     let client = Client::new().await?;
-    let before = EFFECTS.load(std::sync::atomic::Ordering::SeqCst);
+    let before = EFFECTS.load(Ordering::SeqCst);
     let round = client.call("effect", json!({})).await?;
     let answer =
         json!({"inputResponses": {"ask-1": accept(&json!({"name": "Ada"}))}, "requestState": round["requestState"]});
     let text = client.call("effect", answer).await?["content"][0]["text"].clone();
-    assert_eq!(text, format!("Ada: {0} {0}", before + 1));
-    assert_eq!(EFFECTS.load(std::sync::atomic::Ordering::SeqCst), before + 1);
+    assert_eq!(text, format!("Ada: {}", before + 1));
+    assert_eq!(EFFECTS.load(Ordering::SeqCst), before + 1);
     Ok(())
 }
 
@@ -191,7 +192,73 @@ async fn another_question_gets_no_answer_of_this_one() -> Result<()> {
         json!({"inputResponses": {"ask-1": accept(&json!({"name": "Ada"}))}, "requestState": round["requestState"]});
     let result = client.call("fickle", answers).await?;
     let text = result["content"][0]["text"].as_str().unwrap();
-    assert!(result["isError"] == true && text.contains("asks something else under the key `ask-1`"), "{text}");
+    assert!(result["isError"] == true && text.contains("does not ask under the key `ask-1` what it asked"), "{text}");
+    Ok(())
+}
+
+/// Ask under another name every time.
+#[tool]
+async fn renaming(ctx: &Context) -> Result<String> {
+    static RUN: AtomicUsize = AtomicUsize::new(0);
+    let run = RUN.fetch_add(1, Ordering::SeqCst);
+    let name: super::Name = ctx.elicit("Who?").key(format!("run-{run}")).await?;
+    Ok(name.name)
+}
+
+#[tokio::test]
+async fn a_call_that_forgets_what_it_asked_does_not_ask_for_ever() -> Result<()> {
+    let client = Client::of(Server::new("forgetful", "1.0.0").tools(tools![renaming])).await?;
+    let round = client.call("renaming", json!({})).await?;
+    let answers =
+        json!({"inputResponses": {"run-0": accept(&json!({"name": "Ada"}))}, "requestState": round["requestState"]});
+    let result = client.call("renaming", answers).await?;
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(result["isError"] == true && text.contains("does not ask under the key `run-0`"), "{text}");
+    Ok(())
+}
+
+/// Ask without end.
+#[tool]
+async fn endless(ctx: &Context) -> Result<()> {
+    loop {
+        let _: super::Name = ctx.elicit("Who?").await?;
+    }
+}
+
+#[tokio::test]
+async fn there_are_so_many_rounds() -> Result<()> {
+    let mut limits = Limits::default();
+    limits.asks = 3;
+    let client = Client::of(Server::new("endless", "1.0.0").tools(tools![endless]).limits(limits)).await?;
+    let mut round = client.call("endless", json!({})).await?;
+    for number in 1..=3 {
+        assert_eq!(round["resultType"], "input_required", "round {number}");
+        let key = format!("ask-{number}");
+        let answers = json!({key: accept(&json!({"name": "Ada"}))});
+        round =
+            client.call("endless", json!({"inputResponses": answers, "requestState": round["requestState"]})).await?;
+    }
+    assert_eq!(round["content"][0]["text"], "a call asks at most 3 times");
+    Ok(())
+}
+
+/// Do two things under one name.
+#[tool]
+async fn twice(ctx: &Context) -> Result<u8> {
+    let failed: Result<u8> = ctx.once("it", async { Err(Error::tool("not yet")) }).await;
+    assert!(failed.is_err(), "what failed may be tried again");
+    let one: u8 = ctx.once("it", async { Ok(1) }).await?;
+    let two: u8 = ctx.once("it", async { Ok(2) }).await?;
+    Ok(one + two)
+}
+
+#[tokio::test]
+async fn what_is_done_once_has_a_name_of_its_own() -> Result<()> {
+    for revision in mcp_runtime::Revision::ALL {
+        let client = TestClient::with_revision(Server::new("twice", "1.0.0").tools(tools![twice]), revision).await?;
+        let answer = client.call("twice", json!({})).await?;
+        assert!(answer.is_error() && answer.text().contains("have the key `it`"), "{revision}: {}", answer.text());
+    }
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! A table at a restaurant: a dialogue with the user, written down as one function.
 //!
-//! The client may speak any revision. In sessions, each question is a request to it; since 2026-07-28 the
-//! call is answered with its questions and made again, so `book` runs from the top for every answer. The
-//! function is the same, if it keeps one rule: what must not be done twice stands in `ctx.once`.
+//! In sessions each question is a request to the client; since 2026-07-28 the call is answered with its
+//! questions and made again, so `book` runs from the top for every answer. The function is the same, if it
+//! keeps one rule: what must not be done twice stands in `ctx.once`.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -56,29 +56,8 @@ impl Restaurant {
         // An effect: done once, remembered however often the function runs.
         let table = ctx.once("reserve", async { self.reserve(&name, &wish) }).await?;
 
-        // A branch: only some are asked.
-        if wish.seating == Seating::Terrace {
-            let Confirm { yes } = ctx.elicit("It may rain. The terrace all the same?").await?;
-            if !yes {
-                return Ok(self.release(table, "no terrace"));
-            }
-        }
-
-        // A confirmation, where "no" is an answer and not an error.
-        match ctx.elicit::<Confirm>(format!("Table {table} for {} on {}?", wish.guests, wish.day)).await {
-            Ok(Confirm { yes: true }) => {}
-            Ok(_) | Err(AskError::Declined | AskError::Cancelled) => return Ok(self.release(table, "not confirmed")),
-            Err(other) => return Err(other.into()),
-        }
-
-        // A page to visit: for what no form may ask, like a card. Not every client can.
-        if wish.guests > 6 {
-            if !ctx.can_elicit_url() {
-                return Err(Error::tool(format!("{}; for more than 6, call us", self.release(table, "no deposit"))));
-            }
-            let page = format!("https://pay.example.com/deposit?table={table}");
-            ctx.elicit_url("Large tables need a deposit.", page).await?.complete().await;
-        }
+        // Whoever does not agree frees the table again. Who never comes back does not: real ones expire.
+        agree(ctx, &wish, table).await.inspect_err(|_| self.release(table))?;
 
         // The rest takes a while: a task, where the client knows them, which comes back for the result.
         ctx.start_task().await;
@@ -104,10 +83,32 @@ impl Restaurant {
         Ok(tables.len())
     }
 
-    fn release(&self, table: usize, why: &str) -> String {
-        self.tables.lock().expect("nobody panics with the book open")[table - 1] = format!("free: {why}");
-        format!("Nothing is booked: {why}")
+    fn release(&self, table: usize) {
+        self.tables.lock().expect("nobody panics with the book open")[table - 1] = "free".to_owned();
     }
+}
+
+/// What has to be settled before a table is booked.
+async fn agree(ctx: &Context, wish: &Wish, table: usize) -> Result<()> {
+    // A branch: only some are asked.
+    if wish.seating == Seating::Terrace && !ctx.elicit::<Confirm>("It may rain. The terrace all the same?").await?.yes {
+        return Err(Error::tool("nothing is booked: no terrace"));
+    }
+    // A confirmation, where "no" has a text of its own.
+    match ctx.elicit::<Confirm>(format!("Table {table} for {} on {}?", wish.guests, wish.day)).await {
+        Ok(Confirm { yes: true }) => {}
+        Ok(_) | Err(AskError::Declined) => return Err(Error::tool("nothing is booked: not confirmed")),
+        Err(other) => return Err(other.into()),
+    }
+    // A page to visit: for what no form may ask, like a card. Not every client can.
+    if wish.guests > 6 {
+        if !ctx.can_elicit_url() {
+            return Err(Error::tool("nothing is booked: for more than 6, call us"));
+        }
+        let page = format!("https://pay.example.com/deposit?table={table}");
+        ctx.elicit_url("Large tables need a deposit.", page).await?.complete().await;
+    }
+    Ok(())
 }
 
 /// The server: one restaurant.

@@ -38,7 +38,7 @@ async fn a_table_is_booked_once() -> Result<()> {
 async fn the_terrace_can_be_too_wet() -> Result<()> {
     for revision in ASK {
         let (answer, tables) = book(revision, guest(2, "terrace", false)).await?;
-        assert_eq!((&*answer, &*tables), ("Nothing is booked: no terrace", r#"["free: no terrace"]"#), "{revision}");
+        assert_eq!((&*answer, &*tables), ("nothing is booked: no terrace", r#"["free"]"#), "{revision}");
     }
     Ok(())
 }
@@ -50,7 +50,8 @@ async fn no_is_an_answer_and_closing_the_form_an_end() -> Result<()> {
             form if form.starts_with("A table for") => Reply::accept(json!({"guests": 2, "day": "2026-12-24"})),
             _ => Reply::decline(),
         };
-        assert_eq!(book(revision, no).await?.0, "Nothing is booked: not confirmed", "{revision}");
+        let (answer, tables) = book(revision, no).await?;
+        assert_eq!((&*answer, &*tables), ("nothing is booked: not confirmed", r#"["free"]"#), "{revision}");
         let (answer, tables) = book(revision, |_| Reply::cancel()).await?;
         assert_eq!((&*answer, &*tables), ("the user closed the question without an answer", "[]"), "{revision}");
     }
@@ -63,8 +64,15 @@ async fn large_tables_need_a_page_to_visit() -> Result<()> {
         let (answer, _) = book(revision, guest(8, "inside", true)).await?;
         assert_eq!(answer, "Table 1 is booked for Ada, 8 on 2026-12-24.", "{revision}");
     }
-    let (answer, _) = book(Revision::V2025_06_18, guest(8, "inside", true)).await?;
-    assert_eq!(answer, "Nothing is booked: no deposit; for more than 6, call us");
+    let (answer, tables) = book(Revision::V2025_06_18, guest(8, "inside", true)).await?;
+    assert_eq!((&*answer, &*tables), ("nothing is booked: for more than 6, call us", r#"["free"]"#));
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let mut others = guest(8, "inside", true);
+        let unpaid =
+            move |question: &Question| if question.url().is_some() { Reply::decline() } else { others(question) };
+        let (answer, tables) = book(revision, unpaid).await?;
+        assert_eq!((&*answer, &*tables), ("the user declined", r#"["free"]"#), "{revision}");
+    }
     Ok(())
 }
 

@@ -67,7 +67,7 @@ enum Later {
 struct State {
     keys: HashSet<Box<str>>,
     memory: Memory,
-    /// What `once` is doing.
+    /// What `once` is doing, and has done in this run.
     doing: HashSet<Box<str>>,
     /// How many questions wait for their answers, since when, and how long others have.
     waiting: usize,
@@ -118,7 +118,9 @@ impl Dialogue {
                 Later::Planned(job, dispatcher) => {
                     *later = Later::Wanted(job);
                     // The handler may have a thread of its own.
-                    dispatcher.map(Waker::wake);
+                    if let Some(dispatcher) = dispatcher {
+                        dispatcher.wake();
+                    }
                 }
                 other => *later = other,
             }
@@ -252,10 +254,10 @@ impl Dialogue {
     where
         T: Serialize + DeserializeOwned,
     {
+        let _doing = self.begin(key)?;
         if let Some(done) = self.state().memory.get(key) {
             return Ok(T::deserialize(done)?);
         }
-        let _doing = self.begin(key)?;
         let value = once::inside(work).await?;
         let json = serde_json::to_value(&value)?;
         self.state().memory.insert(key.to_owned(), json);
@@ -264,10 +266,9 @@ impl Dialogue {
 
     fn begin(&self, key: &str) -> Result<Doing<'_>> {
         if !self.state().doing.insert(key.into()) {
-            return Err(AskError::Misused(format!(
-                "`once(\"{key}\", …)` is being done already; give each its own key"
-            ))
-            .into());
+            let text =
+                format!("two `once` of one call have the key `{key}`, and only one would be done; give each its own");
+            return Err(AskError::Misused(text).into());
         }
         let busy = match &self.way {
             Way::Rounds(rounds) => Some(rounds.busy()),
@@ -322,6 +323,10 @@ struct Doing<'a> {
 
 impl Drop for Doing<'_> {
     fn drop(&mut self) {
-        self.dialogue.state().doing.remove(&self.key);
+        // What failed may be tried again.
+        let mut state = self.dialogue.state();
+        if !state.memory.contains_key(&*self.key) {
+            state.doing.remove(&self.key);
+        }
     }
 }

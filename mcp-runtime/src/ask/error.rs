@@ -105,6 +105,11 @@ impl AskError {
             AskError::Unsupported(Unsupported { capability: Some(capability), text, .. }) => {
                 Failure::Lacks(Lack { text: text.clone(), required: capability.required() })
             }
+            AskError::Misused(why) => {
+                // The model is told, too, but cannot mend it.
+                tracing::error!(%why, "a handler asks in a way that cannot be answered");
+                Failure::Handler(why.clone())
+            }
             other => Failure::Handler(other.to_string()),
         }
     }

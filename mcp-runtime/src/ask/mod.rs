@@ -73,10 +73,7 @@ impl Context {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn elicit<T>(&self, message: impl Into<String>) -> Ask<T>
-    where
-        T: DeserializeOwned + JsonSchema + 'static,
-    {
+    pub fn elicit<T: Fields>(&self, message: impl Into<String>) -> Ask<T> {
         let (form, question) = match self.form::<T>(&message.into()) {
             Ok((form, question)) => (Some(form), Ok(question)),
             Err(error) => (None, Err(error)),
@@ -115,6 +112,9 @@ impl Context {
     }
 
     fn visit(&self, message: &str, url: &str, id: &str) -> Result<Question, AskError> {
+        if !url.contains("://") || url.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            return Err(AskError::Misused(format!("`{}` is no URL to visit", crate::error::shorten(url))));
+        }
         let lacks = || self.needs(Capability::ElicitationUrl);
         let reach = self.dialogue.reaches().map_err(|why| AskError::Unsupported(Unsupported::here(why)));
         if let Err(AskError::Unsupported(mut unsupported)) = lacks().and(reach) {
@@ -181,10 +181,7 @@ impl Context {
     ///     Ok(if confirm.sure { reservation } else { "nothing booked".to_owned() })
     /// }
     /// ```
-    pub async fn once<T>(&self, key: &str, work: impl Future<Output = Result<T>>) -> Result<T>
-    where
-        T: Serialize + DeserializeOwned,
-    {
+    pub async fn once<T: Remembered>(&self, key: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
         self.dialogue.once(key, work).await
     }
 
@@ -234,12 +231,38 @@ impl Context {
 
     fn needs(&self, capability: Capability) -> Result<(), AskError> {
         if self.declares(capability) {
-            Ok(())
-        } else {
-            Err(AskError::Unsupported(Unsupported::lacks(capability, self.revision())))
+            return Ok(());
         }
+        let unsupported = match self.dialogue.reaches() {
+            // What was declared does not matter where nobody can be asked, or is not known.
+            Err(why) if !self.revision().is_modern() => Unsupported::here(why),
+            _ => Unsupported::lacks(capability, self.revision()),
+        };
+        Err(AskError::Unsupported(unsupported))
     }
 }
+
+/// What a form can ask for: a struct with `Deserialize` and `JsonSchema`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be asked for",
+    label = "no form can be made of it",
+    note = "a form is a struct with `#[derive(serde::Deserialize, schemars::JsonSchema)]`; it owns what it has"
+)]
+pub trait Fields: DeserializeOwned + JsonSchema + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema + 'static> Fields for T {}
+
+/// What `once` can remember: a type with `Serialize` and `Deserialize`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be remembered",
+    label = "the result of what is done once",
+    note = "it travels as JSON: `#[derive(serde::Serialize, serde::Deserialize)]`, or return its id"
+)]
+pub trait Remembered: Serialize + DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + DeserializeOwned> Remembered for T {}
 
 /// Whether a caller declares what a handler requires.
 pub(crate) fn required(capability: Capability, caller: &Caller<'_>) -> Result<(), Lack> {
@@ -265,7 +288,7 @@ pub(crate) fn dialogue(caller: &Caller<'_>, resumed: Option<Resumed>) -> Arc<Dia
     let memory = resumed.as_mut().map(Resumed::memory).unwrap_or_default();
     let way = match (caller.purpose(), Exchange::of(caller)) {
         (Some(purpose), _) => {
-            let bounds = Bounds { time: limits.answer_time, bytes: limits.state_bytes };
+            let bounds = Bounds { time: limits.answer_time, bytes: limits.state_bytes, rounds: limits.asks };
             let secrets = Arc::clone(&line.core.secrets);
             Way::Rounds(Box::new(Rounds::new(purpose, secrets, resumed, bounds)))
         }

@@ -38,6 +38,9 @@ struct State {
     /// What `once` has done.
     #[serde(rename = "o")]
     memory: Memory,
+    /// How many rounds there were.
+    #[serde(rename = "r")]
+    rounds: usize,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -101,6 +104,7 @@ fn read_responses(raw: Option<&RawValue>) -> Result<BTreeMap<String, Value>, Rpc
 fn open(sealed: &str, purpose: &Purpose, secrets: &Secrets) -> Result<State, RpcError> {
     let refused = |why: &str| RpcError::invalid_params(format!("Invalid params: `requestState` {why}"));
     let bytes = secrets.open(sealed, &purpose.bytes()).ok_or_else(|| {
+        secrets.wonder();
         refused("is not what this server sent for this call; make the call again without it and `inputResponses`")
     })?;
     let state: State = serde_json::from_slice(&bytes)
@@ -118,7 +122,7 @@ fn now() -> u64 {
 /// What a state is good for: one call, whoever makes it.
 #[derive(Debug, Clone)]
 pub(crate) struct Purpose {
-    pub(crate) principal: Option<Box<str>>,
+    pub(crate) principal: Option<Arc<str>>,
     pub(crate) method: &'static str,
     pub(crate) params: Option<Box<RawValue>>,
 }
@@ -132,7 +136,7 @@ impl Purpose {
         let mut members: Vec<_> = params.iter().filter(|(name, _)| !of_the_round(name)).collect();
         members.sort_unstable_by_key(|(name, _)| *name);
         let mut bytes = Vec::new();
-        canonical(&serde_json::json!([self.method, self.principal]), &mut bytes);
+        canonical(&serde_json::json!([self.method, self.principal.as_deref()]), &mut bytes);
         for (name, value) in members {
             canonical(&Value::from(name), &mut bytes);
             match serde_json::from_str(value.get()) {
@@ -161,12 +165,15 @@ pub(super) struct Rounds {
 pub(super) struct Bounds {
     pub(super) time: Duration,
     pub(super) bytes: usize,
+    pub(super) rounds: usize,
 }
 
 #[derive(Debug, Default)]
 struct Round {
     resumed: Resumed,
     asked: Vec<(String, Question)>,
+    /// Whether something was asked again of what was asked last.
+    familiar: bool,
     /// Effects that must not be cut off.
     busy: usize,
     dispatcher: Option<Waker>,
@@ -222,9 +229,14 @@ impl Rounds {
         round.over = true;
         let asked = std::mem::take(&mut round.asked);
         let state = std::mem::take(&mut round.resumed.state);
+        let lost = state.pending.keys().next().filter(|_| !round.familiar).map(|key| changed(key).to_failure());
         drop(round);
         self.ended.notify_waiters();
-        Poll::Ready(self.conclude(asked, State { memory: memory(), ..state }))
+        Poll::Ready(match lost {
+            // The next round would be like this one, without end.
+            Some(failure) => Err(failure),
+            None => self.conclude(asked, State { memory: memory(), ..state }),
+        })
     }
 
     /// There is no other round: the call has been answered with a task.
@@ -235,6 +247,10 @@ impl Rounds {
 
     fn conclude(&self, asked: Vec<(String, Question)>, mut state: State) -> Answer {
         state.expires = now().saturating_add(self.bounds.time.as_secs().max(1));
+        state.rounds += 1;
+        if state.rounds > self.bounds.rounds {
+            return Err(Failure::Handler(format!("a call has at most {} rounds of questions", self.bounds.rounds)));
+        }
         state.pending = asked.iter().map(|(key, question)| (key.clone(), question.digest())).collect();
         let failed = |text: &str| Failure::Protocol(RpcError::new(RpcError::INTERNAL, text.to_owned()));
         let text = serde_json::to_vec(&state).map_err(|_| failed("The state of the call cannot be written"))?;
@@ -264,6 +280,7 @@ impl Round {
     fn answer(&mut self, key: &str, question: &Question) -> Result<Option<Value>, AskError> {
         let digest = question.digest();
         let Resumed { state, sealed, responses } = &mut self.resumed;
+        self.familiar |= state.pending.contains_key(key);
         if let Some(answered) = state.answers.get(key) {
             return if answered.question == digest { Ok(Some(answered.answer.clone())) } else { Err(changed(key)) };
         }
@@ -284,7 +301,7 @@ impl Round {
 
 fn changed(key: &str) -> AskError {
     AskError::Misused(format!(
-        "this call asks something else under the key `{key}` than it did in the round before. A call that asks runs again \
+        "this call does not ask under the key `{key}` what it asked in the round before. A call that asks runs again \
          for every answer: ask in the same order with the same texts, name asks with `.key(…)`, and keep what changes \
          between runs in `ctx.once`"
     ))

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::io;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -25,6 +26,8 @@ pub(crate) struct Secrets {
     given: Vec<Box<[u8]>>,
     /// Made when it is needed first, where none are given.
     own: OnceLock<[u8; 32]>,
+    /// Whether it was told that something did not open.
+    wondered: AtomicBool,
 }
 
 impl Secrets {
@@ -38,7 +41,7 @@ impl Secrets {
                 "a secret of {} bytes is too short: use at least {SHORTEST} random ones (`openssl rand -base64 32`)",
                 short.len()
             )),
-            None => Ok(Secrets { given, own: OnceLock::new() }),
+            None => Ok(Secrets { given, ..Self::default() }),
         }
     }
 
@@ -64,6 +67,16 @@ impl Secrets {
             text.truncate(length);
             Some(text)
         })
+    }
+
+    /// Tells once that something did not open: clients can send such things as often as they like.
+    pub(crate) fn wonder(&self) {
+        if !self.wondered.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "a client came back with a state that does not open here, told once: if it was not made up, it is of \
+                 another call or of another process; do all replicas have the same `Server::secrets`?"
+            );
+        }
     }
 
     fn current(&self) -> io::Result<&[u8]> {

@@ -58,7 +58,7 @@ impl Job {
         let id = random::id().map_err(|_| unavailable(crate::store::Unavailable))?;
         let mut task = TaskRecord::new(id, caller.envelope.revision, ttl);
         let watch = Watch::over(caller.line.core, &task.id);
-        task.owner = caller.line.principal().map(ToOwned::to_owned);
+        task.owner = caller.line.principal().map(ToString::to_string);
         Ok(Arc::new(Job {
             core: Arc::clone(caller.line.core),
             task,
@@ -140,7 +140,8 @@ impl Job {
     /// Waits until it is cancelled, or gone.
     async fn ended(&self) {
         let mut news = self.watch.news();
-        while news.changed().await.is_ok() {
+        loop {
+            Watch::happens(&mut news).await;
             match load(&self.core, self.id()).await {
                 Ok(Some(task)) if !task.status.is_over() => {}
                 // A store that is not there now may be later.
@@ -238,7 +239,7 @@ impl Job {
             });
             match (taken.await, answer) {
                 (Ok(Some(_)), Some(answer)) => return given(answer),
-                _ => news.changed().await.map_err(|_| AskError::Gone)?,
+                _ => Watch::happens(&mut news).await,
             }
         }
     }

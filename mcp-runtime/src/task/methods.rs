@@ -32,7 +32,7 @@ struct Asked {
 pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, Failure> {
     declared(router).map_err(Failure::Lacks)?;
     let line = router.caller.line;
-    let owner = line.principal().map(ToOwned::to_owned);
+    let owner = line.principal().map(ToString::to_string);
     let (core, revision) = (Arc::clone(line.core), router.caller.envelope.revision);
     if call.method == Method::TasksList {
         let cursor = call.params.get("cursor").filter(|cursor| cursor.get() != "null");
@@ -148,7 +148,7 @@ impl Asked {
                 }
             }
             // Nobody tells that its time is over.
-            let _ = tokio::time::timeout(task.left(), news.changed()).await;
+            let _ = tokio::time::timeout(task.left(), Watch::happens(&mut news)).await;
         }
     }
 }

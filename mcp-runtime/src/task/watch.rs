@@ -1,6 +1,7 @@
 //! Noticing that something happened to a task, here or at another replica.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -9,6 +10,9 @@ use crate::caller::Caller;
 use crate::change::{Change, Listener};
 use crate::server::Core;
 use crate::store::TaskRecord;
+
+/// How often to look at a task of which nothing is heard.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// Counts what happens to one task, for as long as it is kept.
 #[derive(Debug)]
@@ -26,6 +30,12 @@ impl Watch {
         let listener: Weak<Self> = Arc::downgrade(&watch);
         core.shared.bus().subscribe(listener);
         watch
+    }
+
+    /// Waits until something may have happened. A replica that shares the store but not the bus is not
+    /// heard: whoever waits looks now and then all the same.
+    pub(super) async fn happens(news: &mut watch::Receiver<u64>) {
+        let _ = tokio::time::timeout(LOOK, news.changed()).await;
     }
 
     /// Tells of everything since it is watched.
@@ -51,7 +61,7 @@ pub(crate) struct Watched {
 
 impl Watched {
     pub(crate) fn by(caller: &Caller<'_>) -> Self {
-        let owner = caller.line.principal().map(ToOwned::to_owned);
+        let owner = caller.line.principal().map(ToString::to_string);
         Watched { core: Arc::clone(caller.line.core), owner }
     }
 

@@ -14,7 +14,7 @@ use crate::error::{Error, Result, RpcError};
 use crate::server::Server;
 
 /// Who asks more often will not stop.
-const MAX_ROUNDS: usize = 32;
+const MAX_ROUNDS: usize = 100;
 
 /// Makes the server of the next round.
 pub(super) struct Fresh(pub(super) Box<dyn Fn() -> Server + Send + Sync>);

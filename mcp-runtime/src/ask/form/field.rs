@@ -19,7 +19,7 @@ pub(super) struct Field {
 /// What a field asks for: the `PrimitiveSchemaDefinition` of the specification.
 #[derive(Debug, Clone)]
 pub(super) enum Kind {
-    Text { size: Size, format: Option<Format>, pattern: Option<String> },
+    Text { size: Size, format: Option<Format> },
     Number { integer: bool, minimum: Option<Number>, maximum: Option<Number> },
     Boolean,
     One(Choices),
@@ -83,11 +83,13 @@ impl Kind {
             Some("object") => Err("is a map, and a form is flat: give each key a field".into()),
             Some("null") => Err("has no value".into()),
             _ if Choices::are_in(schema) => Ok(Kind::One(Choices::read(schema)?)),
+            Some("string") if schema.get("pattern").is_some() => {
+                Err("has a pattern, which no client checks: check it in the handler, and ask again if need be".into())
+            }
             Some("string") => Ok(Kind::Text {
                 size: Size::read(schema, "minLength", "maxLength"),
                 // Of a format no client was promised, the type itself holds the check.
                 format: schema.get("format").and_then(Value::as_str).and_then(Format::named),
-                pattern: schema.get("pattern").and_then(Value::as_str).map(str::to_owned),
             }),
             Some(name @ ("integer" | "number")) => {
                 let bound = |key| schema.get(key).and_then(Value::as_number).cloned();
@@ -112,17 +114,15 @@ impl Kind {
         }
     }
 
-    /// Writes the keywords of the specification, and no other: strict clients refuse them. `pattern`
-    /// is not in its schema, but in an example of 2025-11-25, so clients know it.
+    /// Writes the keywords of the specification, and no other: strict clients refuse them.
     fn write(&self, schema: &mut Map<String, Value>, old: bool) {
         let mut put = |key: &str, value: Option<Value>| schema.extend(value.map(|value| (key.to_owned(), value)));
         match self {
-            Kind::Text { size, format, pattern } => {
+            Kind::Text { size, format } => {
                 put("type", Some("string".into()));
                 put("minLength", size.min.map(Value::from));
                 put("maxLength", size.max.map(Value::from));
                 put("format", format.map(|format| format.name().into()));
-                put("pattern", pattern.as_deref().map(Value::from));
             }
             Kind::Number { integer, minimum, maximum } => {
                 put("type", Some(if *integer { "integer" } else { "number" }.into()));

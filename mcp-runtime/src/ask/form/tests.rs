@@ -167,7 +167,7 @@ struct Contact {
     born: Option<String>,
     #[schemars(range(min = -1.5, max = 1.5))]
     mood: Option<f32>,
-    #[schemars(length(min = 2), regex(pattern = "^[a-z]+$"))]
+    #[schemars(length(min = 2))]
     nick: Option<String>,
     day: Option<u8>,
     big: Option<u64>,
@@ -194,7 +194,7 @@ fn limits_and_texts_are_kept_and_options_are_plain() {
                 "site": {"type": "string", "format": "uri"},
                 "born": {"type": "string", "format": "date"},
                 "mood": {"type": "number", "minimum": -1.5, "maximum": 1.5},
-                "nick": {"type": "string", "minLength": 2, "pattern": "^[a-z]+$"},
+                "nick": {"type": "string", "minLength": 2},
                 "day": {"type": "integer", "minimum": 0, "maximum": 255},
                 "big": {"type": "integer", "minimum": 0},
                 "colour": {"type": "string", "oneOf": colours(), "description": "The one you like."},

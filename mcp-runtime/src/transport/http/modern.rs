@@ -125,7 +125,7 @@ fn start<'a>(
         return Started::Done(refuse(request.id, &error));
     }
     if call.method == Method::Listen {
-        let share = match inner.share(outlet.principal(), Kind::Stream) {
+        let share = match inner.share(outlet.principal().map(AsRef::as_ref), Kind::Stream) {
             Ok(share) => share,
             Err(refused) => return Started::Done(refused.answer(request.id)),
         };
@@ -148,7 +148,7 @@ fn start<'a>(
     // Asked for only by what may have to wait, so that nothing else pays for it.
     let mut share = Ok(Share::default());
     let has_room = || {
-        share = inner.share(outlet.principal(), Kind::Call);
+        share = inner.share(outlet.principal().map(AsRef::as_ref), Kind::Call);
         share.is_ok()
     };
     let progress = run::start(&core.threads, log, has_room, || router.start(&call));
