@@ -123,12 +123,12 @@ impl<'a> Router<'a> {
         let args = Args::json(params.get("arguments"))?;
         match task::wanted(self, tool)? {
             None => self.started(&tool.handler, &args),
-            Some(job) => self.task(job, &tool.handler, &args),
+            Some(job) => Ok(self.task(job, &tool.handler, &args)),
         }
     }
 
     /// A call that goes on when it is answered: at once, or when its handler says so.
-    fn task(&self, job: Arc<Job>, handler: &Handler, args: &Args<'_>) -> Result<Started, Failure> {
+    fn task(&self, job: Arc<Job>, handler: &Handler, args: &Args<'_>) -> Started {
         let line = self.caller.line;
         line.set_task(Arc::clone(&job));
         let started = match self.started(handler, args) {
@@ -141,10 +141,10 @@ impl<'a> Router<'a> {
             Step::Future(_) | Step::Blocking(_) => !job.asks_first || started.dialogue.is_none(),
         };
         if !owed {
-            return Ok(started);
+            return started;
         }
         let work = Pending::of_task(Arc::clone(line.core), started);
-        Ok(Started { step: Step::Future(task::launch(job, work, |_| ())), timeout: None, dialogue: None })
+        Started { step: Step::Future(task::launch(job, work, |_| ())), timeout: None, dialogue: None }
     }
 
     fn get_prompt(&self, params: &Object<'a>) -> Result<Started, Failure> {

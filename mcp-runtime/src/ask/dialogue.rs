@@ -17,6 +17,7 @@ use super::rounds::{Busy, Rounds};
 use super::{AskError, Question, once};
 use crate::error::Result;
 use crate::limits::Limits;
+use crate::protocol::Revision;
 use crate::reply::Answer;
 use crate::task::Job;
 
@@ -110,6 +111,11 @@ impl Dialogue {
         self.task.get()
     }
 
+    /// The task that talks, where it has to say so.
+    pub(crate) fn named(&self, revision: Revision) -> Option<&str> {
+        self.task().map(|job| job.id()).filter(|_| !revision.is_modern())
+    }
+
     /// Becomes the task that was planned; returns when it has. Without a plan, nothing happens.
     pub(super) async fn start_task(&self) {
         {
@@ -118,7 +124,9 @@ impl Dialogue {
                 Later::Planned(job, dispatcher) => {
                     *later = Later::Wanted(job);
                     // The handler may have a thread of its own.
-                    dispatcher.map(Waker::wake);
+                    if let Some(dispatcher) = dispatcher {
+                        dispatcher.wake();
+                    }
                 }
                 other => *later = other,
             }
