@@ -211,13 +211,8 @@ impl Context {
     /// A report, if it is worth one.
     fn report_line(&self, done: f64, total: Option<f64>, message: Option<&str>) -> Option<Vec<u8>> {
         let progress = self.progress.as_ref().filter(|progress| progress.advances(done, total))?;
-        let site = notice::Site { revision: self.revision, task: self.task() };
+        let site = notice::Site { revision: self.revision, task: self.dialogue.named(self.revision) };
         Some(notice::progress(&progress.token, done, total, message, site))
-    }
-
-    /// The task that talks, where it has to say so.
-    fn task(&self) -> Option<&str> {
-        self.dialogue.task().map(|job| job.id()).filter(|_| !self.revision.is_modern())
     }
 
     /// Sends the client a log message, if it wants messages of this level. More than
@@ -239,14 +234,14 @@ impl Context {
     /// ```
     pub async fn log(&self, level: LogLevel, data: impl Serialize) {
         if self.wants(level) {
-            self.notifier.send(notice::log(level, None, &data, self.task())).await;
+            self.notifier.send(notice::log(level, None, &data, self.dialogue.named(self.revision))).await;
         }
     }
 
     /// Like [`log`](Self::log), for a function that cannot wait. What there is no room for is lost.
     pub fn log_now(&self, level: LogLevel, data: impl Serialize) {
         if self.wants(level) {
-            self.notifier.try_send(notice::log(level, None, &data, self.task()));
+            self.notifier.try_send(notice::log(level, None, &data, self.dialogue.named(self.revision)));
         }
     }
 

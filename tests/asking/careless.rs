@@ -33,7 +33,7 @@ fn listen() -> UnboundedReceiver<String> {
 
 /// Leave somebody behind who asks when the call is answered.
 #[tool]
-async fn afterthought(ctx: &Context) -> &'static str {
+fn afterthought(ctx: &Context) -> &'static str {
     let ctx = ctx.clone();
     tokio::spawn(async move {
         sleep(Duration::from_millis(50)).await;
@@ -55,11 +55,11 @@ async fn impatient(ctx: &Context) -> &'static str {
 
 /// Work on a thread, and ask when nobody waits any more.
 #[tool(blocking)]
-fn thread(ctx: &Context) -> Result<String> {
+fn thread(ctx: &Context) -> &'static str {
     std::thread::sleep(Duration::from_millis(100));
     let answer = tokio::runtime::Handle::current().block_on(ctx.elicit::<Name>("Still there?"));
     tell(answer);
-    Ok("done".to_owned())
+    "done"
 }
 
 /// Ask in the middle of what is done once.

@@ -17,6 +17,7 @@ use super::rounds::{Busy, Rounds};
 use super::{AskError, Question, once};
 use crate::error::Result;
 use crate::limits::Limits;
+use crate::protocol::Revision;
 use crate::reply::Answer;
 use crate::task::Job;
 
@@ -108,6 +109,11 @@ impl Dialogue {
     /// The task the call has become.
     pub(crate) fn task(&self) -> Option<&Arc<Job>> {
         self.task.get()
+    }
+
+    /// The task that talks, where it has to say so.
+    pub(crate) fn named(&self, revision: Revision) -> Option<&str> {
+        self.task().map(|job| job.id()).filter(|_| !revision.is_modern())
     }
 
     /// Becomes the task that was planned; returns when it has. Without a plan, nothing happens.
