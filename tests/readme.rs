@@ -125,7 +125,7 @@ fn links_lead_somewhere() {
     for link in links.filter(|link| !link.starts_with("http") && !link.starts_with('#')) {
         let path = root.join(link);
         assert!(path.exists(), "{link}");
-        if link.ends_with(".md") {
+        if path.extension().is_some_and(|extension| extension == "md") {
             let page = std::fs::read_to_string(path).unwrap();
             assert!(!page.contains("](crate::"), "{link} has a link for rustdoc alone");
         }
