@@ -16,7 +16,7 @@ use crate::server::Core;
 use crate::task::Job;
 
 /// A call as the dispatcher sees it: borrowed from the frame, so that a handler which asks for no
-/// [`Context`] pays for none.
+/// [`Context`](crate::Context) pays for none.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller<'a> {
     pub(crate) id: Id<'a>,

@@ -28,7 +28,8 @@ pub trait Listener: Send + Sync {
 /// The way from whatever changes to everyone who wants to know.
 ///
 /// The default reaches the clients of this process. A fleet of replicas needs one that publishes
-/// to all of them, and tells its own listeners what any of them published.
+/// to all of them, and tells its own listeners what any of them published ([`Server::bus`](crate::Server::bus)).
+/// Tasks that are kept in a shared [`task_store`](crate::Server::task_store) need it as well.
 pub trait ChangeBus: fmt::Debug + Send + Sync + 'static {
     /// Tells every listener.
     fn publish(&self, change: &Change);

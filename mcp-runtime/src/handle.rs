@@ -16,7 +16,7 @@ use crate::tool::Tool;
 ///
 /// Taken from a [`Server`](crate::Server::handle) before it is served, or inside a handler from
 /// [`Context::server`](crate::Context::server). Whatever is changed is told to every client that
-/// wants to know.
+/// wants to know: those of this process or, with a [`bus`](crate::Server::bus), of all replicas.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;

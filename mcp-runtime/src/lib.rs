@@ -27,7 +27,10 @@
 //! - What is taken by value comes from the caller: any type with `Deserialize` and `JsonSchema`.
 //!   What is taken by reference comes from the server: `&self`, [`&Context`](Context).
 //! - What may be returned: see [`IntoToolResult`], [`IntoPrompt`], [`IntoContents`]; failures: [`Error`].
-//! - One [`Server`] serves clients of every protocol [`Revision`].
+//! - A handler asks the user with one line, [`Context::elicit`], and the client's model with another;
+//!   `#[tool(task)]` makes a task of a call that takes long. [`Context`] has the page about both.
+//! - One [`Server`] serves clients of every protocol [`Revision`], on stdio or, with the feature `http`, over
+//!   HTTP (`Server::serve_http`, `HttpService`); what replicas share is in a [`store`].
 #![forbid(unsafe_code)]
 
 mod app_code;

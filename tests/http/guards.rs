@@ -64,6 +64,46 @@ async fn other_hosts_and_origins_can_be_let_in() {
     assert_eq!(site.ask(&ask("localhost")).await.status, 403);
 }
 
+/// Whoever is refused reads what to write where, and that the list is a whole one.
+#[tokio::test]
+async fn a_refusal_says_what_to_change() {
+    let (site, _) = site().await;
+    let list = || modern("tools/list", json!({}));
+    let rows = [
+        (list().but("Host", "evil.example"), "host `evil.example`", "name it in `HttpService::allow_hosts`"),
+        (list().with("Origin", "http://a.example"), "origin `http://a.example`", "`HttpService::allow_origins`"),
+    ];
+    for (ask, who, option) in rows {
+        let response = site.ask(&ask).await;
+        let message = response.json()["error"]["message"].as_str().unwrap().to_owned();
+        for part in [who, option, "whose list replaces the default one"] {
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "host `mcp.example.com:8095` can never match: hosts are compared without ports; \
+                           write `mcp.example.com`")]
+fn a_host_with_a_port_is_a_mistake() {
+    let _ = server(&Arc::default()).into_service().allow_hosts(["localhost", "mcp.example.com:8095"]);
+}
+
+#[test]
+#[should_panic(expected = "origin `app.example.com` can never match: an origin is a scheme and a host, like \
+                           `https://app.example.com`")]
+fn an_origin_without_a_scheme_is_a_mistake() {
+    let _ = server(&Arc::default()).into_service().allow_origins(["app.example.com"]);
+}
+
+/// Who may come in without a name is for a layer in front to say.
+#[tokio::test]
+async fn who_has_no_name_is_served() {
+    let site = Site::serving(server(&Arc::default()).into_service().principal(|_| None)).await;
+    assert_eq!(site.ask(&modern("tools/list", json!({}))).await.status, 200);
+    site.session(Revision::V2025_11_25).await;
+}
+
 #[tokio::test]
 async fn methods_there_are_not() {
     let (site, _) = site().await;

@@ -90,6 +90,35 @@ async fn the_name_is_repeated() {
 }
 
 #[tokio::test]
+async fn all_that_is_missing_is_told_at_once() {
+    let (site, _) = site().await;
+    let add = || call("add", &json!({"a": 1, "b": 2}));
+    let (version, method, name) = (
+        r#"`mcp-protocol-version` (the body says "2026-07-28")"#,
+        r#"`mcp-method` (the body says "tools/call")"#,
+        r#"`mcp-name` (the body says "add")"#,
+    );
+    let none = add().without("MCP-Protocol-Version").without("Mcp-Method").without("Mcp-Name");
+    let rows = [
+        (none.clone(), vec![version, method, name]),
+        (none.clone().with("Mcp-Name", "add"), vec![version, method]),
+        (none.clone().with("Mcp-Method", "tools/call"), vec![version, name]),
+        (none.clone().with("Mcp-Method", "wrong"), vec![version, name]),
+        (none.with("MCP-Protocol-Version", "2026-07-28"), vec![method, name]),
+        (add().without("Mcp-Name"), vec![name]),
+    ];
+    for (ask, missing) in rows {
+        let response = site.ask(&ask).await;
+        assert_eq!(response.outcome(), MISMATCH, "{response:?}");
+        let expected = format!("Header mismatch: missing {}", missing.join(", "));
+        assert_eq!(response.json()["error"]["message"], expected);
+    }
+    let list = modern("tools/list", json!({})).without("Mcp-Method");
+    let message = site.ask(&list).await.json()["error"]["message"].clone();
+    assert_eq!(message, r#"Header mismatch: missing `mcp-method` (the body says "tools/list")"#, "it is on nothing");
+}
+
+#[tokio::test]
 async fn a_tool_whose_name_is_no_ascii_is_unknown_and_no_mismatch() {
     let (site, _) = site().await;
     let search = call("搜索", &json!({})).but("Mcp-Name", "=?base64?5pCc57Si?=");

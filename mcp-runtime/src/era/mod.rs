@@ -132,14 +132,14 @@ pub(crate) fn of<'a>(request: &Request<'_>, read: Option<&Read<'_>>, header: Opt
 /// What a transport says of a request besides its body, which must not contradict it.
 pub(crate) trait Witness {
     /// The revision.
-    fn version(&self, claim: &str) -> Result<(), RpcError>;
+    fn version(&self, claim: &str, method: &str, params: &Object<'_>) -> Result<(), RpcError>;
     /// The method, and what it is called on.
     fn call(&self, method: &str, params: &Object<'_>) -> Result<(), RpcError>;
 }
 
 /// A transport that says nothing.
 impl Witness for () {
-    fn version(&self, _: &str) -> Result<(), RpcError> {
+    fn version(&self, _: &str, _: &str, _: &Object<'_>) -> Result<(), RpcError> {
         Ok(())
     }
 
@@ -194,7 +194,7 @@ pub(crate) fn incomplete(request: &Request<'_>) -> RpcError {
 pub(crate) fn envelope<'a>(params: &Object<'a>, session: &Session) -> Envelope<'a> {
     let meta = params.get("_meta").filter(|raw| type_of(raw.get()) == "object");
     let entries = members("_meta", meta).unwrap_or_default();
-    modern::envelope(meta, &entries, &()).unwrap_or_else(|_| session.envelope(meta))
+    modern::envelope(meta, &entries, |_| Ok(())).unwrap_or_else(|_| session.envelope(meta))
 }
 
 /// A log level, or an error that names them all.

@@ -41,7 +41,7 @@ pub(super) fn accept<'a>(
     catalog: &Catalog,
     witness: &impl Witness,
 ) -> Result<(Method, Envelope<'a>), RpcError> {
-    let envelope = envelope(meta, entries, witness)?;
+    let envelope = envelope(meta, entries, |claim| witness.version(claim, method, params))?;
     witness.call(method, params)?;
     Ok((Method::find(method, envelope.revision, catalog)?, envelope))
 }
@@ -50,7 +50,7 @@ pub(super) fn accept<'a>(
 pub(super) fn envelope<'a>(
     meta: Option<&'a RawValue>,
     entries: &Object<'a>,
-    witness: &impl Witness,
+    contradicted: impl FnOnce(&str) -> Result<(), RpcError>,
 ) -> Result<Envelope<'a>, RpcError> {
     let claim = string(entries, VERSION)?.ok_or_else(|| missing(VERSION, "string"))?;
     let capabilities = entries.get(CAPABILITIES).ok_or_else(|| missing(CAPABILITIES, "object"))?;
@@ -63,7 +63,7 @@ pub(super) fn envelope<'a>(
     }
     let log_level =
         entries.get(LOG_LEVEL).map(|raw| super::log_level(raw, &format!("_meta.{LOG_LEVEL}"))).transpose()?;
-    witness.version(&claim)?;
+    contradicted(&claim)?;
     let revision =
         Revision::MODERN.into_iter().find(|revision| revision.as_str() == claim).ok_or_else(|| unsupported(&claim))?;
     Ok(Envelope { revision, meta, log_level, peer: Peer::Request(client) })

@@ -184,7 +184,8 @@ impl Server {
         ServerHandle::new(Arc::clone(&self.shared))
     }
 
-    /// Sets how changes reach everyone who wants to know, where that is more than this process.
+    /// Sets how changes reach everyone who wants to know, where that is more than this process: clients
+    /// of other replicas and, with a shared [`task_store`](Self::task_store), the replica that runs a task.
     /// Comes before anything that uses it.
     #[track_caller]
     pub fn bus(self, bus: Arc<dyn ChangeBus>) -> Self {

@@ -50,11 +50,18 @@ impl Server {
     #[track_caller]
     pub fn secrets(mut self, secrets: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
         let secrets = secrets.into_iter().map(|secret| secret.as_ref().into()).collect();
-        self.secrets = Arc::new(Secrets::new(secrets).unwrap_or_else(|mistake| panic!("{mistake}")));
+        match Secrets::new(secrets) {
+            Ok(secrets) => self.secrets = Arc::new(secrets),
+            // Not in a closure: those do not know who called.
+            Err(mistake) => panic!("{mistake}"),
+        }
         self
     }
 
     /// Keeps tasks in this store; without, they are in the memory of the process.
+    ///
+    /// Replicas that share a store share a [`bus`](Self::bus), too: answers to a task and its cancellation
+    /// may come in anywhere, and the bus tells the replica that runs it.
     pub fn task_store(mut self, store: Arc<impl TaskStore>) -> Self {
         self.tasks = Tasks::new(store);
         self

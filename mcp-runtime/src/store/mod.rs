@@ -3,9 +3,13 @@
 //!
 //! None is needed. Without a store, sessions, events and tasks are in the memory of the process that has
 //! them, and requests of 2026-07-28 that are no tasks never need one. A fleet of replicas behind a load
-//! balancer that sends each request wherever it likes needs a [`TaskStore`] if it has tasks, a
-//! [`ChangeBus`](crate::ChangeBus) for what changes, and for older clients a `SessionStore` and an
-//! `EventStore` for streams that are resumed elsewhere. These two are for the feature `http`.
+//! balancer that sends each request wherever it likes needs
+//!
+//! - the same [`secrets`](crate::Server::secrets), if its handlers ask;
+//! - a [`TaskStore`], if it has tasks;
+//! - a [`ChangeBus`](crate::ChangeBus), if it has tasks or anything that changes;
+//! - for older clients a `SessionStore`, and an `EventStore` for streams that are resumed elsewhere. These
+//!   two are for the feature `http`.
 //!
 //! ```
 //! # #[cfg(not(feature = "http"))]

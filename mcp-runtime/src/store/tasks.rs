@@ -17,6 +17,84 @@ use crate::protocol::Revision;
 /// give it answers and cancel it, if they share a store and a [bus](crate::ChangeBus).
 /// [`testing::contract::tasks`](crate::testing::contract::tasks) says whether an implementation does
 /// what it should.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use std::io::Result;
+/// use std::sync::Mutex;
+/// use std::time::{Duration, Instant};
+/// use mcp_runtime::store::{TaskRecord, TaskStore};
+///
+/// /// Tasks as texts, as a database would have them.
+/// #[derive(Debug, Default)]
+/// struct Texts(Mutex<HashMap<String, Row>>);
+///
+/// #[derive(Debug)]
+/// struct Row {
+///     owner: Option<String>,
+///     text: String,
+///     /// None is never.
+///     end: Option<Instant>,
+/// }
+///
+/// impl Row {
+///     fn is_there(&self) -> bool {
+///         self.end.is_none_or(|end| end > Instant::now())
+///     }
+/// }
+///
+/// impl TaskStore for Texts {
+///     async fn create(&self, task: &TaskRecord, keep: Duration) -> Result<()> {
+///         let (owner, text) = (task.owner.clone(), serde_json::to_string(task)?);
+///         let row = Row { owner, text, end: Instant::now().checked_add(keep) };
+///         self.0.lock().unwrap().insert(task.id.clone(), row);
+///         Ok(())
+///     }
+///
+///     async fn load(&self, id: &str) -> Result<Option<TaskRecord>> {
+///         match self.0.lock().unwrap().get(id) {
+///             Some(row) if row.is_there() => Ok(Some(serde_json::from_str(&row.text)?)),
+///             _ => Ok(None),
+///         }
+///     }
+///
+///     async fn update(&self, task: &TaskRecord) -> Result<bool> {
+///         let mut all = self.0.lock().unwrap(); // as a transaction would
+///         let Some(row) = all.get_mut(&task.id).filter(|row| row.is_there()) else { return Ok(false) };
+///         let before: TaskRecord = serde_json::from_str(&row.text)?;
+///         if before.version + 1 != task.version {
+///             return Ok(false);
+///         }
+///         row.text = serde_json::to_string(task)?; // its end stays as it was
+///         Ok(true)
+///     }
+///
+///     async fn list(&self, owner: Option<&str>) -> Result<Vec<TaskRecord>> {
+///         let all = self.0.lock().unwrap();
+///         let own = all.values().filter(|row| row.is_there() && row.owner.as_deref() == owner);
+///         let tasks: serde_json::Result<Vec<TaskRecord>> = own.map(|row| serde_json::from_str(&row.text)).collect();
+///         let mut tasks = tasks?;
+///         tasks.sort_by_key(|task| task.created);
+///         Ok(tasks)
+///     }
+///
+///     async fn count(&self) -> Result<usize> {
+///         Ok(self.0.lock().unwrap().values().filter(|row| row.is_there()).count())
+///     }
+///
+///     async fn sweep(&self) -> Result<usize> {
+///         let mut all = self.0.lock().unwrap();
+///         let before = all.len();
+///         all.retain(|_, row| row.is_there());
+///         Ok(before - all.len())
+///     }
+/// }
+///
+/// # #[tokio::main]
+/// # async fn main() {
+/// mcp_runtime::testing::contract::tasks(Texts::default).await;
+/// # }
+/// ```
 pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// Keeps a new task for as long as `keep`. When it returns, whoever asks finds it.
     fn create(&self, task: &TaskRecord, keep: Duration) -> impl Future<Output = io::Result<()>> + Send;

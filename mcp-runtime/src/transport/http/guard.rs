@@ -27,7 +27,8 @@ impl Guard {
         let target = uri.authority().map_or(host, |authority| authority.as_str());
         if !allowed(&self.hosts, name_of(host)) || !allowed(&self.hosts, name_of(target)) {
             return Some(format!(
-                "host `{host}` is not one this server answers to; `HttpService::allow_hosts` adds it"
+                "host `{host}` is not one this server answers to; name it in `HttpService::allow_hosts`, whose list \
+                 replaces the default one"
             ));
         }
         if !headers.contains_key(&ORIGIN) {
@@ -43,7 +44,12 @@ impl Guard {
             // `null`: a page that will not say where it is from.
             None => self.origins.iter().any(|known| known == origin),
         };
-        (!known).then(|| format!("origin `{origin}` is not allowed; `HttpService::allow_origins` adds it"))
+        (!known).then(|| {
+            format!(
+                "origin `{origin}` is not allowed; name it in `HttpService::allow_origins`, whose list replaces the \
+                 default one"
+            )
+        })
     }
 }
 
@@ -52,6 +58,67 @@ fn allowed(hosts: &[String], name: &str) -> bool {
         return LOOPBACK.iter().any(|known| known.eq_ignore_ascii_case(name));
     }
     hosts.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(name))
+}
+
+/// What is wrong with the name of a host that no request can have.
+pub(super) fn check_host(host: &str) -> Result<(), String> {
+    let wrong = |why: &str| Err(format!("host `{host}` can never match: {why}"));
+    if host == "*" {
+        return Ok(());
+    }
+    if host.contains("://") {
+        return wrong("it has a scheme; a host is a name alone, like `mcp.example.com`");
+    }
+    if host.contains(['/', '?', '#']) {
+        return wrong("it has a path; a host is a name alone, like `mcp.example.com`");
+    }
+    check_name(host).or_else(|why| wrong(&why))?;
+    match host.rsplit_once(':') {
+        Some((name, _)) if !host.ends_with(']') => wrong(&format!("hosts are compared without ports; write `{name}`")),
+        _ => Ok(()),
+    }
+}
+
+/// What is wrong with an origin that no page can have.
+pub(super) fn check_origin(origin: &str) -> Result<(), String> {
+    let wrong = |why: &str| Err(format!("origin `{origin}` can never match: {why}"));
+    // Pages that will not say where they are from.
+    if origin == "null" {
+        return Ok(());
+    }
+    let Some((scheme, host)) = origin.split_once("://") else {
+        return wrong("an origin is a scheme and a host, like `https://app.example.com`");
+    };
+    if host.contains(['/', '?', '#']) {
+        return wrong("an origin has no path, nor a `/` at its end, like `https://app.example.com`");
+    }
+    let default =
+        [("http", ":80"), ("https", ":443")].into_iter().find(|(known, _)| known.eq_ignore_ascii_case(scheme));
+    match default {
+        // `file://`: others may have none.
+        None if host.is_empty() => return Ok(()),
+        Some((_, port)) if host.ends_with(port) => return wrong("browsers leave out the scheme's own port"),
+        _ => {}
+    }
+    check_name(host).or_else(|why| wrong(&why))
+}
+
+/// What is wrong with a name, which may have a port.
+fn check_name(name: &str) -> Result<(), String> {
+    let why = if name.is_empty() {
+        "it is empty"
+    } else if name.contains('*') {
+        "names are compared as a whole; name each"
+    } else if name.contains('@') {
+        "it has a user; that is no part of a name"
+    } else if !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        "names are sent in ASCII, without spaces: a name in other letters begins with `xn--`"
+    } else if !name.starts_with('[') && name.matches(':').count() > 1 {
+        "an IPv6 address stands in brackets, like `[::1]`"
+    } else {
+        return Ok(());
+    };
+    Err(why.to_owned())
 }
 
 /// A host without its port.
@@ -116,5 +183,68 @@ mod tests {
         assert!(refused(&guard, "api.example.com", Some("https://api.example.com")));
         let anywhere = Guard { hosts: vec!["*".into()], origins: Vec::new() };
         assert!(!refused(&anywhere, "whatever", None));
+    }
+
+    #[test]
+    fn what_can_never_match_is_told() {
+        let hosts = [
+            ("", "it is empty"),
+            ("https://mcp.example.com", "a scheme"),
+            ("mcp.example.com/mcp", "a path"),
+            ("mcp.example.com/", "a path"),
+            ("mcp.example.com:8095", "without ports; write `mcp.example.com`"),
+            ("[::1]:8095", "without ports; write `[::1]`"),
+            ("mcp.example.com:", "without ports; write `mcp.example.com`"),
+            ("mcp.example.com:http", "without ports; write `mcp.example.com`"),
+            ("::1", "in brackets"),
+            ("*.example.com", "as a whole"),
+            ("ann@example.com", "a user"),
+            ("bücher.example", "in ASCII"),
+            (" mcp.example.com", "without spaces"),
+        ];
+        for (host, why) in hosts {
+            let told = check_host(host).unwrap_err();
+            assert!(told.starts_with(&format!("host `{host}` can never match: ")) && told.contains(why), "{told}");
+        }
+        let origins = [
+            ("", "a scheme and a host"),
+            ("app.example.com", "a scheme and a host"),
+            ("*", "a scheme and a host"),
+            ("https://app.example.com/", "no path"),
+            ("https://app.example.com/page", "no path"),
+            ("https://", "it is empty"),
+            ("https://app.example.com:443", "leave out"),
+            ("HTTP://app.example.com:80", "leave out"),
+            ("https://*.example.com", "as a whole"),
+            ("https://bücher.example", "in ASCII"),
+            ("http://::1", "in brackets"),
+        ];
+        for (origin, why) in origins {
+            let told = check_origin(origin).unwrap_err();
+            assert!(told.starts_with(&format!("origin `{origin}` can never match: ")) && told.contains(why), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_can_match_does() {
+        for host in ["*", "localhost", "mcp.example.com", "MCP.example.com", "127.0.0.1", "[::1]", "my_host"] {
+            check_host(host).unwrap();
+            let sent = if host == "*" { "anything" } else { host };
+            let guard = Guard { hosts: vec![host.to_owned()], origins: Vec::new() };
+            assert!(!refused(&guard, sent, None) && !refused(&guard, &format!("{sent}:8095"), None), "{host}");
+        }
+        let origins = [
+            "https://app.example.com",
+            "http://localhost:3000",
+            "http://[::1]:8080",
+            "https://a:80",
+            "null",
+            "file://",
+        ];
+        for origin in origins {
+            check_origin(origin).unwrap();
+            let guard = Guard { hosts: Vec::new(), origins: vec![origin.to_owned()] };
+            assert!(!refused(&guard, "localhost", Some(origin)), "{origin}");
+        }
     }
 }

@@ -38,14 +38,13 @@ impl<'a> Headers<'a> {
         }
     }
 
-    fn equals(self, name: &HeaderName, body: &str) -> Result<(), RpcError> {
-        let Some(raw) = self.get(name)? else {
-            return Err(mismatch(&format!("`{name}` is missing; the body says {body:?}")));
-        };
-        if decode(name.as_str(), raw)? != body {
-            return Err(mismatch(&format!("`{name}` is {raw:?}, the body says {body:?}")));
-        }
-        Ok(())
+    /// What of the headers every request repeats is missing: all of it, so that it is told once.
+    fn missing(self, version: Option<&str>, method: &str, params: &Object<'_>) -> RpcError {
+        let name = subject(method, params);
+        let wanted = [(&VERSION, version), (&METHOD, Some(method)), (&NAME, name.as_deref())];
+        let missing = wanted.into_iter().filter(|(header, _)| !self.0.contains_key(*header));
+        let missing = missing.filter_map(|(header, body)| Some(format!("`{header}` (the body says {:?})", body?)));
+        mismatch(&format!("missing {}", missing.collect::<Vec<_>>().join(", ")))
     }
 
     /// Holds the arguments of a call against the headers that mirror them.
@@ -74,31 +73,40 @@ impl<'a> Headers<'a> {
 }
 
 impl Witness for Headers<'_> {
-    fn version(&self, claim: &str) -> Result<(), RpcError> {
-        self.equals(&VERSION, claim)
+    fn version(&self, claim: &str, method: &str, params: &Object<'_>) -> Result<(), RpcError> {
+        let header = self.get(&VERSION)?.ok_or_else(|| self.missing(Some(claim), method, params))?;
+        equal(&VERSION, header, claim)
     }
 
     fn call(&self, method: &str, params: &Object<'_>) -> Result<(), RpcError> {
+        let header = self.get(&METHOD)?.ok_or_else(|| self.missing(None, method, params))?;
         // A method is never encoded.
-        match self.get(&METHOD)? {
-            Some(header) if header == method => {}
-            Some(header) => {
-                return Err(mismatch(&format!("`{METHOD}` is {header:?}, the body says {method:?}")));
-            }
-            None => return Err(mismatch(&format!("`{METHOD}` is missing; the body says {method:?}"))),
+        if header != method {
+            return Err(mismatch(&format!("`{METHOD}` is {header:?}, the body says {method:?}")));
         }
-        let field = match method {
-            "tools/call" | "prompts/get" => "name",
-            "resources/read" => "uri",
-            "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
-            _ => return Ok(()),
-        };
         // Where the body lacks it, that is what is wrong.
-        match params.get(field).and_then(text) {
-            Some(name) => self.equals(&NAME, &name),
-            None => Ok(()),
-        }
+        let Some(name) = subject(method, params) else { return Ok(()) };
+        let header = self.get(&NAME)?.ok_or_else(|| self.missing(None, method, params))?;
+        equal(&NAME, header, &name)
     }
+}
+
+/// What a method is called on, where a header repeats it.
+fn subject<'a>(method: &str, params: &Object<'a>) -> Option<Cow<'a, str>> {
+    let field = match method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+        _ => return None,
+    };
+    params.get(field).and_then(text)
+}
+
+fn equal(name: &HeaderName, raw: &str, body: &str) -> Result<(), RpcError> {
+    if decode(name.as_str(), raw)? != body {
+        return Err(mismatch(&format!("`{name}` is {raw:?}, the body says {body:?}")));
+    }
+    Ok(())
 }
 
 /// What a header's text stands for: itself, or UTF-8 in base64 between two marks.

@@ -99,22 +99,70 @@ impl HttpService {
 
     /// Sets the host names the server answers to, without ports: `*` is any. Without, it answers to
     /// `localhost`, `127.0.0.1` and `[::1]`, so that no page in a browser can reach it by another name.
+    ///
+    /// The list replaces that default: name `localhost` in it, too, if it should go on working. An empty
+    /// list is the default.
+    ///
+    /// ```
+    /// use mcp_runtime::Server;
+    ///
+    /// let service = Server::new("maps", "1.0.0").into_service().allow_hosts(["mcp.example.com", "localhost"]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// On what can never match: a name with a scheme, a path or a port, or none at all.
     #[track_caller]
     pub fn allow_hosts(self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.with(|options| options.guard.hosts = hosts.into_iter().map(Into::into).collect())
+        let hosts: Vec<String> = hosts.into_iter().map(Into::into).collect();
+        for host in &hosts {
+            if let Err(mistake) = guard::check_host(host) {
+                panic!("{mistake}");
+            }
+        }
+        self.with(|options| options.guard.hosts = hosts)
     }
 
     /// Sets the origins whose pages may call the server, like `https://app.example.com`. Without, those
-    /// are the pages of the server's own hosts.
+    /// are the pages of the server's own hosts. The list replaces that default; an empty list is it.
+    ///
+    /// This is about who is let in: the header `Origin` of a request is held against the list. A browser
+    /// lets a page of another origin read the answer only if that has CORS headers, too. They come from a
+    /// layer in front, like the `CorsLayer` of `tower-http`, which also answers what browsers ask first
+    /// (`OPTIONS`):
+    ///
+    /// ```ignore
+    /// let page = "https://app.example.com".parse::<HeaderValue>()?;
+    /// let cors = CorsLayer::new()
+    ///     .allow_origin(page)
+    ///     .allow_methods([Method::POST, Method::GET, Method::DELETE])
+    ///     .allow_headers(AllowHeaders::mirror_request())
+    ///     .expose_headers([HeaderName::from_static("mcp-session-id")]);
+    /// let service = server.into_service().allow_hosts(["mcp.example.com"]).allow_origins(["https://app.example.com"]);
+    /// let router = Router::new().nest_service("/mcp", service).layer(cors);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// On what can never match: an origin without a scheme, or with a path.
     #[track_caller]
     pub fn allow_origins(self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.with(|options| options.guard.origins = origins.into_iter().map(Into::into).collect())
+        let origins: Vec<String> = origins.into_iter().map(Into::into).collect();
+        for origin in &origins {
+            if let Err(mistake) = guard::check_origin(origin) {
+                panic!("{mistake}");
+            }
+        }
+        self.with(|options| options.guard.origins = origins)
     }
 
     /// Says who makes a request, from what a layer in front has found out. A session belongs to who
     /// opened it; for others it does not exist. What one caller may have at a time
     /// ([`Limits::in_flight`](crate::Limits::in_flight), [`Limits::streams`](crate::Limits::streams))
-    /// is counted by it, too.
+    /// is counted by it, too. Handlers have it as `ctx.principal()`.
+    ///
+    /// `None` is an anonymous caller, who is served like any other. Whoever should not be served is
+    /// refused before, by a layer in front.
     #[track_caller]
     pub fn principal(self, principal: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|options| options.principal = Some(Arc::new(principal)))

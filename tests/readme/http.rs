@@ -1,0 +1,17 @@
+use mcp_runtime::{HttpService, prelude::*};
+
+/// Add two integers.
+#[tool(read_only)]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+fn service() -> HttpService {
+    let server = Server::new("hello", "0.1.0").tools(tools![add]);
+    server.into_service().allow_hosts(["mcp.example.com", "localhost", "127.0.0.1"])
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    service().serve("127.0.0.1:8080").await
+}
