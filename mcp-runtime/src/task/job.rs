@@ -271,8 +271,10 @@ pub(crate) fn launch(job: Arc<Job>, work: Pending, ready: impl FnOnce(&Arc<Job>)
 
 /// An answer, or the error the client sent in its place.
 fn given(answer: Value) -> Result<Value, AskError> {
+    // An answer may have a member of this name among others.
+    let alone = answer.as_object().is_some_and(|members| members.len() == 1);
     match &answer["error"] {
-        Value::Object(error) => Err(AskError::Refused {
+        error @ Value::Object(_) if alone => Err(AskError::Refused {
             code: error["code"].as_i64().unwrap_or_default(),
             message: error["message"].as_str().unwrap_or_default().to_owned(),
         }),
