@@ -8,7 +8,7 @@
 //! nothing more to say.
 //!
 //! What is different every time has a name: the first `requestState` of a conversation is `«requestState-1»`,
-//! in what is expected and in what is sent; see [`names`].
+//! in what is expected and in what is sent; see `names.rs`.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
