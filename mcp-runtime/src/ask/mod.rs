@@ -281,10 +281,9 @@ pub(crate) fn required(capability: Capability, caller: &Caller<'_>) -> Result<()
 }
 
 /// The way of a call to its client, and what it brings back from an earlier round.
-pub(crate) fn dialogue(caller: &Caller<'_>, resumed: Option<Resumed>) -> Arc<Dialogue> {
+pub(crate) fn dialogue(caller: &Caller<'_>, mut resumed: Option<Resumed>) -> Arc<Dialogue> {
     let line = caller.line;
     let limits = &line.core.limits;
-    let mut resumed = resumed;
     let memory = resumed.as_mut().map(Resumed::memory).unwrap_or_default();
     let way = match (caller.purpose(), Exchange::of(caller)) {
         (Some(purpose), _) => {
