@@ -2,9 +2,12 @@
 //! refused with a valid answer.
 #![no_main]
 
+use std::collections::BTreeMap;
+
 use libfuzzer_sys::fuzz_target;
 use mcp_fuzz::wire;
-use mcp_runtime::fuzzing::{Parsed, id_of_beginning, parse, parse_batch};
+use mcp_runtime::fuzzing::{Parsed, id_of_beginning, members, parse, parse_batch};
+use serde_json::value::RawValue;
 
 fuzz_target!(|frame: &[u8]| {
     let message = parse(frame);
@@ -27,6 +30,9 @@ fn check(message: &Parsed<'_>) {
         assert_eq!(parse(line.as_bytes()), Parsed::Response, "{line}");
         return;
     }
+    if let Parsed::Request { params: Some(params), .. } | Parsed::Notification { params: Some(params), .. } = message {
+        check_members(params);
+    }
     let printed = print(message);
     assert_eq!(parse(printed.as_bytes()), *message, "{printed}");
     let batch = format!("[{printed}]");
@@ -36,6 +42,23 @@ fn check(message: &Parsed<'_>) {
         }
         (Ok(again), _) => assert_eq!(again, std::slice::from_ref(message), "{batch}"),
         (Err(rejected), _) => panic!("{rejected:?}: {batch}"),
+    }
+}
+
+/// What is taken apart without being checked again is what serde would read.
+fn check_members(params: &str) {
+    if !params.starts_with('{') {
+        return;
+    }
+    let read: Option<BTreeMap<String, &RawValue>> = serde_json::from_str(params).ok();
+    let taken: Option<BTreeMap<_, _>> = members(params).map(Vec::into_iter).map(Iterator::collect);
+    match (&read, &taken) {
+        (Some(read), Some(taken)) => {
+            let read = read.iter().map(|(key, value)| (&**key, value.get()));
+            assert!(read.eq(taken.iter().map(|(key, value)| (&**key, *value))), "{params}: {taken:?}");
+        }
+        (None, None) => {}
+        _ => panic!("{params}: {read:?}, {taken:?}"),
     }
 }
 

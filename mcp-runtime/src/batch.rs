@@ -1,17 +1,17 @@
 //! Batches: several messages in one frame, where the revision has them.
 //! <https://modelcontextprotocol.io/specification/2025-03-26/basic#batching>
 
-use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use crate::era;
 use crate::error::RpcError;
 use crate::jsonrpc::{self, Id, Message, Rejection};
+use crate::raw::Raw;
 
 /// The messages of a batch, not yet read.
-pub(crate) fn elements(frame: &[u8], limit: usize) -> Result<Vec<&RawValue>, Rejection<'static>> {
+pub(crate) fn elements(frame: &[u8], limit: usize) -> Result<Vec<Raw<'_>>, Rejection<'static>> {
     let reject = |error| Rejection { id: Id::NULL, error };
-    let elements: Vec<&RawValue> = serde_json::from_slice(frame)
+    let elements: Vec<Raw<'_>> = serde_json::from_slice(frame)
         .map_err(|error| reject(RpcError::parse(&format!("the message is not valid JSON: {error}"))))?;
     if elements.is_empty() {
         return Err(reject(RpcError::invalid_request("a batch has at least one message")));
@@ -23,7 +23,7 @@ pub(crate) fn elements(frame: &[u8], limit: usize) -> Result<Vec<&RawValue>, Rej
 }
 
 /// One message of a batch. What opens or ends a connection cannot be one of several.
-pub(crate) fn element(raw: &RawValue) -> Result<Message<'_>, Rejection<'_>> {
+pub(crate) fn element(raw: Raw<'_>) -> Result<Message<'_>, Rejection<'_>> {
     if raw.get().starts_with('[') {
         return Err(Rejection { id: Id::NULL, error: RpcError::invalid_request("a message is a JSON object") });
     }

@@ -44,7 +44,7 @@ impl Caller<'_> {
         asks.then(|| Purpose {
             principal: self.line.principal().cloned(),
             method: call.method.name(),
-            params: call.raw_params.map(ToOwned::to_owned),
+            params: call.raw_params.map(|raw| raw.get().into()),
         })
     }
 }

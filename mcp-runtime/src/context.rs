@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::ask::Dialogue;
 use crate::caller::{Caller, FromServer};
@@ -14,6 +13,7 @@ use crate::notify::Notifier;
 use crate::object::Object;
 use crate::progress::{Amount, Progress};
 use crate::protocol::{LogLevel, Revision};
+use crate::raw::Raw;
 use crate::trace;
 
 /// The call a handler serves: who asks, in which revision, with which metadata.
@@ -34,7 +34,7 @@ pub struct Context {
     request_id: Box<str>,
     revision: Revision,
     client: Arc<Client>,
-    meta: Option<Box<RawValue>>,
+    meta: Option<Box<str>>,
     log_level: Option<LogLevel>,
     progress: Option<Arc<Progress>>,
     pub(crate) notifier: Arc<Notifier>,
@@ -91,7 +91,7 @@ impl Context {
 
     /// The JSON text of one entry of the request's `_meta`.
     pub fn meta(&self, key: &str) -> Option<&str> {
-        member(self.meta.as_ref()?.get(), key)
+        member(self.meta.as_deref()?, key)
     }
 
     /// The span of the client's trace this call belongs to, if the client sent one of the form the
@@ -252,8 +252,8 @@ impl Context {
 
 /// One member of an object.
 pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
-    let object: Object<'_> = serde_json::from_str(object).ok()?;
-    object.get(name).map(RawValue::get)
+    let object = Object::read(Raw::trusted(object)).ok()?;
+    object.get(name).map(Raw::get)
 }
 
 impl FromServer for Context {
@@ -264,7 +264,7 @@ impl FromServer for Context {
             request_id: caller.id.as_str().into(),
             revision: caller.envelope.revision,
             client: caller.envelope.client(),
-            meta: caller.envelope.meta.map(ToOwned::to_owned),
+            meta: caller.envelope.meta.map(|meta| meta.get().into()),
             log_level: caller.envelope.log_level,
             progress: caller.envelope.meta.and_then(Progress::wanted).map(Arc::new),
             notifier,

@@ -6,7 +6,6 @@ use std::pin::Pin;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::args::explain;
@@ -15,7 +14,7 @@ use crate::error::{ArgumentError, Error, Result};
 use crate::reply::{Answer, Reply};
 
 type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-type Call<T> = Box<dyn Fn(Context, &RawValue) -> Result<Running<T>, ArgumentError> + Send + Sync>;
+type Call<T> = Box<dyn Fn(Context, &str) -> Result<Running<T>, ArgumentError> + Send + Sync>;
 
 /// A method of the server's own, which comes to an answer, or a notification it takes.
 pub(crate) struct Custom<T> {
@@ -51,14 +50,14 @@ impl Custom<Result<()>> {
     }
 }
 
-fn decode<P: DeserializeOwned>(params: &RawValue) -> Result<P, ArgumentError> {
-    serde_json::from_str(params.get())
-        .or_else(|error| match params.get() {
+fn decode<P: DeserializeOwned>(params: &str) -> Result<P, ArgumentError> {
+    serde_json::from_str(params)
+        .or_else(|error| match params {
             // Whoever wants no parameters takes a `()`.
             "{}" => serde_json::from_str("null").map_err(|_| error),
             _ => Err(error),
         })
-        .map_err(|error| explain(params.get(), &error))
+        .map_err(|error| explain(params, &error))
 }
 
 /// Results are objects; anything else is put into one.

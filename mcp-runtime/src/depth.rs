@@ -1,6 +1,6 @@
 //! How deep a message is nested, told before it is read.
 
-use crate::object::string_end;
+use crate::raw::string_end;
 
 /// Whether a frame has more than `limit` objects and lists inside each other.
 ///

@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-
 use crate::batch;
 use crate::era::encode;
 use crate::jsonrpc::{self, Id, Message, Notification, Rejection, Request};
+use crate::raw::Raw;
 
 /// What the parser made of a frame.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,13 +48,18 @@ pub fn begins_an_answer(beginning: &[u8]) -> bool {
     jsonrpc::begins_an_answer(beginning)
 }
 
+/// The members of an object that was read as JSON before; none if one of its keys is no text.
+pub fn members(object: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
+    Raw::trusted(object).members().map(|member| member.ok().map(|(key, value)| (key, value.get()))).collect()
+}
+
 fn parsed<'a>(message: Result<Message<'a>, Rejection<'a>>) -> Parsed<'a> {
     match message {
         Ok(Message::Request(Request { id, method, params })) => {
-            Parsed::Request { id: id.as_str(), method, params: params.map(RawValue::get) }
+            Parsed::Request { id: id.as_str(), method, params: params.map(Raw::get) }
         }
         Ok(Message::Notification(Notification { method, params })) => {
-            Parsed::Notification { method, params: params.map(RawValue::get) }
+            Parsed::Notification { method, params: params.map(Raw::get) }
         }
         Ok(Message::Response(_)) => Parsed::Response,
         Err(rejection) => rejected(rejection),

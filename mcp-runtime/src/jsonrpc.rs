@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
 use crate::error::RpcError;
-use crate::object::{Key, Members, string_end, type_of};
+use crate::object::Key;
+use crate::raw::{Raw, string_end, type_of};
 
 /// One well-formed frame.
 #[derive(Debug)]
@@ -25,22 +25,22 @@ pub(crate) enum Message<'a> {
 pub(crate) struct Request<'a> {
     pub(crate) id: Id<'a>,
     pub(crate) method: Cow<'a, str>,
-    pub(crate) params: Option<&'a RawValue>,
+    pub(crate) params: Option<Raw<'a>>,
 }
 
 /// A frame with a method and no id: it is never answered.
 #[derive(Debug)]
 pub(crate) struct Notification<'a> {
     pub(crate) method: Cow<'a, str>,
-    pub(crate) params: Option<&'a RawValue>,
+    pub(crate) params: Option<Raw<'a>>,
 }
 
 /// A frame without a method: an answer to a request of ours, as far as it can be read.
 #[derive(Debug)]
 pub(crate) struct Response<'a> {
     pub(crate) id: Option<Id<'a>>,
-    pub(crate) result: Option<&'a RawValue>,
-    pub(crate) error: Option<&'a RawValue>,
+    pub(crate) result: Option<Raw<'a>>,
+    pub(crate) error: Option<Raw<'a>>,
 }
 
 /// The JSON text of a request id (a string or an integer), echoed byte for byte.
@@ -101,11 +101,11 @@ pub(crate) fn refuse_deep(frame: &[u8], limit: usize) -> Option<Rejection<'_>> {
 #[derive(Default)]
 struct Wire<'a> {
     jsonrpc: Option<Cow<'a, str>>,
-    id: Option<&'a RawValue>,
+    id: Option<Raw<'a>>,
     method: Option<Cow<'a, str>>,
-    params: Option<&'a RawValue>,
-    result: Option<&'a RawValue>,
-    error: Option<&'a RawValue>,
+    params: Option<Raw<'a>>,
+    result: Option<Raw<'a>>,
+    error: Option<Raw<'a>>,
 }
 
 /// The names of a frame's members.
@@ -198,7 +198,7 @@ fn malformed<'a>(text: &'a str, error: &serde_json::Error) -> Rejection<'a> {
     }
     match type_of(text.trim_ascii_start()) {
         "object" => {
-            let id = serde_json::from_str(text).ok().and_then(only_id).unwrap_or(Id::NULL);
+            let id = only_id(Raw::trusted(text.trim_ascii())).unwrap_or(Id::NULL);
             let why = crate::error::without_position(error);
             reject(id, RpcError::invalid_request(&format!("not a JSON-RPC message: {why}")))
         }
@@ -211,8 +211,8 @@ fn malformed<'a>(text: &'a str, error: &serde_json::Error) -> Rejection<'a> {
 }
 
 /// The id of a frame that is no message, if there is no doubt which it is.
-fn only_id(Members(members): Members<'_>) -> Option<Id<'_>> {
-    let mut ids = members.iter().filter(|(name, _)| name == "id");
+fn only_id(frame: Raw<'_>) -> Option<Id<'_>> {
+    let mut ids = frame.members().filter_map(Result::ok).filter(|(name, _)| name == "id");
     match (ids.next(), ids.next()) {
         (Some((_, id)), None) => Id::parse(id.get()),
         _ => None,
@@ -226,7 +226,7 @@ pub(crate) fn id_of_beginning(beginning: &[u8]) -> Option<Id<'_>> {
     let text = value.starts_with('"');
     let length = if text { string_end(value.as_bytes(), 0)? } else { value.find([',', '}'])? };
     // Nobody has read this as JSON yet, and it is to be echoed.
-    let raw: &RawValue = serde_json::from_str(&value[..length]).ok()?;
+    let raw: Raw<'_> = serde_json::from_str(&value[..length]).ok()?;
     Id::parse(raw.get())
 }
 

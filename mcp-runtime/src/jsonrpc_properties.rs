@@ -10,6 +10,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::jsonrpc::{Message, Notification, Request, parse};
+use crate::object::Object;
+use crate::raw::Raw;
 
 /// A message, and the choices its sender has when writing it.
 #[derive(Debug, Clone)]
@@ -137,29 +139,58 @@ impl Printed {
     fn is(&self, message: &Message<'_>) -> bool {
         match (&self.kind, message) {
             (Kind::Request { id, method }, Message::Request(Request { id: read_id, method: read, params })) => {
-                read_id.as_str() == id && read == method && params.map(RawValue::get) == self.params.as_deref()
+                read_id.as_str() == id && read == method && params.map(Raw::get) == self.params.as_deref()
             }
             (Kind::Notification { method }, Message::Notification(Notification { method: read, params })) => {
-                read == method && params.map(RawValue::get) == self.params.as_deref()
+                read == method && params.map(Raw::get) == self.params.as_deref()
             }
             (kind, message) => matches!((kind, message), (Kind::Response { .. }, Message::Response(_))),
         }
     }
 }
 
-#[test]
-fn what_is_printed_is_read_as_it_was_meant() {
+/// Holds a property against messages of all kinds.
+fn always(property: impl Fn(&Printed) -> Result<(), String>) {
     let seed = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|text| text.parse().ok());
     let seed = seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     let config = Config { cases: 2000, rng_seed: RngSeed::Fixed(seed), failure_persistence: None, ..Config::default() };
-    let outcome = TestRunner::new(config).run(&printed(), |printed| {
-        let frame = printed.frame();
-        match parse(frame.as_bytes()) {
-            Ok(message) if printed.is(&message) => Ok(()),
-            other => Err(TestCaseError::fail(format!("{frame}\nwas read as {other:?}"))),
-        }
-    });
+    let outcome = TestRunner::new(config).run(&printed(), |printed| property(&printed).map_err(TestCaseError::fail));
     if let Err(error) = outcome {
         panic!("{error}\nAgain with PROPTEST_RNG_SEED={seed}");
     }
+}
+
+#[test]
+fn what_is_printed_is_read_as_it_was_meant() {
+    always(|printed| {
+        let frame = printed.frame();
+        match parse(frame.as_bytes()) {
+            Ok(message) if printed.is(&message) => Ok(()),
+            other => Err(format!("{frame}\nwas read as {other:?}")),
+        }
+    });
+}
+
+#[test]
+fn what_is_taken_apart_is_what_serde_reads() {
+    always(|printed| {
+        let frame = printed.frame();
+        let raw = Raw::trusted(frame.trim_ascii());
+        let read: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&frame).unwrap();
+        let read: BTreeMap<&str, &str> = read.iter().map(|(name, value)| (&**name, value.get())).collect();
+        let whole = Object::read(raw)?;
+        let taken: BTreeMap<&str, &str> = whole.iter().map(|(name, value)| (name, value.get())).collect();
+        if taken != read {
+            return Err(format!("{frame}\nwas taken apart as {taken:?}"));
+        }
+        for (name, value) in &read {
+            let (outer, inner) = Object::read_with(raw, name)?;
+            let inner = inner.map(|(text, members)| (text.get(), format!("{members:?}")));
+            let expected = value.starts_with('{').then(|| (*value, format!("{:?}", Object::read(Raw::trusted(value)))));
+            if inner != expected || format!("{outer:?}") != format!("{whole:?}") {
+                return Err(format!("{frame}\nhas {inner:?} in {name:?}, and is {outer:?}"));
+            }
+        }
+        Ok(())
+    });
 }

@@ -74,6 +74,7 @@ mod progress;
 mod prompt;
 pub mod protocol;
 mod random;
+mod raw;
 mod reply;
 mod resource;
 mod router;

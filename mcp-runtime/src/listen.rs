@@ -14,7 +14,7 @@ use crate::era::{self, Accepted, Method, notice};
 use crate::error::{Failure, RpcError, shorten};
 use crate::in_flight::Kind;
 use crate::jsonrpc::Id;
-use crate::object::{Key, members, type_of};
+use crate::object::{Key, members};
 use crate::outlet::Outlet;
 use crate::reply::Reply;
 use crate::router::{Router, string};
@@ -81,7 +81,7 @@ pub(crate) struct Stream {
 pub(crate) fn open(router: &Router<'_>, call: &Accepted<'_>) -> Result<Stream, Failure> {
     let raw = call.params.get("notifications");
     let raw = raw.ok_or_else(|| RpcError::wrong_field("notifications", "object", "missing"))?;
-    let mut wanted: Filter = match type_of(raw.get()) {
+    let mut wanted: Filter = match raw.kind() {
         "object" => {
             members("notifications", Some(raw))?;
             serde_json::from_str(raw.get()).map_err(|error| filter_error(raw.get(), &error))?

@@ -6,11 +6,10 @@ use std::sync::{Arc, OnceLock};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use crate::error::RpcError;
-use crate::object::type_of;
 use crate::protocol::Revision;
+use crate::raw::Raw;
 
 /// A list the server can give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,14 +80,14 @@ impl Cursor {
     }
 
     /// The cursor of a request, if it has one.
-    pub(crate) fn wanted(raw: Option<&RawValue>, list: List) -> Result<Option<Self>, RpcError> {
+    pub(crate) fn wanted(raw: Option<Raw<'_>>, list: List) -> Result<Option<Self>, RpcError> {
         let raw = match raw {
             None => return Ok(None),
             Some(raw) if raw.get() == "null" => return Ok(None),
             Some(raw) => raw,
         };
-        if type_of(raw.get()) != "string" {
-            return Err(RpcError::wrong_field("cursor", "string", type_of(raw.get())));
+        if raw.kind() != "string" {
+            return Err(RpcError::wrong_field("cursor", "string", raw.kind()));
         }
         let cursor = serde_json::from_str(raw.get()).ok().and_then(|text: String| Cursor::parse(&text, list));
         cursor.map(Some).ok_or_else(|| {

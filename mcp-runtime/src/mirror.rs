@@ -5,9 +5,9 @@
 use std::fmt;
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use crate::object::{Object, type_of};
+use crate::object::Object;
+use crate::raw::{Raw, type_of};
 
 /// An argument with a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,10 +62,10 @@ fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<Mirrored>) ->
 
 impl Mirrored {
     /// The value in a call's arguments, if it is there and not null.
-    pub(crate) fn value(&self, arguments: Option<&RawValue>) -> Option<Mirror> {
+    pub(crate) fn value(&self, arguments: Option<Raw<'_>>) -> Option<Mirror> {
         let mut raw = arguments?;
         for key in &self.path {
-            let object: Object<'_> = serde_json::from_str(raw.get()).ok()?;
+            let object = Object::read(raw).ok()?;
             raw = object.get(key)?;
         }
         let text = raw.get();
@@ -127,12 +127,12 @@ mod tests {
             "plain": {"type": "string"},
         }});
         let found = mirrored(&schema).unwrap();
-        let arguments: Box<RawValue> = serde_json::from_str(r#"{"region":"eu","deep":{"n":42.0}}"#).unwrap();
-        let values: Vec<_> = found.iter().map(|one| (&*one.header, one.value(Some(&arguments)).unwrap())).collect();
+        let arguments = Raw::trusted(r#"{"region":"eu","deep":{"n":42.0}}"#);
+        let values: Vec<_> = found.iter().map(|one| (&*one.header, one.value(Some(arguments)).unwrap())).collect();
         assert_eq!(values, [("region", Mirror::Text("eu".into())), ("n", Mirror::Number(42.0))]);
         assert!(values[1].1.equals("42") && !values[1].1.equals("43"));
-        let absent: Box<RawValue> = serde_json::from_str(r#"{"region":null}"#).unwrap();
-        assert!(found.iter().all(|one| one.value(Some(&absent)).is_none()));
+        let absent = Raw::trusted(r#"{"region":null}"#);
+        assert!(found.iter().all(|one| one.value(Some(absent)).is_none()));
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use crate::error::{RpcError, shorten, without_position};
+use crate::raw::{Members, Raw};
 
-use crate::error::RpcError;
+/// An object inside another: its text, and its members or what is wrong with them.
+type Inner<'a> = (Raw<'a>, Result<Object<'a>, String>);
 
 /// A JSON object read one level deep: its keys, each with its raw value, in the sender's order.
 ///
@@ -15,57 +15,70 @@ use crate::error::RpcError;
 /// straight into the type that is wanted there.
 #[derive(Debug, Default)]
 pub(crate) struct Object<'a> {
-    members: Vec<(Cow<'a, str>, &'a RawValue)>,
+    members: Vec<(Cow<'a, str>, Raw<'a>)>,
 }
 
 impl<'a> Object<'a> {
+    /// The members of an object, each once, or what is wrong with them.
+    pub(crate) fn read(raw: Raw<'a>) -> Result<Self, String> {
+        if raw.kind() != "object" {
+            return Err(format!("expected an object, found {}", raw.kind()));
+        }
+        Self::gather(&mut raw.members(), |_, members| members.value())
+    }
+
+    /// Like [`read`](Self::read), and in the same pass what is inside the object under `key`, if one is.
+    pub(crate) fn read_with(raw: Raw<'a>, key: &str) -> Result<(Self, Option<Inner<'a>>), String> {
+        let mut inner = None;
+        let outer = Self::gather(&mut raw.members(), |name, members| {
+            if name == key {
+                inner = members.object(|inside| Self::gather(inside, |_, members| members.value()));
+            }
+            if name == key
+                && let Some((raw, _)) = &inner
+            {
+                Some(*raw)
+            } else {
+                members.value()
+            }
+        })?;
+        Ok((outer, inner))
+    }
+
+    /// Takes all members there are, each with the value `take` takes.
+    fn gather(
+        from: &mut Members<'a>,
+        mut take: impl FnMut(&str, &mut Members<'a>) -> Option<Raw<'a>>,
+    ) -> Result<Self, String> {
+        let (mut members, mut wrong) = (Vec::with_capacity(4), None);
+        while let Some(key) = from.key() {
+            let Some(value) = take(key.as_deref().unwrap_or_default(), from) else { break };
+            match key {
+                Ok(key) => members.push((key, value)),
+                Err(error) => wrong = wrong.or(Some(error)),
+            }
+        }
+        if let Some(error) = wrong {
+            return Err(without_position(&error));
+        }
+        match duplicate(&members) {
+            Some(name) => Err(shorten(&format!("`{name}` is there twice")).into_owned()),
+            None => Ok(Object { members }),
+        }
+    }
+
     /// The first value under `key`.
-    pub(crate) fn get(&self, key: &str) -> Option<&'a RawValue> {
+    pub(crate) fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.members.iter().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, Raw<'a>)> {
         self.members.iter().map(|(name, value)| (&**name, *value))
     }
 }
 
-impl<'de> Deserialize<'de> for Object<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Members(members) = Members::deserialize(deserializer)?;
-        match duplicate(&members) {
-            Some(name) => Err(D::Error::custom(format_args!("`{name}` is there twice"))),
-            None => Ok(Object { members }),
-        }
-    }
-}
-
-/// The members of an object as they came, a key perhaps more than once.
-pub(crate) struct Members<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Pairs;
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::with_capacity(4);
-                while let Some(Key(name)) = map.next_key()? {
-                    members.push((name, map.next_value()?));
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Pairs)
-    }
-}
-
 /// A key that is there twice: readers disagree on which value counts, so neither does here.
-fn duplicate<'m>(members: &'m [(Cow<'_, str>, &RawValue)]) -> Option<&'m str> {
+fn duplicate<'m>(members: &'m [(Cow<'_, str>, Raw<'_>)]) -> Option<&'m str> {
     const FEW: usize = 16;
     if members.len() > FEW {
         let mut seen = HashSet::with_capacity(members.len());
@@ -76,17 +89,26 @@ fn duplicate<'m>(members: &'m [(Cow<'_, str>, &RawValue)]) -> Option<&'m str> {
 }
 
 /// An object of the protocol that may be absent: `params`, `arguments`, `_meta`.
-pub(crate) fn members<'a>(name: &str, raw: Option<&'a RawValue>) -> Result<Object<'a>, RpcError> {
-    match raw.map(RawValue::get) {
-        None | Some("null") => Ok(Object::default()),
-        Some(raw) => serde_json::from_str(raw).map_err(|error| match type_of(raw) {
-            "object" => {
-                let why = crate::error::without_position(&error);
-                RpcError::invalid_request(&format!("`{name}`: {why}"))
-            }
-            other => RpcError::wrong_field(name, "object", other),
-        }),
+pub(crate) fn members<'a>(name: &str, raw: Option<Raw<'a>>) -> Result<Object<'a>, RpcError> {
+    optional(name, raw, Object::read)
+}
+
+/// What `read` makes of an object of the protocol that may be absent.
+pub(crate) fn optional<'a, T: Default>(
+    name: &str,
+    raw: Option<Raw<'a>>,
+    read: impl FnOnce(Raw<'a>) -> Result<T, String>,
+) -> Result<T, RpcError> {
+    let Some(raw) = raw.filter(|raw| raw.get() != "null") else { return Ok(T::default()) };
+    match raw.kind() {
+        "object" => read(raw).map_err(|why| unreadable(name, &why)),
+        other => Err(RpcError::wrong_field(name, "object", other)),
     }
+}
+
+/// What is said of an object with a mistake in its keys.
+pub(crate) fn unreadable(name: &str, why: &str) -> RpcError {
+    RpcError::invalid_request(&format!("`{name}`: {why}"))
 }
 
 /// A string that borrows from the frame unless it has escapes.
@@ -94,87 +116,18 @@ pub(crate) fn members<'a>(name: &str, raw: Option<&'a RawValue>) -> Result<Objec
 #[serde(transparent)]
 pub(crate) struct Key<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
-/// The text of a value that is a string. Without escapes it is there already, checked when the frame was read.
-pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let raw = raw.get();
-    match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(plain) if memchr::memchr(b'\\', plain.as_bytes()).is_none() => Some(Cow::Borrowed(plain)),
-        Some(_) => serde_json::from_str(raw).ok().map(|Key(text)| text),
-        None => None,
-    }
-}
-
-/// The name JSON Schema gives the type of the value `raw` begins with, for error texts.
-pub(crate) fn type_of(raw: &str) -> &'static str {
-    match raw.as_bytes().first() {
-        Some(b'{') => "object",
-        Some(b'[') => "array",
-        Some(b'"') => "string",
-        Some(b't' | b'f') => "boolean",
-        Some(b'n') => "null",
-        Some(_) => {
-            let number = raw.split([',', '}', ']']).next().unwrap_or(raw);
-            if number.contains(['.', 'e', 'E']) { "number" } else { "integer" }
-        }
-        None => "missing",
-    }
-}
-
-/// Where the JSON string that begins at `start` of `text` is over, if it is.
-pub(crate) fn string_end(text: &[u8], start: usize) -> Option<usize> {
-    let mut at = start + 1;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
-        if text[at] == b'"' {
-            return Some(at + 1);
-        }
-        at += 2; // a backslash and what it escapes
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_string_ends_at_its_quote() {
-        for (text, end) in [
-            (r#""","#, Some(2)),
-            (r#""a" ""#, Some(3)),
-            (r#""\\""#, Some(4)),
-            (r#""\"x","#, Some(5)),
-            (r#""\\\"""#, Some(6)),
-            (r#""a"#, None),
-            (r#""\"#, None),
-            (r#""\""#, None),
-            (r#"""#, None),
-        ] {
-            assert_eq!(string_end(text.as_bytes(), 0), end, "{text}");
-        }
-        assert_eq!(string_end(br#"["a"]"#, 1), Some(4));
-    }
-
-    #[test]
-    fn the_text_of_strings() {
-        let read = |json: &str| text(serde_json::from_str(json).unwrap()).map(Cow::into_owned);
-        for (json, text) in
-            [(r#""""#, ""), (r#" "add" "#, "add"), (r#""a\"b""#, "a\"b"), (r#""\u0061""#, "a"), (r#""–""#, "–")]
-        {
-            assert_eq!(read(json).as_deref(), Some(text), "{json}");
-        }
-        for json in ["null", "1", "{}", "[\"a\"]", r#""\ud800""#] {
-            assert_eq!(read(json), None, "{json}");
-        }
-    }
 
     #[test]
     fn a_key_is_there_once() {
         for count in [2, 40] {
             let members: Vec<String> = (0..count).map(|n| format!(r#""k{n}":0"#)).collect();
             let unique = format!("{{{}}}", members.join(","));
-            assert!(serde_json::from_str::<Object<'_>>(&unique).is_ok());
+            assert!(Object::read(Raw::trusted(&unique)).is_ok());
             let twice = format!("{{{},\"k1\":1}}", members.join(","));
-            assert!(serde_json::from_str::<Object<'_>>(&twice).unwrap_err().to_string().contains("`k1`"));
+            assert!(Object::read(Raw::trusted(&twice)).unwrap_err().contains("`k1`"));
         }
     }
 }

@@ -4,10 +4,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::value::RawValue;
-
 use crate::jsonrpc::Id;
 use crate::object::Object;
+use crate::raw::Raw;
 
 /// Reports closer together than this tell nobody anything.
 const INTERVAL: Duration = Duration::from_millis(10);
@@ -22,8 +21,8 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// The reports a request asks for in its `_meta`, if it does.
-    pub(crate) fn wanted(meta: &RawValue) -> Option<Self> {
-        let entries: Object<'_> = serde_json::from_str(meta.get()).ok()?;
+    pub(crate) fn wanted(meta: Raw<'_>) -> Option<Self> {
+        let entries = Object::read(meta).ok()?;
         // A token is what an id is: a string or an integer.
         let token = Id::parse(entries.get("progressToken")?.get())?;
         Some(Progress { token: token.as_str().into(), last: Mutex::new(None) })
@@ -70,8 +69,8 @@ mod tests {
 
     #[test]
     fn only_what_says_more_is_told() {
-        let meta: Box<RawValue> = serde_json::from_str(r#"{"progressToken":7}"#).unwrap();
-        let progress = Progress::wanted(&meta).unwrap();
+        let meta = Raw::trusted(r#"{"progressToken":7}"#);
+        let progress = Progress::wanted(meta).unwrap();
         assert_eq!(&*progress.token, "7");
         assert!(progress.advances(1.0, Some(10.0)));
         assert!(!progress.advances(1.0, Some(10.0)), "no further");
@@ -85,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_token_is_a_string_or_an_integer() {
-        let wanted = |meta: &str| Progress::wanted(&serde_json::from_str::<Box<RawValue>>(meta).unwrap()).is_some();
+        let wanted = |meta: &str| Progress::wanted(Raw::trusted(meta)).is_some();
         assert!(wanted(r#"{"progressToken":"p"}"#));
         assert!(!wanted(r#"{"progressToken":1.5}"#));
         assert!(!wanted(r#"{"progressToken":null}"#));

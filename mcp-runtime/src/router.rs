@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::args::Args;
 use crate::ask::{self, Dialogue, Resumed};
@@ -17,8 +16,9 @@ use crate::era::{self, Accepted, Method, encode};
 use crate::error::{Failure, RpcError, shorten};
 use crate::jsonrpc::Id;
 use crate::lists::{Cursor, List};
-use crate::object::{Key, Object, text, type_of};
+use crate::object::{Key, Object};
 use crate::protocol::Revision;
+use crate::raw::Raw;
 use crate::reply::Reply;
 use crate::run::Pending;
 use crate::server::Core;
@@ -311,18 +311,17 @@ impl<'a> Router<'a> {
 }
 
 /// The parameters of a method that is not the protocol's, without the protocol's `_meta`.
-pub(crate) fn own_params<'a>(raw: Option<&'a RawValue>, params: &Object<'a>) -> Cow<'a, RawValue> {
-    let empty = || Cow::Owned(RawValue::from_string("{}".to_owned()).unwrap_or_default());
+pub(crate) fn own_params<'a>(raw: Option<Raw<'a>>, params: &Object<'a>) -> Cow<'a, str> {
     match raw {
-        Some(raw) if params.get("_meta").is_none() && raw.get() != "null" => Cow::Borrowed(raw),
-        None => empty(),
+        Some(raw) if params.get("_meta").is_none() && raw.get() != "null" => Cow::Borrowed(raw.get()),
+        None => Cow::Borrowed("{}"),
         Some(_) => {
             let members: Vec<String> = params
                 .iter()
                 .filter(|(name, _)| *name != "_meta")
                 .map(|(name, value)| format!("{}:{}", serde_json::Value::from(name), value.get()))
                 .collect();
-            RawValue::from_string(format!("{{{}}}", members.join(","))).map_or_else(|_| empty(), Cow::Owned)
+            Cow::Owned(format!("{{{}}}", members.join(",")))
         }
     }
 }
@@ -334,5 +333,5 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
 /// A member that must be a text.
 pub(crate) fn string<'a>(params: &Object<'a>, field: &str) -> Result<Key<'a>, RpcError> {
     let raw = params.get(field).ok_or_else(|| RpcError::wrong_field(field, "string", "missing"))?;
-    text(raw).map(Key).ok_or_else(|| RpcError::wrong_field(field, "string", type_of(raw.get())))
+    raw.text().map(Key).ok_or_else(|| RpcError::wrong_field(field, "string", raw.kind()))
 }

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 
 use crate::error::{ArgumentError, RpcError, shorten, without_position};
-use crate::object::{Key as JsonStr, Object, members, type_of};
+use crate::object::{Key as JsonStr, Object, members};
+use crate::raw::{Raw, type_of};
 use crate::schema::{Extras, InputSchema};
 use crate::spec::Declared;
 
@@ -111,13 +111,13 @@ enum Source<'a> {
 
 impl<'a> Args<'a> {
     /// A tool's arguments.
-    pub(crate) fn json(raw: Option<&'a RawValue>) -> Result<Self, RpcError> {
-        let whole = raw.map(RawValue::get).filter(|raw| *raw != "null").unwrap_or("{}");
+    pub(crate) fn json(raw: Option<Raw<'a>>) -> Result<Self, RpcError> {
+        let whole = raw.map(Raw::get).filter(|raw| *raw != "null").unwrap_or("{}");
         Ok(Args(Source::Json(members("arguments", raw)?, whole)))
     }
 
     /// A prompt's arguments.
-    pub(crate) fn text(raw: Option<&'a RawValue>) -> Result<Self, RpcError> {
+    pub(crate) fn text(raw: Option<Raw<'a>>) -> Result<Self, RpcError> {
         Ok(Args(Source::Text(members("arguments", raw)?)))
     }
 
@@ -133,7 +133,7 @@ impl<'a> Args<'a> {
             Some((name, value)) => Err(ArgumentError {
                 field: Cow::Owned(shorten(name).into_owned()),
                 expected_type: Cow::Borrowed("nothing"),
-                actual_type: Cow::Borrowed(type_of(value.get())),
+                actual_type: Cow::Borrowed(value.kind()),
                 text: format!("there is no argument `{}`: call it with {{}}", shorten(name)),
             }),
         }
@@ -142,7 +142,7 @@ impl<'a> Args<'a> {
     /// The value of the argument `key` stands for.
     pub fn take<T>(&self, key: &Key<T>) -> Result<T, ArgumentError> {
         match (&self.0, key.place) {
-            (Source::Json(object, _), Place::Named(name)) => key.read_json(object.get(name).map(RawValue::get)),
+            (Source::Json(object, _), Place::Named(name)) => key.read_json(object.get(name).map(Raw::get)),
             (Source::Json(_, whole), Place::Whole) => key.read_json(Some(whole)),
             (Source::Text(object), Place::Named(name)) => key.read_prompt(object.get(name)),
             (Source::Uri(variables), Place::Named(name)) => {
@@ -218,8 +218,8 @@ impl<T> Key<T> {
     }
 
     /// Prompt arguments are strings; a client that sends a bare number means its text.
-    fn read_prompt(&self, raw: Option<&RawValue>) -> Result<T, ArgumentError> {
-        match raw.map(RawValue::get) {
+    fn read_prompt(&self, raw: Option<Raw<'_>>) -> Result<T, ArgumentError> {
+        match raw.map(Raw::get) {
             None | Some("null") => self.when_absent(),
             Some(raw) if raw.starts_with('"') => match serde_json::from_str::<JsonStr<'_>>(raw) {
                 Ok(JsonStr(text)) => self.read_text(&text),

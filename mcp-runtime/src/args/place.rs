@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::object::string_end;
+use crate::raw::string_end;
 
 /// The value a decoder stopped at.
 #[derive(Debug, PartialEq, Eq)]

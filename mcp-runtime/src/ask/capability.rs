@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::object::Object;
 use crate::protocol::Revision;
+use crate::raw::Raw;
 
 /// Something a client can be asked, if it says so.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#capabilities>
@@ -34,9 +35,7 @@ impl Capability {
     pub(crate) fn is_declared<'a>(self, revision: Revision, settings: impl Fn(&str) -> Option<&'a str>) -> bool {
         let (name, part, since) = self.parts();
         let Some(declared) = settings(name).filter(|_| revision >= since) else { return false };
-        let has = |part: &str| {
-            serde_json::from_str::<Object<'_>>(declared).is_ok_and(|settings| settings.get(part).is_some())
-        };
+        let has = |part: &str| Object::read(Raw::trusted(declared)).is_ok_and(|settings| settings.get(part).is_some());
         match (self, part) {
             // Where nothing more is said, a form it is.
             (Self::Elicitation, _) => revision < Revision::V2025_11_25 || has("form") || !has("url"),
@@ -98,8 +97,8 @@ mod tests {
     use super::*;
 
     fn declares(declared: &str, revision: Revision, capability: Capability) -> bool {
-        let all: Object<'_> = serde_json::from_str(declared).unwrap();
-        capability.is_declared(revision, |name| all.get(name).map(serde_json::value::RawValue::get))
+        let all = Object::read(Raw::trusted(declared)).unwrap();
+        capability.is_declared(revision, |name| all.get(name).map(Raw::get))
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::AskError;
@@ -15,7 +14,7 @@ use crate::control::Control;
 use crate::era::notice;
 use crate::jsonrpc::{Id, Response};
 use crate::notify::Notifier;
-use crate::object::text;
+use crate::raw::Raw;
 
 /// The requests of one connection that are not answered.
 #[derive(Debug, Default)]
@@ -55,8 +54,8 @@ impl Asks {
 
     /// The number in an id of ours, which is written in one way only.
     fn number(&self, id: Id<'_>) -> Option<u64> {
-        let raw: &RawValue = serde_json::from_str(id.as_str()).ok()?;
-        let id = text(raw)?;
+        let raw: Raw<'_> = serde_json::from_str(id.as_str()).ok()?;
+        let id = raw.text()?;
         let number = id.rsplit('-').next()?.parse().ok()?;
         (*id == self.id(number)).then_some(number)
     }

@@ -12,14 +12,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json::value::RawValue;
 use tokio::sync::Notify;
 
 use super::question::{Question, canonical};
 use super::seal::Secrets;
 use super::{AskError, Memory};
 use crate::error::{Failure, RpcError};
-use crate::object::{Object, members, text, type_of};
+use crate::object::{Object, members};
+use crate::raw::Raw;
 use crate::reply::{Answer, Reply};
 
 /// What the client keeps for us between rounds.
@@ -69,8 +69,7 @@ impl Resumed {
         }
         let mut resumed = Resumed { responses: read_responses(responses)?, ..Self::default() };
         if let Some(state) = state {
-            let sealed =
-                text(state).ok_or_else(|| RpcError::wrong_field("requestState", "string", type_of(state.get())))?;
+            let sealed = state.text().ok_or_else(|| RpcError::wrong_field("requestState", "string", state.kind()))?;
             resumed.state = open(&sealed, purpose, secrets)?;
             resumed.sealed = true;
         }
@@ -82,10 +81,10 @@ impl Resumed {
     }
 }
 
-fn read_responses(raw: Option<&RawValue>) -> Result<BTreeMap<String, Value>, RpcError> {
+fn read_responses(raw: Option<Raw<'_>>) -> Result<BTreeMap<String, Value>, RpcError> {
     let Some(raw) = raw else { return Ok(BTreeMap::new()) };
-    if type_of(raw.get()) != "object" {
-        return Err(RpcError::wrong_field("inputResponses", "object", type_of(raw.get())));
+    if raw.kind() != "object" {
+        return Err(RpcError::wrong_field("inputResponses", "object", raw.kind()));
     }
     let all = members("inputResponses", Some(raw))?;
     let mut responses = BTreeMap::new();
@@ -94,7 +93,7 @@ fn read_responses(raw: Option<&RawValue>) -> Result<BTreeMap<String, Value>, Rpc
             Ok(Value::Object(response)) => drop(responses.insert(key.to_owned(), response.into())),
             _ => {
                 let field = format!("inputResponses.{}", crate::error::shorten(key));
-                return Err(RpcError::wrong_field(&field, "object", type_of(response.get())));
+                return Err(RpcError::wrong_field(&field, "object", response.kind()));
             }
         }
     }
@@ -124,13 +123,13 @@ fn now() -> u64 {
 pub(crate) struct Purpose {
     pub(crate) principal: Option<Arc<str>>,
     pub(crate) method: &'static str,
-    pub(crate) params: Option<Box<RawValue>>,
+    pub(crate) params: Option<Box<str>>,
 }
 
 impl Purpose {
     /// The same for the same call, in whatever order its members came.
     fn bytes(&self) -> Vec<u8> {
-        let params: Option<Object<'_>> = self.params.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let params = self.params.as_deref().and_then(|raw| Object::read(Raw::trusted(raw)).ok());
         let params = params.unwrap_or_default();
         let of_the_round = |name: &str| matches!(name, "_meta" | "inputResponses" | "requestState");
         let mut members: Vec<_> = params.iter().filter(|(name, _)| !of_the_round(name)).collect();

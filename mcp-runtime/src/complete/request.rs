@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use super::Arguments;
 use crate::error::{RpcError, shorten};
-use crate::object::{Key, Object, members, type_of};
+use crate::object::{Key, Object, members};
+use crate::raw::Raw;
 
 /// What is to be completed, and what there is of it.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) enum Reference<'a> {
 
 impl<'a> Request<'a> {
     /// Reads the members of `params`; `context` is the one that not every revision has.
-    pub(crate) fn read(params: &Object<'a>, context: Option<&'a RawValue>) -> Result<Self, RpcError> {
+    pub(crate) fn read(params: &Object<'a>, context: Option<Raw<'a>>) -> Result<Self, RpcError> {
         let reference = Reference::read(&required(params, "ref")?)?;
         let fields = required(params, "argument")?;
         let (argument, typed) = (string(&fields, "argument", "name")?, string(&fields, "argument", "value")?);
@@ -50,7 +50,7 @@ impl<'a> Reference<'a> {
 }
 
 /// What is filled in of the arguments besides `argument`, of which some clients repeat what is typed.
-fn others(context: Option<&RawValue>, argument: &str) -> Result<Arguments, RpcError> {
+fn others(context: Option<Raw<'_>>, argument: &str) -> Result<Arguments, RpcError> {
     const FIELD: &str = "context.arguments";
     let context = members("context", context)?;
     let filled_in = members(FIELD, context.get("arguments"))?;
@@ -61,8 +61,8 @@ fn others(context: Option<&RawValue>, argument: &str) -> Result<Arguments, RpcEr
 /// A member that is an object.
 fn required<'a>(params: &Object<'a>, field: &str) -> Result<Object<'a>, RpcError> {
     match params.get(field) {
-        Some(raw) if type_of(raw.get()) == "object" => members(field, Some(raw)),
-        other => Err(RpcError::wrong_field(field, "object", other.map_or("missing", |raw| type_of(raw.get())))),
+        Some(raw) if raw.kind() == "object" => members(field, Some(raw)),
+        other => Err(RpcError::wrong_field(field, "object", other.map_or("missing", |raw| raw.kind()))),
     }
 }
 
@@ -72,11 +72,11 @@ fn string<'a>(fields: &Object<'a>, parent: &str, name: &str) -> Result<Cow<'a, s
 }
 
 /// The string `raw` is.
-fn text<'a>(raw: Option<&'a RawValue>, parent: &str, name: &str) -> Result<Cow<'a, str>, RpcError> {
+fn text<'a>(raw: Option<Raw<'a>>, parent: &str, name: &str) -> Result<Cow<'a, str>, RpcError> {
     match raw.and_then(|raw| serde_json::from_str(raw.get()).ok()) {
         Some(Key(text)) => Ok(text),
         None => {
-            let actual = raw.map_or("missing", |raw| type_of(raw.get()));
+            let actual = raw.map_or("missing", |raw| raw.kind());
             Err(RpcError::wrong_field(&shorten(&format!("{parent}.{name}")), "string", actual))
         }
     }

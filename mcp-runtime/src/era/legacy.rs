@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use super::{Envelope, Method, Peer};
 use crate::catalog::Catalog;
 use crate::client::Client;
 use crate::error::{RpcError, shorten};
-use crate::object::{Object, type_of};
+use crate::object::Object;
 use crate::protocol::{LogLevel, Revision};
+use crate::raw::{Raw, type_of};
 
 /// What `initialize` settled, once.
 #[derive(Debug, Default)]
@@ -71,7 +71,7 @@ impl Session {
     }
 
     /// What surrounds the messages of the session.
-    pub(super) fn envelope<'a>(&self, meta: Option<&'a RawValue>) -> Envelope<'a> {
+    pub(super) fn envelope<'a>(&self, meta: Option<Raw<'a>>) -> Envelope<'a> {
         let client = self.negotiated.get().map(|negotiated| Arc::clone(&negotiated.client)).unwrap_or_default();
         let log_level = Some(self.log_level());
         Envelope { revision: self.revision(), meta, log_level, peer: Peer::Session(client) }
@@ -87,7 +87,7 @@ impl Session {
 pub(super) fn accept<'a>(
     method: &str,
     params: &Object<'a>,
-    meta: Option<&'a RawValue>,
+    meta: Option<Raw<'a>>,
     session: &Session,
     catalog: &Catalog,
 ) -> Result<(Method, Envelope<'a>), RpcError> {
@@ -108,7 +108,7 @@ pub(super) fn accept<'a>(
 
 /// Settles the revision: the requested one where it is known, else the newest with a handshake.
 fn open(session: &Session, params: &Object<'_>) -> Result<(), RpcError> {
-    let requested = params.get("protocolVersion").map(RawValue::get);
+    let requested = params.get("protocolVersion").map(Raw::get);
     let requested: String = requested
         .and_then(|raw| serde_json::from_str(raw).ok())
         .ok_or_else(|| RpcError::wrong_field("protocolVersion", "string", requested.map_or("missing", type_of)))?;

@@ -15,14 +15,14 @@ pub(crate) mod task;
 use std::sync::Arc;
 
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use crate::catalog::Catalog;
 use crate::client::Client;
 use crate::error::{RpcError, shorten};
 use crate::jsonrpc::Request;
-use crate::object::{Object, members, type_of};
+use crate::object::{Object, members, optional, unreadable};
 use crate::protocol::{LogLevel, Revision};
+use crate::raw::Raw;
 
 pub(crate) use legacy::Session;
 pub(crate) use method::{Method, unknown as unknown_method};
@@ -34,7 +34,7 @@ pub(crate) use modern::is_modern_date;
 #[derive(Debug)]
 pub(crate) struct Envelope<'a> {
     pub(crate) revision: Revision,
-    pub(crate) meta: Option<&'a RawValue>,
+    pub(crate) meta: Option<Raw<'a>>,
     /// The least grave messages the client wants, if it wants any.
     pub(crate) log_level: Option<LogLevel>,
     peer: Peer<'a>,
@@ -46,7 +46,7 @@ enum Peer<'a> {
     /// Whoever opened the session.
     Session(Arc<Client>),
     /// Whoever the request says, if it says so.
-    Request(Option<&'a RawValue>),
+    Request(Option<Raw<'a>>),
 }
 
 impl Envelope<'_> {
@@ -59,7 +59,7 @@ impl Envelope<'_> {
 
     /// What a `completion/complete` tells of the other arguments. The member is one of 2025-06-18; to
     /// older revisions it means nothing, whatever it is.
-    pub(crate) fn completion_context<'a>(&self, params: &Object<'a>) -> Option<&'a RawValue> {
+    pub(crate) fn completion_context<'a>(&self, params: &Object<'a>) -> Option<Raw<'a>> {
         params.get("context").filter(|_| self.revision >= Revision::V2025_06_18)
     }
 }
@@ -70,7 +70,7 @@ pub(crate) struct Accepted<'a> {
     pub(crate) method: Method,
     pub(crate) params: Object<'a>,
     /// The parameters as they came, for a method that takes them as it likes.
-    pub(crate) raw_params: Option<&'a RawValue>,
+    pub(crate) raw_params: Option<Raw<'a>>,
     pub(crate) envelope: Envelope<'a>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Accepted<'a> {
 pub(crate) struct Read<'a> {
     params: Object<'a>,
     /// The `_meta`, if it is an object: to older revisions another one means nothing; nor does null to any.
-    meta: Option<&'a RawValue>,
+    meta: Option<Raw<'a>>,
     entries: Object<'a>,
 }
 
@@ -92,9 +92,11 @@ impl Read<'_> {
 
 /// Reads the parameters of a request.
 pub(crate) fn read<'a>(request: &Request<'a>) -> Result<Read<'a>, RpcError> {
-    let params = members("params", request.params)?;
-    let meta = params.get("_meta").filter(|raw| type_of(raw.get()) == "object");
-    let entries = members("_meta", meta)?;
+    let (params, meta) = optional("params", request.params, |raw| Object::read_with(raw, "_meta"))?;
+    let (meta, entries) = match meta {
+        Some((meta, entries)) => (Some(meta), entries.map_err(|why| unreadable("_meta", &why))?),
+        None => (None, Object::default()),
+    };
     Ok(Read { params, meta, entries })
 }
 
@@ -160,7 +162,7 @@ pub(crate) fn accept<'a>(
     if method.starts_with("notifications/") {
         return Err(RpcError::invalid_request(&format!("`{}` is a notification; it carries no id", shorten(method))));
     }
-    let is_list = |raw: &RawValue| raw.get().starts_with('[');
+    let is_list = |raw: Raw<'_>| raw.get().starts_with('[');
     let Read { params, meta, entries } = match read {
         // The protocol's own methods take objects; others may do as they like.
         Err(_) if request.params.is_some_and(is_list) && Method::custom(method, catalog).is_some() => Read::default(),
@@ -192,14 +194,14 @@ pub(crate) fn incomplete(request: &Request<'_>) -> RpcError {
 
 /// What surrounds a notification: what its `_meta` says, or else the session.
 pub(crate) fn envelope<'a>(params: &Object<'a>, session: &Session) -> Envelope<'a> {
-    let meta = params.get("_meta").filter(|raw| type_of(raw.get()) == "object");
+    let meta = params.get("_meta").filter(|raw| raw.kind() == "object");
     let entries = members("_meta", meta).unwrap_or_default();
     modern::envelope(meta, &entries, |_| Ok(())).unwrap_or_else(|_| session.envelope(meta))
 }
 
 /// A log level, or an error that names them all.
-fn log_level(raw: &RawValue, field: &str) -> Result<LogLevel, RpcError> {
-    serde_json::from_str(raw.get()).map_err(|_| match type_of(raw.get()) {
+fn log_level(raw: Raw<'_>, field: &str) -> Result<LogLevel, RpcError> {
+    serde_json::from_str(raw.get()).map_err(|_| match raw.kind() {
         "string" => RpcError::invalid_params(format!("Invalid params: `{field}` is no log level"))
             .with_data(json!({"field": field, "allowed": LogLevel::ALL})),
         other => RpcError::wrong_field(field, "string", other),

@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use super::{Envelope, Method, Peer, Witness};
 use crate::catalog::Catalog;
 use crate::error::RpcError;
-use crate::object::{Object, text, type_of};
+use crate::object::Object;
 use crate::protocol::Revision;
+use crate::raw::Raw;
 
 pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -18,8 +18,8 @@ const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// Whether a claimed version is one an `initialize` cannot mean: a date of this era.
-pub(super) fn looks_modern(claim: &RawValue) -> bool {
-    text(claim).is_some_and(|date| is_modern_date(&date))
+pub(super) fn looks_modern(claim: Raw<'_>) -> bool {
+    claim.text().is_some_and(|date| is_modern_date(&date))
 }
 
 /// Whether a version is a date of this era.
@@ -36,7 +36,7 @@ pub(crate) fn is_modern_date(date: &str) -> bool {
 pub(super) fn accept<'a>(
     method: &str,
     params: &Object<'a>,
-    meta: Option<&'a RawValue>,
+    meta: Option<Raw<'a>>,
     entries: &Object<'a>,
     catalog: &Catalog,
     witness: &impl Witness,
@@ -48,13 +48,13 @@ pub(super) fn accept<'a>(
 
 /// What a message of this era says of itself.
 pub(super) fn envelope<'a>(
-    meta: Option<&'a RawValue>,
+    meta: Option<Raw<'a>>,
     entries: &Object<'a>,
     contradicted: impl FnOnce(&str) -> Result<(), RpcError>,
 ) -> Result<Envelope<'a>, RpcError> {
     let claim = string(entries, VERSION)?.ok_or_else(|| missing(VERSION, "string"))?;
     let capabilities = entries.get(CAPABILITIES).ok_or_else(|| missing(CAPABILITIES, "object"))?;
-    if type_of(capabilities.get()) != "object" {
+    if capabilities.kind() != "object" {
         return Err(wrong(CAPABILITIES, "object", capabilities));
     }
     let client = entries.get(CLIENT);
@@ -71,13 +71,22 @@ pub(super) fn envelope<'a>(
 
 fn string<'a>(entries: &Object<'a>, key: &str) -> Result<Option<Cow<'a, str>>, RpcError> {
     let Some(raw) = entries.get(key) else { return Ok(None) };
-    text(raw).map(Some).ok_or_else(|| wrong(key, "string", raw))
+    raw.text().map(Some).ok_or_else(|| wrong(key, "string", raw))
 }
 
-fn check_client(client: &RawValue) -> Result<(), RpcError> {
-    let info: Object<'_> = serde_json::from_str(client.get()).map_err(|_| wrong(CLIENT, "object", client))?;
-    for key in ["name", "version"] {
-        let actual = info.get(key).map_or("missing", |raw| type_of(raw.get()));
+fn check_client(client: Raw<'_>) -> Result<(), RpcError> {
+    if client.kind() != "object" {
+        return Err(wrong(CLIENT, "object", client));
+    }
+    let (mut name, mut version) = ("missing", "missing");
+    for (key, value) in client.members().flatten() {
+        match &*key {
+            "name" => name = value.kind(),
+            "version" => version = value.kind(),
+            _ => {}
+        }
+    }
+    for (key, actual) in [("name", name), ("version", version)] {
         if actual != "string" {
             return Err(RpcError::wrong_field(&format!("_meta.{CLIENT}.{key}"), "string", actual));
         }
@@ -86,8 +95,8 @@ fn check_client(client: &RawValue) -> Result<(), RpcError> {
 }
 
 /// A request of this era without what makes it one.
-pub(super) fn incomplete(meta: Option<&RawValue>) -> RpcError {
-    match meta.map(|raw| type_of(raw.get())) {
+pub(super) fn incomplete(meta: Option<Raw<'_>>) -> RpcError {
+    match meta.map(Raw::kind) {
         None | Some("null" | "object") => missing(VERSION, "string"),
         Some(other) => RpcError::wrong_field("_meta", "object", other),
     }
@@ -97,8 +106,8 @@ fn missing(key: &str, expected: &str) -> RpcError {
     RpcError::wrong_field(&format!("_meta.{key}"), expected, "missing")
 }
 
-fn wrong(key: &str, expected: &str, raw: &RawValue) -> RpcError {
-    RpcError::wrong_field(&format!("_meta.{key}"), expected, type_of(raw.get()))
+fn wrong(key: &str, expected: &str, raw: Raw<'_>) -> RpcError {
+    RpcError::wrong_field(&format!("_meta.{key}"), expected, raw.kind())
 }
 
 fn unsupported(claim: &str) -> RpcError {

@@ -12,8 +12,9 @@ use crate::ask::{AskError, Exchange, Question};
 use crate::era::task::RELATED;
 use crate::era::{Accepted, Method};
 use crate::error::{Failure, RpcError, shorten};
-use crate::object::{Key, members, type_of};
+use crate::object::{Key, members};
 use crate::protocol::Revision;
+use crate::raw::Raw;
 use crate::reply::{Answer, Reply};
 use crate::router::{Router, string};
 use crate::server::Core;
@@ -71,11 +72,11 @@ async fn list(core: Arc<Core>, owner: String) -> Answer {
 fn responses(call: &Accepted<'_>) -> Result<Vec<(String, Value)>, RpcError> {
     let raw = call.params.get("inputResponses");
     let raw = raw.ok_or_else(|| RpcError::wrong_field("inputResponses", "object", "missing"))?;
-    if type_of(raw.get()) != "object" {
-        return Err(RpcError::wrong_field("inputResponses", "object", type_of(raw.get())));
+    if raw.kind() != "object" {
+        return Err(RpcError::wrong_field("inputResponses", "object", raw.kind()));
     }
     let all = members("inputResponses", Some(raw))?;
-    let answer = |value: &serde_json::value::RawValue| serde_json::from_str(value.get()).unwrap_or_default();
+    let answer = |value: Raw<'_>| serde_json::from_str(value.get()).unwrap_or_default();
     Ok(all.iter().map(|(key, value)| (key.to_owned(), answer(value))).collect())
 }
 

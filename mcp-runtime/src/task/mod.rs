@@ -13,15 +13,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use serde_json::value::RawValue;
 use tokio::sync::watch::Sender;
 
 use crate::ask::{Capability, Lack, required};
 use crate::change::Change;
 use crate::error::{Failure, RpcError};
 use crate::in_flight::InFlight;
-use crate::object::{members, type_of};
+use crate::object::members;
 use crate::protocol::Revision;
+use crate::raw::Raw;
 use crate::router::Router;
 use crate::server::Core;
 use crate::store::{AnyTasks, MemoryTasks, TaskRecord, Unavailable, within};
@@ -165,8 +165,8 @@ fn augmented(router: &Router<'_>, support: Option<&TaskSupport>) -> Result<Optio
 }
 
 /// How many milliseconds a client means: any number that is not negative, or none for as many as there are.
-fn time(raw: &RawValue) -> Result<Duration, RpcError> {
-    let refused = || RpcError::wrong_field("task.ttl", "number of milliseconds", type_of(raw.get()));
+fn time(raw: Raw<'_>) -> Result<Duration, RpcError> {
+    let refused = || RpcError::wrong_field("task.ttl", "number of milliseconds", raw.kind());
     match serde_json::from_str(raw.get()).map_err(|_| refused())? {
         None => Ok(Duration::MAX),
         // More than a duration can be is for ever.

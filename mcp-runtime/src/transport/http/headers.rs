@@ -8,12 +8,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http::header::AsHeaderName;
 use http::{HeaderMap, HeaderName};
-use serde_json::value::RawValue;
 
 use crate::era::Witness;
 use crate::error::RpcError;
 use crate::mirror::Mirrored;
-use crate::object::{Object, text};
+use crate::object::Object;
+use crate::raw::Raw;
 
 pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 static METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -31,7 +31,7 @@ impl<'a> Headers<'a> {
             (None, _) => Ok(None),
             // Visible ASCII only: intermediaries read other bytes as they like.
             (Some(value), None) => match value.to_str() {
-                Ok(text) => Ok(Some(text.trim_matches([' ', '\t']))),
+                Ok(text) => Ok(Some(text.trim_ascii())),
                 Err(_) => Err(mismatch(&format!("`{name}` is not plain ASCII; encode it as `=?base64?…?=`"))),
             },
             (Some(_), Some(_)) => Err(mismatch(&format!("`{name}` is there twice"))),
@@ -48,7 +48,7 @@ impl<'a> Headers<'a> {
     }
 
     /// Holds the arguments of a call against the headers that mirror them.
-    pub(super) fn arguments(self, mirrored: &[Mirrored], arguments: Option<&RawValue>) -> Result<(), RpcError> {
+    pub(super) fn arguments(self, mirrored: &[Mirrored], arguments: Option<Raw<'_>>) -> Result<(), RpcError> {
         for mirror in mirrored {
             let name = format!("mcp-param-{}", mirror.header);
             let raw = self.get(name.as_str())?;
@@ -99,7 +99,7 @@ fn subject<'a>(method: &str, params: &Object<'a>) -> Option<Cow<'a, str>> {
         "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return None,
     };
-    params.get(field).and_then(text)
+    params.get(field).and_then(Raw::text)
 }
 
 fn equal(name: &HeaderName, raw: &str, body: &str) -> Result<(), RpcError> {

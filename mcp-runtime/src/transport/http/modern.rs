@@ -23,9 +23,9 @@ use crate::in_flight::Kind;
 use crate::jsonrpc::{Id, Request};
 use crate::listen;
 use crate::notify::CloseOnDrop;
-use crate::object::text;
 use crate::outlet::Outlet;
 use crate::protocol::Revision;
+use crate::raw::Raw;
 use crate::router::Router;
 use crate::run::{self, Pending, Progress};
 use crate::server::Core;
@@ -191,7 +191,7 @@ fn accept<'a>(
 /// of has none.
 fn mirrors(router: &Router<'_>, call: &Accepted<'_>, headers: Headers<'_>) -> Result<(), RpcError> {
     if call.method == Method::ToolsCall
-        && let Some(name) = call.params.get("name").and_then(text)
+        && let Some(name) = call.params.get("name").and_then(Raw::text)
         && let Some(tool) = router.catalog.tools.get(&name).filter(|tool| !tool.mirrored.is_empty())
         && run::caught(|| router.sees(&tool.handler)) == Some(true)
     {
