@@ -7,8 +7,8 @@
 use http::HeaderMap;
 use http::header::ACCEPT;
 
-const JSON: (&str, &str) = ("application", "json");
-const EVENTS: (&str, &str) = ("text", "event-stream");
+/// What nearly every client sends, so that it need not be taken apart.
+const USUAL: &str = "application/json, text/event-stream";
 
 /// What an answer may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,30 @@ pub(super) enum Form {
 impl Form {
     /// The form a client takes; none if it takes neither. Whoever says nothing takes any.
     pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
-        match (takes(headers, JSON), takes(headers, EVENTS)) {
+        let mut values = headers.get_all(ACCEPT).iter();
+        let Some(first) = values.next() else { return Some(Form::Either) };
+        if first == USUAL {
+            return Some(Form::Either);
+        }
+        let (mut json, mut events) = (Judged::default(), Judged::default());
+        let ranges =
+            std::iter::once(first).chain(values).flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+        for (range, taken) in ranges.map(weighed) {
+            // How closely a range names a kind; the closest one decides.
+            // <https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1>
+            match range.len() {
+                16 if range.eq_ignore_ascii_case(b"application/json") => json.judge(3, taken),
+                17 if range.eq_ignore_ascii_case(b"text/event-stream") => events.judge(3, taken),
+                13 if range.eq_ignore_ascii_case(b"application/*") => json.judge(2, taken),
+                6 if range.eq_ignore_ascii_case(b"text/*") => events.judge(2, taken),
+                3 if range == b"*/*" => {
+                    json.judge(1, taken);
+                    events.judge(1, taken);
+                }
+                _ => {}
+            }
+        }
+        match (json.taken, events.taken) {
             (true, true) => Some(Form::Either),
             (true, false) => Some(Form::Json),
             (false, true) => Some(Form::Events),
@@ -38,31 +61,28 @@ impl Form {
     }
 }
 
-/// How closely a range names a kind; the closest one decides.
-/// <https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1>
-fn closeness(range: &str, (kind, subkind): (&str, &str)) -> Option<u8> {
-    let (a, b) = range.split_once('/')?;
-    match (a, b) {
-        ("*", "*") => Some(1),
-        (a, "*") if a.eq_ignore_ascii_case(kind) => Some(2),
-        (a, b) if a.eq_ignore_ascii_case(kind) && b.eq_ignore_ascii_case(subkind) => Some(3),
-        _ => None,
+/// Whether a kind is taken, by the range that named it closest so far; of two as close, by who takes it.
+#[derive(Default)]
+struct Judged {
+    closeness: u8,
+    taken: bool,
+}
+
+impl Judged {
+    fn judge(&mut self, closeness: u8, taken: bool) {
+        if (closeness, taken) > (self.closeness, self.taken) {
+            (self.closeness, self.taken) = (closeness, taken);
+        }
     }
 }
 
-fn takes(headers: &HeaderMap, kind: (&str, &str)) -> bool {
-    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut ranges = values.flat_map(|value| value.split(',')).peekable();
-    if ranges.peek().is_none() {
-        return true;
-    }
-    let judged = ranges.filter_map(|range| {
-        let mut parts = range.split(';').map(str::trim);
-        let closeness = closeness(parts.next()?, kind)?;
-        let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
-        Some((closeness, weight.is_none_or(|weight| weight.parse() != Ok(0.0))))
-    });
-    judged.max().is_some_and(|(_, taken)| taken)
+/// A range without its parameters, and whether its weight is more than nothing.
+fn weighed(range: &[u8]) -> (&[u8], bool) {
+    let Some(end) = range.iter().position(|byte| *byte == b';') else { return (range.trim_ascii(), true) };
+    let mut parameters = range[end + 1..].split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+    let weight = parameters.find_map(|parameter| parameter.strip_prefix(b"q=").or(parameter.strip_prefix(b"Q=")));
+    let weight = weight.and_then(|weight| std::str::from_utf8(weight).ok()).map(str::parse);
+    (range[..end].trim_ascii(), weight != Some(Ok(0.0)))
 }
 
 #[cfg(test)]

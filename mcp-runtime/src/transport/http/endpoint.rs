@@ -15,13 +15,15 @@ use super::body::{self, Incomplete};
 use super::budget::Charge;
 use super::headers::{self, Headers, mismatch};
 use super::shares::Refused;
-use super::{Body, BoxError, Inner, kept, legacy, modern, respond, sessions};
+use super::{Body, BoxError, Inner, Step, legacy, modern, respond};
 use crate::depth;
-use crate::era::{self, Era, Read};
+use crate::era::{self, Era};
 use crate::error::{Result, RpcError};
 use crate::in_flight::Kind;
 use crate::jsonrpc::{self, Id, Message, Request};
 use crate::protocol::Revision;
+
+const JSON: &[u8] = b"application/json";
 
 /// What a request on the addresses of HTTP+SSE wants.
 enum Sse {
@@ -32,38 +34,48 @@ enum Sse {
 }
 
 impl Inner {
-    pub(super) async fn answer<B>(&self, parts: Parts, body: B, path: Option<&str>) -> Response<Body>
+    pub(super) async fn answer<B>(&self, parts: &Arc<Parts>, body: B, path: Option<&str>) -> Response<Body>
     where
         B: http_body::Body,
         B::Error: Into<BoxError>,
     {
-        let parts = Arc::new(parts);
-        if self.options.sse
-            && let Some(response) = Inner::with_sse(&parts)
-        {
-            return match response {
-                Sse::Open => self.open_sse(&parts).unwrap_or_else(|refused| refused.answer(Id::NULL)),
-                Sse::Message => match (self.read(&parts, body).await, self.principal(&parts)) {
-                    (Ok((frame, _charge)), Ok(principal)) => {
-                        self.sse.message(&parts, principal.as_deref(), &frame).await
-                    }
-                    (Err(refusal), _) => refusal,
-                    (_, Err(refused)) => refused.answer(Id::NULL),
-                },
-                Sse::Neither => respond::not_allowed("GET"),
-            };
+        let sse = if self.options.sse { Inner::with_sse(parts) } else { None };
+        let is_message = match &sse {
+            None if self.options.endpoint.as_deref().or(path).is_some_and(|path| path != parts.uri.path()) => {
+                return respond::empty(StatusCode::NOT_FOUND);
+            }
+            None => parts.method == Method::POST,
+            Some(sse) => matches!(sse, Sse::Message),
+        };
+        if !is_message {
+            return self.without_message(parts, sse).finish().await;
         }
-        if self.options.endpoint.as_deref().or(path).is_some_and(|path| path != parts.uri.path()) {
-            return respond::empty(StatusCode::NOT_FOUND);
+        let (frame, _charge) = match self.read(parts, body).await {
+            Ok(read) => read,
+            Err(refusal) => return refusal,
+        };
+        let step = match sse {
+            None => self.post(parts, &frame),
+            Some(_) => Step::later(self.sse_message(parts, &frame)),
+        };
+        step.finish().await
+    }
+
+    /// A request that carries nothing, or nothing anybody reads.
+    fn without_message<'a>(&'a self, parts: &'a Parts, sse: Option<Sse>) -> Step<'a> {
+        match (sse, &parts.method) {
+            (Some(Sse::Open), _) => Step::Done(self.open_sse(parts).unwrap_or_else(|refused| refused.answer(Id::NULL))),
+            (Some(_), _) => Step::Done(respond::not_allowed("GET")),
+            (None, &Method::GET) => Step::later(self.get(parts)),
+            (None, &Method::DELETE) => Step::later(self.delete(parts)),
+            (None, _) => Step::Done(respond::not_allowed("POST, GET, DELETE")),
         }
-        match parts.method {
-            Method::POST => match self.read(&parts, body).await {
-                Ok((frame, _charge)) => self.post(&parts, &frame).await,
-                Err(refusal) => refusal,
-            },
-            Method::GET => self.get(&parts).await,
-            Method::DELETE => self.delete(&parts).await,
-            _ => respond::not_allowed("POST, GET, DELETE"),
+    }
+
+    async fn sse_message(&self, parts: &Parts, frame: &[u8]) -> Response<Body> {
+        match self.principal(parts) {
+            Ok(principal) => self.sse.message(parts, principal.as_deref(), frame).await,
+            Err(refused) => refused.answer(Id::NULL),
         }
     }
 
@@ -83,9 +95,9 @@ impl Inner {
         B: http_body::Body,
         B::Error: Into<BoxError>,
     {
-        let kind = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let essence = kind.split(';').next().unwrap_or_default().trim();
-        if !essence.eq_ignore_ascii_case("application/json") {
+        let kind = parts.headers.get(CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
+        let essence = || kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+        if kind != JSON && !essence().eq_ignore_ascii_case(JSON) {
             let text = "a message is sent as `Content-Type: application/json`";
             return Err(respond::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, RpcError::INVALID_REQUEST, text));
         }
@@ -106,7 +118,8 @@ impl Inner {
         });
         let gathered = match at_once.await {
             Some(gathered) => Ok(gathered),
-            None => tokio::time::timeout(limits.request_time, gathering).await,
+            // Boxed: who needs no clock should not have room for one.
+            None => Box::pin(tokio::time::timeout(limits.request_time, gathering)).await,
         };
         match gathered {
             Ok(Ok(gathered)) => Ok(gathered),
@@ -126,195 +139,110 @@ impl Inner {
         }
     }
 
-    async fn post(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
+    fn post<'a>(&'a self, parts: &'a Arc<Parts>, frame: &'a [u8]) -> Step<'a> {
         if depth::exceeds(frame, self.core.limits.depth) {
-            return match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
+            return Step::Done(match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
                 Some(rejection) => bad(rejection.id, &rejection.error),
                 None => respond::empty(StatusCode::ACCEPTED),
-            };
+            });
         }
         if frame.trim_ascii_start().first() == Some(&b'[') {
-            return self.in_session(parts, frame).await;
+            return Step::later(self.in_session(parts, frame));
         }
-        let request = match jsonrpc::parse(frame) {
-            Ok(Message::Request(request)) => request,
-            Ok(Message::Response(_)) if self.options.sessionless => return respond::empty(StatusCode::ACCEPTED),
+        match jsonrpc::parse(frame) {
+            Ok(Message::Request(request)) => self.request(parts, frame, request).unwrap_or_else(Step::Done),
+            Ok(Message::Response(_)) if self.options.sessionless => Step::Done(respond::empty(StatusCode::ACCEPTED)),
             Ok(Message::Notification(_))
                 if self.options.sessionless
                     || !parts.headers.contains_key(&legacy::SESSION)
                     || Self::is_modern(parts) =>
             {
                 legacy::told_alone(&self.core, parts, frame);
-                return respond::empty(StatusCode::ACCEPTED);
+                Step::Done(respond::empty(StatusCode::ACCEPTED))
             }
             // It follows `shutdown`, which has ended the session; and no client ends a server of many.
-            Ok(Message::Notification(told)) if told.method == "exit" => return respond::empty(StatusCode::ACCEPTED),
-            Ok(Message::Notification(_) | Message::Response(_)) => {
-                return match self.session(parts).await {
-                    Ok(session) => {
-                        let response = legacy::told(&session, parts, frame);
-                        kept::saved(&session).await.err().unwrap_or(response)
-                    }
-                    Err(refusal) => refusal,
-                };
+            Ok(Message::Notification(told)) if told.method == "exit" => {
+                Step::Done(respond::empty(StatusCode::ACCEPTED))
             }
+            Ok(Message::Notification(_) | Message::Response(_)) => Step::later(self.told(parts, frame)),
             Err(rejection) => {
                 self.core.hooks.protocol_error(frame, &rejection.error);
-                return bad(rejection.id, &rejection.error);
+                Step::Done(bad(rejection.id, &rejection.error))
             }
-        };
+        }
+    }
+
+    /// Takes a request, by the rules of its era.
+    fn request<'a>(
+        &'a self,
+        parts: &'a Arc<Parts>,
+        frame: &'a [u8],
+        request: Request<'a>,
+    ) -> Result<Step<'a>, Response<Body>> {
         let form = Form::of(&parts.headers).filter(|form| form.streams() || request.method != "subscriptions/listen");
         let Some(form) = form else {
             let text = "send `Accept: application/json, text/event-stream`: the answer is one of them";
-            return respond::error(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text));
+            return Err(respond::error(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text)));
         };
-        let version = match Headers(&parts.headers).get(&headers::VERSION) {
-            Ok(version) => version,
-            Err(error) => return bad(request.id, &error),
-        };
+        let version = Headers(&parts.headers).get(&headers::VERSION).map_err(|error| bad(request.id, &error))?;
         let read = era::read(&request);
         match era::of(&request, read.as_ref().ok(), version) {
             Era::Modern => {
                 let catalog = self.core.shared.catalog();
-                modern::serve(self, &catalog, &request, read, (parts, form)).await
+                Ok(modern::serve(self, &catalog, &request, read, (parts, form)))
             }
             Era::Contradiction => {
-                bad(request.id, &mismatch("`initialize` has no place in the revision the header names"))
+                Err(bad(request.id, &mismatch("`initialize` has no place in the revision the header names")))
             }
-            Era::Unknown(version) => bad(request.id, &unsupported(version)),
+            Era::Unknown(version) => Err(bad(request.id, &unsupported(version))),
             Era::Legacy if self.options.sessionless => {
                 let revision = Revision::LEGACY.into_iter().find(|known| Some(known.as_str()) == version);
-                // No session counts its calls.
-                let who = self.principal(parts);
-                let share = who.and_then(|who| self.share(who.as_deref(), Kind::Call).map(|share| (who, share)));
-                let (who, share) = match share {
-                    Ok(share) => share,
-                    Err(refused) => return refused.answer(request.id),
-                };
-                let (who, form) = (who.as_deref(), (parts, form));
-                let mut response = legacy::alone(&self.core, revision, who, form, &request, frame).await;
-                response.body_mut().keep(share);
-                response
+                Ok(Step::later(self.request_alone(revision, (parts, form), request, frame)))
             }
             Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(&legacy::SESSION) => {
-                let principal = match self.principal(parts) {
-                    Ok(principal) => principal,
-                    Err(refused) => return refused.answer(request.id),
-                };
-                let stores = self.options.stores.as_ref();
-                legacy::open(&self.core, &self.sessions, stores, principal.as_deref(), (parts, form), frame).await
+                let principal = self.principal(parts).map_err(|refused| refused.answer(request.id))?;
+                Ok(Step::later(self.open((parts, form), principal, frame)))
             }
-            Era::Legacy => self.request_in_session((parts, form), &request, read).await,
+            // Its version is one of those there are, or it would be of no era.
+            Era::Legacy if self.options.stores.is_none() && !matches!(&*request.method, "initialize" | "shutdown") => {
+                let session = self.session_here(parts)?;
+                Ok(legacy::request(&session, (parts, form), &request, read))
+            }
+            Era::Legacy => Ok(Step::later(self.request_in_session((parts, form), request, read))),
         }
     }
 
-    async fn request_in_session<'a>(
+    /// Takes a request of a server that keeps no sessions.
+    async fn request_alone(
         &self,
+        revision: Option<Revision>,
         (parts, form): (&Arc<Parts>, Form),
-        request: &Request<'a>,
-        read: Result<Read<'a>, RpcError>,
+        request: Request<'_>,
+        frame: &[u8],
     ) -> Response<Body> {
-        let session = match self.session(parts).await {
-            Ok(session) => session,
-            Err(refusal) => return refusal,
+        // No session counts its calls.
+        let who = self.principal(parts);
+        let share = who.and_then(|who| self.share(who.as_deref(), Kind::Call).map(|share| (who, share)));
+        let (who, share) = match share {
+            Ok(share) => share,
+            Err(refused) => return refused.answer(request.id),
         };
-        if request.method == "initialize" {
-            return bad(request.id, &RpcError::invalid_request("this session is initialized already"));
-        }
-        if request.method == "shutdown" {
-            let ending = self.sessions.ending(&session);
-            let response = legacy::request(&session, (parts, form), request, read).await;
-            return ending.with(response).await;
-        }
-        let response = legacy::request(&session, (parts, form), request, read).await;
-        kept::saved(&session).await.err().unwrap_or(response)
-    }
-
-    /// Takes a message of the legacy era, which belongs to a session.
-    async fn in_session(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
-        match self.session(parts).await {
-            Ok(session) => {
-                let form = Form::of(&parts.headers).unwrap_or(Form::Either);
-                let response = legacy::message(&session, (parts, form), frame).await;
-                kept::saved(&session).await.err().unwrap_or(response)
-            }
-            Err(refusal) => refusal,
-        }
-    }
-
-    async fn session(&self, parts: &Parts) -> Result<Arc<sessions::Session>, Response<Body>> {
-        let Some(id) = parts.headers.get(&legacy::SESSION) else {
-            let text = "send `initialize` first and its `Mcp-Session-Id` with every request, or describe the request in its `_meta`";
-            return Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text));
-        };
-        if parts.headers.get_all(&legacy::SESSION).iter().count() > 1 {
-            let text = "a request belongs to one session; `Mcp-Session-Id` is there twice";
-            return Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text));
-        }
-        match Headers(&parts.headers).get(&headers::VERSION) {
-            Ok(Some(version)) if Revision::LEGACY.iter().all(|known| known.as_str() != version) => {
-                return Err(bad(Id::NULL, &unsupported(version)));
-            }
-            Ok(_) => {}
-            Err(error) => return Err(bad(Id::NULL, &error)),
-        }
-        let principal = self.principal(parts).map_err(|refused| refused.answer(Id::NULL))?;
-        let id = id.to_str().unwrap_or_default();
-        let found = match &self.options.stores {
-            None => self.sessions.find(id, principal.as_deref(), &self.core.limits),
-            // Boxed: who has no store should not have its futures in every request.
-            Some(stores) => Box::pin(kept::find(stores, &self.sessions, &self.core, id, principal.as_deref())).await?,
-        };
-        found.ok_or_else(|| {
-            let text = "there is no such session; send `initialize` to open one";
-            respond::refuse(StatusCode::NOT_FOUND, RpcError::INVALID_REQUEST, text)
-        })
-    }
-
-    async fn get(&self, parts: &Parts) -> Response<Body> {
-        if self.options.sessionless || !parts.headers.contains_key(&legacy::SESSION) || Self::is_modern(parts) {
-            return respond::not_allowed("POST");
-        }
-        if !Form::of(&parts.headers).is_some_and(Form::streams) {
-            return respond::refuse(
-                StatusCode::NOT_ACCEPTABLE,
-                RpcError::INVALID_REQUEST,
-                "what is here is a stream of events: send `Accept: text/event-stream`",
-            );
-        }
-        let session = match self.session(parts).await {
-            Ok(session) => session,
-            Err(refusal) => return refusal,
-        };
-        let place = match self.shares.stream() {
-            Ok(place) => place,
-            Err(refused) => return refused.answer(Id::NULL),
-        };
-        let last_event = parts.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
-        let mut response = legacy::stream(&session, last_event).await;
-        response.body_mut().keep(place);
+        let mut response = legacy::alone(&self.core, revision, who.as_deref(), (parts, form), &request, frame).await;
+        response.body_mut().keep(share);
         response
     }
 
-    async fn delete(&self, parts: &Parts) -> Response<Body> {
-        if self.options.sessionless || Self::is_modern(parts) {
-            return respond::not_allowed("POST");
-        }
-        match (self.session(parts).await, self.principal(parts)) {
-            (Ok(session), Ok(principal)) => {
-                if let Err(refusal) = Box::pin(kept::end(&session)).await {
-                    return refusal;
-                }
-                let id = parts.headers.get(&legacy::SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
-                self.sessions.end(id, principal.as_deref());
-                respond::empty(StatusCode::NO_CONTENT)
-            }
-            (Err(refusal), _) => refusal,
-            (_, Err(refused)) => refused.answer(Id::NULL),
-        }
+    async fn open(
+        &self,
+        (parts, form): (&Arc<Parts>, Form),
+        principal: Option<String>,
+        frame: &[u8],
+    ) -> Response<Body> {
+        let stores = self.options.stores.as_ref();
+        legacy::open(&self.core, &self.sessions, stores, principal.as_deref(), (parts, form), frame).await
     }
 
-    fn is_modern(parts: &Parts) -> bool {
+    pub(super) fn is_modern(parts: &Parts) -> bool {
         Headers(&parts.headers).get(&headers::VERSION).is_ok_and(|version| version.is_some_and(era::is_modern_date))
     }
 
@@ -326,11 +254,11 @@ impl Inner {
     }
 }
 
-fn bad(id: Id<'_>, error: &RpcError) -> Response<Body> {
+pub(super) fn bad(id: Id<'_>, error: &RpcError) -> Response<Body> {
     respond::error(StatusCode::BAD_REQUEST, id, error)
 }
 
-fn unsupported(version: &str) -> RpcError {
+pub(super) fn unsupported(version: &str) -> RpcError {
     RpcError::new(RpcError::UNSUPPORTED_VERSION, "Unsupported protocol version")
         .with_data(json!({"supported": Revision::MODERN, "requested": version}))
 }

@@ -3,6 +3,7 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-warning>
 
 use http::header::{HOST, ORIGIN};
+use http::uri::Authority;
 use http::{HeaderMap, HeaderName, Uri};
 
 /// The hosts and origins that are let in, by host name; none means those of this machine.
@@ -24,8 +25,9 @@ impl Guard {
             Err(()) => return Some("a request has one `Host` header".to_owned()),
         };
         // A target with a host in it has the last word; it must not be smuggled past this.
-        let target = uri.authority().map_or(host, |authority| authority.as_str());
-        if !allowed(&self.hosts, name_of(host)) || !allowed(&self.hosts, name_of(target)) {
+        let target = uri.authority().map(Authority::as_str);
+        let known = |host: &str| allowed(&self.hosts, name_of(host));
+        if !known(host) || !target.is_none_or(known) {
             return Some(format!(
                 "host `{host}` is not one this server answers to; name it in `HttpService::allow_hosts`, whose list \
                  replaces the default one"

@@ -17,9 +17,9 @@ use super::accept::Form;
 use super::body::{Body, Events, Said, events};
 use super::copies::{self, Resumed};
 use super::kept::{self, Stores};
-use super::respond;
 use super::sessions::{Full, Session, Sessions, Streaming};
 use super::stream::Reader;
+use super::{Step, respond};
 use crate::connection::Connection;
 use crate::era::{self, Read};
 use crate::error::RpcError;
@@ -113,16 +113,16 @@ pub(super) fn told_alone(core: &Arc<Core>, parts: &Arc<Parts>, frame: &[u8]) {
 }
 
 /// Takes a request in a session.
-pub(super) async fn request<'a>(
+pub(super) fn request<'a>(
     session: &Arc<Session>,
     (parts, form): (&Arc<Parts>, Form),
     request: &Request<'a>,
     read: Result<Read<'a>, RpcError>,
-) -> Response<Body> {
+) -> Step<'static> {
     let outlet = Outlet::own(Arc::clone(parts), form.streams()).of(session.principal());
     let mut out = Vec::with_capacity(respond::ANSWER);
     session.connection().receive_request(request, read, &outlet, &mut out);
-    conclude(session, outlet, out, form).await
+    conclude(session, outlet, out, form)
 }
 
 /// Takes a message, or several, in a session.
@@ -138,15 +138,19 @@ pub(super) async fn message(
     if frame.trim_ascii_start().starts_with(b"[") && is_answer(&out) && !out.starts_with(b"[") {
         return respond::json(StatusCode::BAD_REQUEST, out);
     }
-    conclude(session, outlet, out, form).await
+    conclude(session, outlet, out, form).finish().await
 }
 
-async fn conclude(session: &Arc<Session>, outlet: Outlet, out: Vec<u8>, form: Form) -> Response<Body> {
+fn conclude(session: &Arc<Session>, outlet: Outlet, out: Vec<u8>, form: Form) -> Step<'static> {
     match outlet.into_lines() {
         // Something is to come. A call that could have told something, and is done, leaves a stream, too.
-        Some(lines) if !ends_with_answer(&out) => later(session, out, lines, form).await,
-        _ if out.is_empty() => respond::empty(StatusCode::ACCEPTED),
-        _ => at_once(out, form),
+        Some(lines) if !ends_with_answer(&out) => {
+            // Whatever becomes of this connection, somebody takes what the call says.
+            let waiting = Waiting { session: Arc::clone(session), lines: Some(lines) };
+            Step::later(later(waiting, out, form))
+        }
+        _ if out.is_empty() => Step::Done(respond::empty(StatusCode::ACCEPTED)),
+        _ => Step::Done(at_once(out, form)),
     }
 }
 
@@ -182,9 +186,7 @@ async fn first(lines: &mut mpsc::Receiver<Vec<u8>>, form: Form) -> Option<Vec<u8
 
 /// The head of the response is held until it is known what it is the head of. The call goes on
 /// whether or not somebody waits: only the client's `notifications/cancelled` cancels it.
-async fn later(session: &Arc<Session>, told: Vec<u8>, lines: mpsc::Receiver<Vec<u8>>, form: Form) -> Response<Body> {
-    // Whatever becomes of this connection, somebody takes what the call says.
-    let mut waiting = Waiting { session: Arc::clone(session), lines: Some(lines) };
+async fn later(mut waiting: Waiting, told: Vec<u8>, form: Form) -> Response<Body> {
     if told.is_empty() || !form.streams() {
         match waiting.first(form).await {
             // Cancelled: it is owed no answer, but HTTP wants one.

@@ -7,6 +7,7 @@
 
 mod accept;
 mod alarm;
+mod belonging;
 mod body;
 mod budget;
 mod copies;
@@ -52,6 +53,26 @@ use crate::store::{EventStore, SessionStore};
 
 /// As many requests at a time as can be counted.
 const MOST_REQUESTS: u32 = u32::MAX >> 3;
+
+/// What comes of a request: a response at once, or when what it waits for is there. Most are done at once,
+/// and pay for no more.
+enum Step<'a> {
+    Done(Response<Body>),
+    Later(Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>),
+}
+
+impl<'a> Step<'a> {
+    fn later(response: impl Future<Output = Response<Body>> + Send + 'a) -> Self {
+        Step::Later(Box::pin(response))
+    }
+
+    async fn finish(self) -> Response<Body> {
+        match self {
+            Step::Done(response) => response,
+            Step::Later(response) => response.await,
+        }
+    }
+}
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -257,23 +278,44 @@ impl HttpService {
         serve::listen(self, listener).await
     }
 
-    /// Answers a request; on a path of its own, unless it takes every path it is given.
-    async fn respond<B>(&self, request: Request<B>, path: Option<&str>) -> Response<Body>
+    /// Answers a request; on a path of its own, unless it takes every path it is given. What is `busy`
+    /// is so until then.
+    fn respond<'a, B, T>(
+        &'a self,
+        request: Request<B>,
+        path: Option<&'a str>,
+        busy: T,
+    ) -> impl Future<Output = Result<Response<Body>, Infallible>> + use<'a, B, T>
     where
         B: http_body::Body,
         B::Error: Into<BoxError>,
     {
+        // Out here: what a future is given it has room for as long as it lives.
         let (parts, body) = request.into_parts();
-        if let Some(why) = self.0.options.guard.refusal(&parts.headers, &parts.uri) {
+        let parts = Arc::new(parts);
+        async move {
+            let _busy = busy;
+            Ok(self.0.respond(&parts, body, path).await)
+        }
+    }
+}
+
+impl Inner {
+    async fn respond<B>(&self, parts: &Arc<Parts>, body: B, path: Option<&str>) -> Response<Body>
+    where
+        B: http_body::Body,
+        B::Error: Into<BoxError>,
+    {
+        if let Some(why) = self.options.guard.refusal(&parts.headers, &parts.uri) {
             return respond::refuse(StatusCode::FORBIDDEN, RpcError::INVALID_REQUEST, &why);
         }
-        if self.0.core.shared.phase() > Phase::Running {
+        if self.core.shared.phase() > Phase::Running {
             return respond::later(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
         }
-        let Ok(place) = Arc::clone(&self.0.requests).try_acquire_owned() else {
+        let Ok(place) = Arc::clone(&self.requests).try_acquire_owned() else {
             return respond::later(StatusCode::SERVICE_UNAVAILABLE, "too many requests at a time");
         };
-        let mut response = self.0.answer(parts, body, path).await;
+        let mut response = self.answer(parts, body, path).await;
         response.body_mut().keep(place);
         response
     }
@@ -295,7 +337,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let service = self.clone();
-        Box::pin(async move { Ok(service.respond(request, None).await) })
+        Box::pin(async move { service.respond(request, None, ()).await })
     }
 }
 

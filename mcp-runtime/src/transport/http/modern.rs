@@ -13,7 +13,7 @@ use super::accept::Form;
 use super::body::{Body, Events, events};
 use super::headers::Headers;
 use super::shares::Share;
-use super::{Inner, respond};
+use super::{Inner, Step, respond};
 use crate::caller::Line;
 use crate::catalog::Catalog;
 use crate::era::encode::{self, Site};
@@ -75,46 +75,23 @@ fn status(answer: &crate::reply::Answer) -> StatusCode {
     }
 }
 
-/// Serves a request to its end.
-pub(super) async fn serve(
-    inner: &Inner,
-    catalog: &Arc<Catalog>,
-    request: &Request<'_>,
-    read: Result<Read<'_>, RpcError>,
-    (parts, form): (&Arc<Parts>, Form),
-) -> Response<Body> {
-    match start(inner, catalog, request, read, (parts, form)) {
-        Started::Done(response) => response,
-        Started::Waits { answer, lines } => first(form, answer, lines).await,
-    }
-}
-
-enum Started {
-    Done(Response<Body>),
-    /// The answer is to come, and perhaps something before it.
-    Waits {
-        answer: Answer,
-        lines: Option<mpsc::Receiver<Vec<u8>>>,
-    },
-}
-
 type Answer = Pin<Box<dyn Future<Output = Said> + Send>>;
 
-/// Everything that can be done at once.
-fn start<'a>(
+/// Serves a request, as far as that can be done at once.
+pub(super) fn serve<'a>(
     inner: &Inner,
     catalog: &Arc<Catalog>,
     request: &Request<'a>,
     read: Result<Read<'a>, RpcError>,
     (parts, form): (&Arc<Parts>, Form),
-) -> Started {
+) -> Step<'static> {
     let call = match accept(catalog, request, read, Headers(&parts.headers)) {
         Ok(call) => call,
-        Err(error) => return Started::Done(refuse(request.id, &error)),
+        Err(error) => return Step::Done(refuse(request.id, &error)),
     };
     let principal = match inner.principal(parts) {
         Ok(principal) => principal,
-        Err(refused) => return Started::Done(refused.answer(request.id)),
+        Err(refused) => return Step::Done(refused.answer(request.id)),
     };
     let core = &inner.core;
     let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
@@ -122,12 +99,12 @@ fn start<'a>(
     let line = Line::new(&outlet, core, None);
     let router = Router::new(core, catalog, request.id, &call, &line);
     if let Err(error) = mirrors(&router, &call, Headers(&parts.headers)) {
-        return Started::Done(refuse(request.id, &error));
+        return Step::Done(refuse(request.id, &error));
     }
     if call.method == Method::Listen {
         let share = match inner.share(outlet.principal().map(AsRef::as_ref), Kind::Stream) {
             Ok(share) => share,
-            Err(refused) => return Started::Done(refused.answer(request.id)),
+            Err(refused) => return Step::Done(refused.answer(request.id)),
         };
         let opened = run::caught(|| listen::open(&router, &call));
         let opened = opened.unwrap_or(Err(Failure::Panicked));
@@ -139,9 +116,9 @@ fn start<'a>(
                 let pending =
                     stream.pending(outbox, async move { control.reaches(crate::shared::Phase::Draining).await });
                 let answer = Box::pin(waiting.finish(pending, CloseOnDrop(None)));
-                Started::Waits { answer, lines: outlet.into_lines() }
+                Step::later(first(form, answer, outlet.into_lines()))
             }
-            Err(failure) => Started::Done(answered(core, site, Err(failure), Vec::new(), form)),
+            Err(failure) => Step::Done(answered(core, site, Err(failure), Vec::new(), form)),
         };
     }
     let log = catalog.settings.forwards_logs.then(|| line.call_log(call.envelope.log_level)).flatten();
@@ -154,17 +131,17 @@ fn start<'a>(
     let progress = run::start(&core.threads, log, has_room, || router.start(&call));
     let share = match share {
         Ok(share) => share,
-        Err(refused) => return Started::Done(refused.answer(request.id)),
+        Err(refused) => return Step::Done(refused.answer(request.id)),
     };
     let notifier = line.into_notifier();
     match progress {
         Progress::Done(answer) => {
             let notices = notifier.map(|notifier| notifier.take()).filter(|_| form.streams()).unwrap_or_default();
-            Started::Done(answered(core, site, answer, notices, form))
+            Step::Done(answered(core, site, answer, notices, form))
         }
         Progress::Pending(pending) => {
             let answer = Box::pin(Waiting::new(core, site, share).finish(pending, CloseOnDrop(notifier)));
-            Started::Waits { answer, lines: outlet.into_lines() }
+            Step::later(first(form, answer, outlet.into_lines()))
         }
     }
 }

@@ -9,18 +9,21 @@ use crate::era::encode;
 use crate::error::RpcError;
 use crate::jsonrpc::Id;
 
+static JSON: HeaderValue = HeaderValue::from_static("application/json");
+static EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
 /// Room for the answer of most calls.
 pub(super) const ANSWER: usize = 256;
 
 /// A JSON text.
 pub(super) fn json(status: StatusCode, mut line: Vec<u8>) -> Response<Body> {
     line.pop_if(|byte| *byte == b'\n');
-    with(status, "application/json", Body::full(line))
+    with(status, &JSON, Body::full(line))
 }
 
 /// A stream of events.
 pub(super) fn events(body: Body) -> Response<Body> {
-    let mut response = with(StatusCode::OK, "text/event-stream", body);
+    let mut response = with(StatusCode::OK, &EVENTS, body);
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
     // Some proxies collect what they forward, unless told not to.
@@ -74,9 +77,9 @@ pub(super) fn later_to(id: Id<'_>, status: StatusCode, text: &str) -> Response<B
     response
 }
 
-fn with(status: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
+fn with(status: StatusCode, kind: &HeaderValue, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response.headers_mut().insert(CONTENT_TYPE, kind.clone());
     response
 }

@@ -31,7 +31,7 @@ struct Taken {
 pub(super) struct Seat {
     /// Whether nobody uses it: it has served, and waits for the next request. One that is new is not.
     pub(super) idle: Arc<AtomicBool>,
-    /// Told when somebody else wants the place.
+    /// Told when somebody else wants the place, or the server is about to end.
     pub(super) leave: oneshot::Receiver<()>,
 }
 
@@ -60,6 +60,13 @@ impl Seats {
         let some: Vec<Id> = idle.map(|(id, _)| *id).take(self.most.div_ceil(16)).collect();
         for taken in some.iter().filter_map(|id| self.taken.remove(id)) {
             // Or it has left already.
+            let _ = taken.leave.send(());
+        }
+    }
+
+    /// Asks everybody to leave.
+    pub(super) fn dismiss(&mut self) {
+        for (_, taken) in self.taken.drain() {
             let _ = taken.leave.send(());
         }
     }

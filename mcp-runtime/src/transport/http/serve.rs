@@ -1,8 +1,7 @@
 //! A listener of our own: connections, and their end.
 
-use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -49,6 +48,7 @@ pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Resul
         }
     }
     drop(listener);
+    seats.dismiss();
     let all = async {
         let answered = async {
             seats.empty().await;
@@ -66,41 +66,37 @@ pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Resul
     Ok(())
 }
 
+/// While this is there, a connection is not idle.
+struct Busy<'a>(&'a AtomicBool);
+
+impl<'a> Busy<'a> {
+    fn new(idle: &'a AtomicBool) -> Self {
+        idle.store(false, Ordering::Relaxed);
+        Busy(idle)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 async fn serve(service: HttpService, stream: TcpStream, seat: Seat) {
     // An answer is one write; nothing is gained by waiting for more.
     let _ = stream.set_nodelay(true);
-    let shared = Arc::clone(&service.0.core.shared);
     let limits = &service.0.core.limits;
     let mut builder = http1::Builder::new();
     builder.timer(Alarm::new(limits.request_time)).header_read_timeout(limits.request_time);
     let Seat { idle, leave } = seat;
-    let respond = {
-        let idle = &*idle;
-        let service = service.clone();
-        service_fn(move |request| {
-            let service = service.clone();
-            async move {
-                idle.store(false, Ordering::Relaxed);
-                let response = service.respond(request, Some(PATH)).await;
-                idle.store(true, Ordering::Relaxed);
-                Ok::<_, Infallible>(response)
-            }
-        })
-    };
+    let respond = service_fn(|request| service.respond(request, Some(PATH), Busy::new(&idle)));
     let stream = TokioIo::new(Stall::new(stream, limits.stall_time));
     let mut connection = std::pin::pin!(builder.serve_connection(stream, respond));
-    // The end of the server, or somebody who wants the place: either way no other request is waited for.
-    let enough = async {
-        tokio::select! {
-            biased;
-            () = shared.reaches(Phase::Draining) => {}
-            Ok(()) = leave => {}
-        }
-    };
     let ended = tokio::select! {
         biased;
         ended = connection.as_mut() => ended,
-        () = enough => {
+        // No other request is waited for.
+        _ = leave => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

@@ -3,7 +3,7 @@
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management>
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,8 @@ pub(super) struct Session {
     revision: Revision,
     principal: Option<Arc<str>>,
     begun: Instant,
-    used: Mutex<Instant>,
+    /// How old it was when it was last used, in microseconds.
+    used: AtomicU64,
     /// Where it is kept besides, if it is: then this is a copy.
     pub(super) kept: Option<Box<Kept>>,
 }
@@ -108,13 +109,14 @@ impl Sessions {
     pub(super) fn find(&self, id: &str, principal: Option<&str>, limits: &Limits) -> Option<Arc<Session>> {
         let mut table = self.table();
         let session = table.get(id).filter(|session| session.principal.as_deref() == principal)?;
-        if session.is_over(limits) {
+        let age = session.age();
+        if session.is_over(age, limits) {
             if let Some(session) = table.remove(id) {
                 drop(session.control.abort());
             }
             return None;
         }
-        session.touch();
+        session.used_at(age);
         Some(Arc::clone(session))
     }
 
@@ -182,7 +184,7 @@ impl Drop for Ending<'_> {
 fn make_room(table: &mut HashMap<Box<str>, Arc<Session>>, limits: &Limits, left_alone: Duration) -> Result<(), Full> {
     if table.len() >= limits.sessions {
         table.retain(|_, session| {
-            let over = session.is_over(limits);
+            let over = session.is_over(session.age(), limits);
             if over {
                 drop(session.control.abort());
             }
@@ -199,7 +201,8 @@ fn make_room(table: &mut HashMap<Box<str>, Arc<Session>>, limits: &Limits, left_
 /// and uses none does not keep everybody else out for as long as sessions live.
 fn evict(table: &mut HashMap<Box<str>, Arc<Session>>, left_alone: Duration) -> bool {
     let idle = table.iter().filter(|(_, session)| !session.is_busy());
-    let oldest = idle.max_by_key(|(_, session)| session.idle()).filter(|(_, session)| session.idle() >= left_alone);
+    let idle = idle.map(|(id, session)| (id, session.idle(session.age())));
+    let oldest = idle.max_by_key(|(_, idle)| *idle).filter(|(_, idle)| *idle >= left_alone);
     let Some(id) = oldest.map(|(id, _)| id.clone()) else { return false };
     let Some(session) = table.remove(&id) else { return false };
     // A copy may just have been found by a request, which is served yet. Then it goes by itself.
@@ -226,7 +229,7 @@ impl Session {
             streaming: AtomicBool::new(false),
             principal: principal.map(Into::into),
             begun: now.checked_sub(age).unwrap_or(now),
-            used: Mutex::new(now),
+            used: AtomicU64::new(micros(age)),
             kept,
         }
     }
@@ -245,19 +248,28 @@ impl Session {
     }
 
     pub(super) fn touch(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.used_at(self.age());
+    }
+
+    fn used_at(&self, age: Duration) {
+        self.used.store(micros(age), Ordering::Relaxed);
+    }
+
+    fn age(&self) -> Duration {
+        self.begun.elapsed()
     }
 
     /// Whether its time is over. What it is working on, and an open stream, are use. One that was shut
     /// down is over when its calls are done, whether or not somebody waited for that.
-    fn is_over(&self, limits: &Limits) -> bool {
-        self.begun.elapsed() >= limits.session_age
-            || (self.idle() >= limits.session_idle && !self.is_busy())
+    fn is_over(&self, age: Duration, limits: &Limits) -> bool {
+        age >= limits.session_age
+            || (self.idle(age) >= limits.session_idle && !self.is_busy())
             || (self.control.is_closing() && !self.control.in_flight.is_busy())
     }
 
-    fn idle(&self) -> Duration {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    /// How long nobody has used it, at this age.
+    fn idle(&self, age: Duration) -> Duration {
+        age.saturating_sub(Duration::from_micros(self.used.load(Ordering::Relaxed)))
     }
 
     fn is_busy(&self) -> bool {
@@ -286,6 +298,10 @@ impl Session {
         let taken = self.streaming.swap(true, Ordering::AcqRel);
         (!taken).then(|| Streaming(Arc::clone(self)))
     }
+}
+
+fn micros(age: Duration) -> u64 {
+    u64::try_from(age.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Whatever still waits for it waits for nothing.

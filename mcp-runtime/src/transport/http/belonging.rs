@@ -1,0 +1,155 @@
+//! Messages that belong to a session: which one it is, and what comes of them.
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use http::{Response, StatusCode};
+
+use super::accept::Form;
+use super::endpoint::{bad, unsupported};
+use super::headers::{self, Headers};
+use super::sessions::Session;
+use super::{Body, Inner, kept, legacy, respond};
+use crate::era::Read;
+use crate::error::{Result, RpcError};
+use crate::jsonrpc::{Id, Request};
+use crate::protocol::Revision;
+
+impl Inner {
+    /// Takes what is owed no answer.
+    pub(super) async fn told(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
+        match self.session(parts).await {
+            Ok(session) => {
+                let response = legacy::told(&session, parts, frame);
+                kept::saved(&session).await.err().unwrap_or(response)
+            }
+            Err(refusal) => refusal,
+        }
+    }
+
+    pub(super) async fn request_in_session<'a>(
+        &self,
+        (parts, form): (&Arc<Parts>, Form),
+        request: Request<'a>,
+        read: Result<Read<'a>, RpcError>,
+    ) -> Response<Body> {
+        let session = match self.session_of(parts).await {
+            Ok(session) => session,
+            Err(refusal) => return refusal,
+        };
+        if request.method == "initialize" {
+            return bad(request.id, &RpcError::invalid_request("this session is initialized already"));
+        }
+        if request.method == "shutdown" {
+            let ending = self.sessions.ending(&session);
+            let response = legacy::request(&session, (parts, form), &request, read).finish().await;
+            return ending.with(response).await;
+        }
+        let response = legacy::request(&session, (parts, form), &request, read).finish().await;
+        kept::saved(&session).await.err().unwrap_or(response)
+    }
+
+    /// Takes a message of the legacy era, which belongs to a session.
+    pub(super) async fn in_session(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
+        match self.session(parts).await {
+            Ok(session) => {
+                let form = Form::of(&parts.headers).unwrap_or(Form::Either);
+                let response = legacy::message(&session, (parts, form), frame).await;
+                kept::saved(&session).await.err().unwrap_or(response)
+            }
+            Err(refusal) => refusal,
+        }
+    }
+
+    /// The session a message belongs to, if its version is one that has sessions.
+    async fn session(&self, parts: &Parts) -> Result<Arc<Session>, Response<Body>> {
+        session_id(parts)?;
+        match Headers(&parts.headers).get(&headers::VERSION) {
+            Ok(Some(version)) if Revision::LEGACY.iter().all(|known| known.as_str() != version) => {
+                Err(bad(Id::NULL, &unsupported(version)))
+            }
+            Ok(_) => self.session_of(parts).await,
+            Err(error) => Err(bad(Id::NULL, &error)),
+        }
+    }
+
+    async fn session_of(&self, parts: &Parts) -> Result<Arc<Session>, Response<Body>> {
+        let Some(stores) = &self.options.stores else { return self.session_here(parts) };
+        let (id, principal) = self.claim(parts)?;
+        let found = kept::find(stores, &self.sessions, &self.core, id, principal.as_deref()).await?;
+        found.ok_or_else(no_such_session)
+    }
+
+    /// The session a message belongs to, where they are in this process only.
+    pub(super) fn session_here(&self, parts: &Parts) -> Result<Arc<Session>, Response<Body>> {
+        let (id, principal) = self.claim(parts)?;
+        self.sessions.find(id, principal.as_deref(), &self.core.limits).ok_or_else(no_such_session)
+    }
+
+    /// The session a message says it belongs to, and who says so.
+    fn claim<'a>(&self, parts: &'a Parts) -> Result<(&'a str, Option<String>), Response<Body>> {
+        let id = session_id(parts)?;
+        let principal = self.principal(parts).map_err(|refused| refused.answer(Id::NULL))?;
+        Ok((id, principal))
+    }
+
+    pub(super) async fn get(&self, parts: &Parts) -> Response<Body> {
+        if self.options.sessionless || !parts.headers.contains_key(&legacy::SESSION) || Self::is_modern(parts) {
+            return respond::not_allowed("POST");
+        }
+        if !Form::of(&parts.headers).is_some_and(Form::streams) {
+            return respond::refuse(
+                StatusCode::NOT_ACCEPTABLE,
+                RpcError::INVALID_REQUEST,
+                "what is here is a stream of events: send `Accept: text/event-stream`",
+            );
+        }
+        let session = match self.session(parts).await {
+            Ok(session) => session,
+            Err(refusal) => return refusal,
+        };
+        let place = match self.shares.stream() {
+            Ok(place) => place,
+            Err(refused) => return refused.answer(Id::NULL),
+        };
+        let last_event = parts.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
+        let mut response = legacy::stream(&session, last_event).await;
+        response.body_mut().keep(place);
+        response
+    }
+
+    pub(super) async fn delete(&self, parts: &Parts) -> Response<Body> {
+        if self.options.sessionless || Self::is_modern(parts) {
+            return respond::not_allowed("POST");
+        }
+        match (self.session(parts).await, self.principal(parts)) {
+            (Ok(session), Ok(principal)) => {
+                if let Err(refusal) = kept::end(&session).await {
+                    return refusal;
+                }
+                let id = parts.headers.get(&legacy::SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
+                self.sessions.end(id, principal.as_deref());
+                respond::empty(StatusCode::NO_CONTENT)
+            }
+            (Err(refusal), _) => refusal,
+            (_, Err(refused)) => refused.answer(Id::NULL),
+        }
+    }
+}
+
+fn session_id(parts: &Parts) -> Result<&str, Response<Body>> {
+    let mut ids = parts.headers.get_all(&legacy::SESSION).iter();
+    let text = match (ids.next(), ids.next()) {
+        (Some(id), None) => return Ok(id.to_str().unwrap_or_default()),
+        (Some(_), Some(_)) => "a request belongs to one session; `Mcp-Session-Id` is there twice",
+        (None, _) => {
+            "send `initialize` first and its `Mcp-Session-Id` with every request, or describe the request in its `_meta`"
+        }
+    };
+    Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text))
+}
+
+fn no_such_session() -> Response<Body> {
+    let text = "there is no such session; send `initialize` to open one";
+    respond::refuse(StatusCode::NOT_FOUND, RpcError::INVALID_REQUEST, text)
+}
