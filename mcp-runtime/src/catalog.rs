@@ -29,6 +29,8 @@ pub(crate) struct Catalog {
     pub(crate) notifications: Table<Custom<error::Result<()>>>,
     pub(crate) rendered: Rendered,
     pub(crate) settings: Settings,
+    /// Whether a tool has, or had, arguments that headers mirror.
+    pub(crate) mirrors: bool,
 }
 
 /// A resource at one URI.
@@ -69,6 +71,7 @@ impl Catalog {
         let name = tool.name().to_owned();
         check_name("tool", &name)?;
         vacant("tool", &name, self.tools.contains(&name))?;
+        self.mirrors |= !tool.mirrored.is_empty();
         self.tools.push(&name, tool);
         Ok(())
     }

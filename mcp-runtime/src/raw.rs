@@ -44,46 +44,63 @@ impl<'a> Raw<'a> {
 
     /// The members of an object in their order, a key perhaps more than once; nothing of anything else.
     pub(crate) fn members(self) -> Members<'a> {
-        Members(self.0.strip_prefix('{').unwrap_or_default())
+        // Anything else has no member where one would have to be.
+        Members { text: self.0, at: usize::from(self.0.starts_with('{')) }
     }
 }
 
-/// The members of an object that are still to come.
+/// The members of an object that are still to come, and where they begin.
 #[derive(Debug)]
-pub(crate) struct Members<'a>(&'a str);
+pub(crate) struct Members<'a> {
+    text: &'a str,
+    at: usize,
+}
 
 impl<'a> Members<'a> {
     /// The next key, behind which a value is to be taken.
     pub(crate) fn key(&mut self) -> Option<Result<Cow<'a, str>, serde_json::Error>> {
-        let rest = behind(self.0, b',');
-        if !rest.starts_with('"') {
+        self.pass(b',');
+        let start = self.at;
+        if self.text.as_bytes().get(start) != Some(&b'"') {
             return None;
         }
-        let (end, escaped) = string(rest.as_bytes(), 0)?;
-        let (key, rest) = rest.split_at_checked(end)?;
-        self.0 = behind(rest, b':');
+        let (end, escaped) = string(self.text.as_bytes(), start)?;
+        self.at = end;
+        self.pass(b':');
         if escaped {
-            Some(serde_json::from_str(key).map(Cow::Owned))
-        } else {
-            Some(Ok(Cow::Borrowed(key.get(1..end - 1)?)))
+            return self.text.get(start..end).map(|key| serde_json::from_str(key).map(Cow::Owned));
         }
+        self.text.get(start + 1..end - 1).map(|key| Ok(Cow::Borrowed(key)))
     }
 
     /// The value of the key just taken.
     pub(crate) fn value(&mut self) -> Option<Raw<'a>> {
-        let (value, rest) = self.0.split_at_checked(value_end(self.0.as_bytes())?)?;
-        self.0 = rest;
-        Some(Raw(value))
+        let start = self.at;
+        self.at = value_end(self.text.as_bytes(), start)?;
+        self.text.get(start..self.at).map(Raw)
     }
 
     /// The value of the key just taken, if it is an object, and what `read` makes of its members. It has to take
     /// them all, so that nobody need pass over them first.
     pub(crate) fn object<T>(&mut self, read: impl FnOnce(&mut Members<'a>) -> T) -> Option<(Raw<'a>, T)> {
-        let whole = self.0;
-        let mut inner = Members(whole.strip_prefix('{')?);
+        let start = self.at;
+        let is = |byte: u8, at: usize| self.text.as_bytes().get(at) == Some(&byte);
+        if !is(b'{', start) {
+            return None;
+        }
+        let mut inner = Members { text: self.text, at: start + 1 };
         let made = read(&mut inner);
-        self.0 = behind(inner.0, b' ').strip_prefix('}')?;
-        Some((Raw(&whole[..whole.len() - self.0.len()]), made))
+        if !is(b'}', inner.at) {
+            return None;
+        }
+        self.at = inner.at + 1;
+        self.text.get(start..self.at).map(|text| (Raw(text), made))
+    }
+
+    /// Passes a mark, and the white space around it.
+    fn pass(&mut self, mark: u8) {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        self.at += rest.iter().take_while(|byte| **byte == mark || **byte <= b' ').count();
     }
 }
 
@@ -97,15 +114,9 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// What comes behind a mark, and the white space around it.
-fn behind(text: &str, mark: u8) -> &str {
-    let passed = |byte: u8| byte == mark || matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
-    text.bytes().position(|byte| !passed(byte)).map_or("", |at| &text[at..])
-}
-
-/// Where the value is over that `text` begins with.
-fn value_end(text: &[u8]) -> Option<usize> {
-    let (mut depth, mut at) = (0_usize, 0);
+/// Where the value is over that begins at `start`.
+fn value_end(text: &[u8], start: usize) -> Option<usize> {
+    let (mut depth, mut at) = (0_usize, start);
     loop {
         match text.get(at)? {
             b'"' => at = string_end(text, at)?,
@@ -119,14 +130,14 @@ fn value_end(text: &[u8]) -> Option<usize> {
                 at += 1;
             }
             // Between the members of what is inside.
-            b',' | b':' | b' ' | b'\n' | b'\r' | b'\t' => {
+            b',' | b':' | 0..=b' ' => {
                 at += 1;
                 continue;
             }
             _ => {
-                // White space, a comma, or a bracket: the two closing ones differ in one bit.
-                let over = |byte: &u8| *byte <= b' ' || *byte == b',' || byte | 0x20 == b'}';
-                at += text[at..].iter().position(over).unwrap_or(text.len() - at);
+                // Up to white space, a comma or a closing bracket, of which the two differ in one bit.
+                let plain = |byte: &&u8| **byte > b' ' && **byte != b',' && **byte | 0x20 != b'}';
+                at += text[at..].iter().take_while(plain).count();
             }
         }
         if depth == 0 {

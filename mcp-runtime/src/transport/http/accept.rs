@@ -4,8 +4,9 @@
 //! that one. What a call tells before its answer may be left out; the answer may not.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 
-use http::HeaderMap;
 use http::header::ACCEPT;
+
+use super::headers::{Field, Headers};
 
 /// What nearly every client sends, so that it need not be taken apart.
 const USUAL: &str = "application/json, text/event-stream";
@@ -23,15 +24,14 @@ pub(super) enum Form {
 
 impl Form {
     /// The form a client takes; none if it takes neither. Whoever says nothing takes any.
-    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
-        let mut values = headers.get_all(ACCEPT).iter();
-        let Some(first) = values.next() else { return Some(Form::Either) };
-        if first == USUAL {
-            return Some(Form::Either);
+    pub(super) fn of(headers: &Headers<'_>) -> Option<Self> {
+        match headers.accept {
+            Field::Absent => return Some(Form::Either),
+            Field::Once(value) if value == USUAL => return Some(Form::Either),
+            _ => {}
         }
         let (mut json, mut events) = (Judged::default(), Judged::default());
-        let ranges =
-            std::iter::once(first).chain(values).flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+        let ranges = headers.every(ACCEPT).flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
         for (range, taken) in ranges.map(weighed) {
             // How closely a range names a kind; the closest one decides.
             // <https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1>
@@ -87,6 +87,8 @@ fn weighed(range: &[u8]) -> (&[u8], bool) {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderMap;
+
     use super::*;
 
     #[test]
@@ -96,7 +98,7 @@ mod tests {
             for value in accept {
                 headers.append(ACCEPT, value.parse().unwrap());
             }
-            Form::of(&headers)
+            Form::of(&Headers::of(&headers))
         };
         assert_eq!(of(&[]), Some(Form::Either));
         for either in ["*/*", "application/json, text/event-stream", "text/*;q=0.1, Application/JSON"] {

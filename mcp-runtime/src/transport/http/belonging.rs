@@ -6,8 +6,8 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 
 use super::accept::Form;
-use super::endpoint::{bad, unsupported};
-use super::headers::{self, Headers};
+use super::endpoint::{bad, is_modern, unsupported};
+use super::headers::{Field, Headers};
 use super::sessions::Session;
 use super::{Body, Inner, kept, legacy, respond};
 use crate::era::Read;
@@ -17,8 +17,8 @@ use crate::protocol::Revision;
 
 impl Inner {
     /// Takes what is owed no answer.
-    pub(super) async fn told(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
-        match self.session(parts).await {
+    pub(super) async fn told(&self, parts: &Arc<Parts>, headers: &Headers<'_>, frame: &[u8]) -> Response<Body> {
+        match self.session(parts, headers).await {
             Ok(session) => {
                 let response = legacy::told(&session, parts, frame);
                 kept::saved(&session).await.err().unwrap_or(response)
@@ -29,11 +29,11 @@ impl Inner {
 
     pub(super) async fn request_in_session<'a>(
         &self,
-        (parts, form): (&Arc<Parts>, Form),
+        (parts, headers, form): (&Arc<Parts>, &Headers<'_>, Form),
         request: Request<'a>,
         read: Result<Read<'a>, RpcError>,
     ) -> Response<Body> {
-        let session = match self.session_of(parts).await {
+        let session = match self.session_of(parts, headers).await {
             Ok(session) => session,
             Err(refusal) => return refusal,
         };
@@ -50,10 +50,10 @@ impl Inner {
     }
 
     /// Takes a message of the legacy era, which belongs to a session.
-    pub(super) async fn in_session(&self, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
-        match self.session(parts).await {
+    pub(super) async fn in_session(&self, parts: &Arc<Parts>, headers: &Headers<'_>, frame: &[u8]) -> Response<Body> {
+        match self.session(parts, headers).await {
             Ok(session) => {
-                let form = Form::of(&parts.headers).unwrap_or(Form::Either);
+                let form = Form::of(headers).unwrap_or(Form::Either);
                 let response = legacy::message(&session, (parts, form), frame).await;
                 kept::saved(&session).await.err().unwrap_or(response)
             }
@@ -62,49 +62,49 @@ impl Inner {
     }
 
     /// The session a message belongs to, if its version is one that has sessions.
-    async fn session(&self, parts: &Parts) -> Result<Arc<Session>, Response<Body>> {
-        session_id(parts)?;
-        match Headers(&parts.headers).get(&headers::VERSION) {
+    async fn session(&self, parts: &Parts, headers: &Headers<'_>) -> Result<Arc<Session>, Response<Body>> {
+        session_id(headers)?;
+        match headers.version() {
             Ok(Some(version)) if Revision::LEGACY.iter().all(|known| known.as_str() != version) => {
                 Err(bad(Id::NULL, &unsupported(version)))
             }
-            Ok(_) => self.session_of(parts).await,
+            Ok(_) => self.session_of(parts, headers).await,
             Err(error) => Err(bad(Id::NULL, &error)),
         }
     }
 
-    async fn session_of(&self, parts: &Parts) -> Result<Arc<Session>, Response<Body>> {
-        let Some(stores) = &self.options.stores else { return self.session_here(parts) };
-        let (id, principal) = self.claim(parts)?;
+    async fn session_of(&self, parts: &Parts, headers: &Headers<'_>) -> Result<Arc<Session>, Response<Body>> {
+        let Some(stores) = &self.options.stores else { return self.session_here(parts, headers) };
+        let (id, principal) = self.claim(parts, headers)?;
         let found = kept::find(stores, &self.sessions, &self.core, id, principal.as_deref()).await?;
         found.ok_or_else(no_such_session)
     }
 
     /// The session a message belongs to, where they are in this process only.
-    pub(super) fn session_here(&self, parts: &Parts) -> Result<Arc<Session>, Response<Body>> {
-        let (id, principal) = self.claim(parts)?;
+    pub(super) fn session_here(&self, parts: &Parts, headers: &Headers<'_>) -> Result<Arc<Session>, Response<Body>> {
+        let (id, principal) = self.claim(parts, headers)?;
         self.sessions.find(id, principal.as_deref(), &self.core.limits).ok_or_else(no_such_session)
     }
 
     /// The session a message says it belongs to, and who says so.
-    fn claim<'a>(&self, parts: &'a Parts) -> Result<(&'a str, Option<String>), Response<Body>> {
-        let id = session_id(parts)?;
+    fn claim<'a>(&self, parts: &Parts, headers: &Headers<'a>) -> Result<(&'a str, Option<String>), Response<Body>> {
+        let id = session_id(headers)?;
         let principal = self.principal(parts).map_err(|refused| refused.answer(Id::NULL))?;
         Ok((id, principal))
     }
 
-    pub(super) async fn get(&self, parts: &Parts) -> Response<Body> {
-        if self.options.sessionless || !parts.headers.contains_key(&legacy::SESSION) || Self::is_modern(parts) {
+    pub(super) async fn get(&self, parts: &Parts, headers: &Headers<'_>) -> Response<Body> {
+        if self.options.sessionless || !headers.session.is_there() || is_modern(headers) {
             return respond::not_allowed("POST");
         }
-        if !Form::of(&parts.headers).is_some_and(Form::streams) {
+        if !Form::of(headers).is_some_and(Form::streams) {
             return respond::refuse(
                 StatusCode::NOT_ACCEPTABLE,
                 RpcError::INVALID_REQUEST,
                 "what is here is a stream of events: send `Accept: text/event-stream`",
             );
         }
-        let session = match self.session(parts).await {
+        let session = match self.session(parts, headers).await {
             Ok(session) => session,
             Err(refusal) => return refusal,
         };
@@ -118,16 +118,16 @@ impl Inner {
         response
     }
 
-    pub(super) async fn delete(&self, parts: &Parts) -> Response<Body> {
-        if self.options.sessionless || Self::is_modern(parts) {
+    pub(super) async fn delete(&self, parts: &Parts, headers: &Headers<'_>) -> Response<Body> {
+        if self.options.sessionless || is_modern(headers) {
             return respond::not_allowed("POST");
         }
-        match (self.session(parts).await, self.principal(parts)) {
+        match (self.session(parts, headers).await, self.principal(parts)) {
             (Ok(session), Ok(principal)) => {
                 if let Err(refusal) = kept::end(&session).await {
                     return refusal;
                 }
-                let id = parts.headers.get(&legacy::SESSION).and_then(|id| id.to_str().ok()).unwrap_or_default();
+                let id = session_id(headers).unwrap_or_default();
                 self.sessions.end(id, principal.as_deref());
                 respond::empty(StatusCode::NO_CONTENT)
             }
@@ -137,12 +137,11 @@ impl Inner {
     }
 }
 
-fn session_id(parts: &Parts) -> Result<&str, Response<Body>> {
-    let mut ids = parts.headers.get_all(&legacy::SESSION).iter();
-    let text = match (ids.next(), ids.next()) {
-        (Some(id), None) => return Ok(id.to_str().unwrap_or_default()),
-        (Some(_), Some(_)) => "a request belongs to one session; `Mcp-Session-Id` is there twice",
-        (None, _) => {
+fn session_id<'a>(headers: &Headers<'a>) -> Result<&'a str, Response<Body>> {
+    let text = match headers.session {
+        Field::Once(id) => return Ok(id.to_str().unwrap_or_default()),
+        Field::Twice => "a request belongs to one session; `Mcp-Session-Id` is there twice",
+        Field::Absent => {
             "send `initialize` first and its `Mcp-Session-Id` with every request, or describe the request in its `_meta`"
         }
     };

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use serde_json::json;
@@ -13,7 +12,7 @@ use serde_json::json;
 use super::accept::Form;
 use super::body::{self, Incomplete};
 use super::budget::Charge;
-use super::headers::{self, Headers, mismatch};
+use super::headers::{Field, Headers, mismatch};
 use super::shares::Refused;
 use super::{Body, BoxError, Inner, Step, legacy, modern, respond};
 use crate::depth;
@@ -34,7 +33,13 @@ enum Sse {
 }
 
 impl Inner {
-    pub(super) async fn answer<B>(&self, parts: &Arc<Parts>, body: B, path: Option<&str>) -> Response<Body>
+    pub(super) async fn answer<B>(
+        &self,
+        parts: &Arc<Parts>,
+        headers: &Headers<'_>,
+        body: B,
+        path: Option<&str>,
+    ) -> Response<Body>
     where
         B: http_body::Body,
         B::Error: Into<BoxError>,
@@ -48,26 +53,26 @@ impl Inner {
             Some(sse) => matches!(sse, Sse::Message),
         };
         if !is_message {
-            return self.without_message(parts, sse).finish().await;
+            return self.without_message(parts, headers, sse).finish().await;
         }
-        let (frame, _charge) = match self.read(parts, body).await {
+        let (frame, _charge) = match self.read(headers, body).await {
             Ok(read) => read,
             Err(refusal) => return refusal,
         };
         let step = match sse {
-            None => self.post(parts, &frame),
+            None => self.post(parts, headers, &frame),
             Some(_) => Step::later(self.sse_message(parts, &frame)),
         };
         step.finish().await
     }
 
     /// A request that carries nothing, or nothing anybody reads.
-    fn without_message<'a>(&'a self, parts: &'a Parts, sse: Option<Sse>) -> Step<'a> {
+    fn without_message<'a>(&'a self, parts: &'a Parts, headers: &'a Headers<'a>, sse: Option<Sse>) -> Step<'a> {
         match (sse, &parts.method) {
             (Some(Sse::Open), _) => Step::Done(self.open_sse(parts).unwrap_or_else(|refused| refused.answer(Id::NULL))),
             (Some(_), _) => Step::Done(respond::not_allowed("GET")),
-            (None, &Method::GET) => Step::later(self.get(parts)),
-            (None, &Method::DELETE) => Step::later(self.delete(parts)),
+            (None, &Method::GET) => Step::later(self.get(parts, headers)),
+            (None, &Method::DELETE) => Step::later(self.delete(parts, headers)),
             (None, _) => Step::Done(respond::not_allowed("POST, GET, DELETE")),
         }
     }
@@ -90,12 +95,12 @@ impl Inner {
     }
 
     /// The body of a POST, if it is one, and what it takes while it is there.
-    async fn read<B>(&self, parts: &Parts, body: B) -> Result<(Bytes, Charge<'_>), Response<Body>>
+    async fn read<B>(&self, headers: &Headers<'_>, body: B) -> Result<(Bytes, Charge<'_>), Response<Body>>
     where
         B: http_body::Body,
         B::Error: Into<BoxError>,
     {
-        let kind = parts.headers.get(CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
+        let kind = if let Field::Once(kind) = headers.content_type { kind.as_bytes() } else { b"" };
         let essence = || kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
         if kind != JSON && !essence().eq_ignore_ascii_case(JSON) {
             let text = "a message is sent as `Content-Type: application/json`";
@@ -139,7 +144,7 @@ impl Inner {
         }
     }
 
-    fn post<'a>(&'a self, parts: &'a Arc<Parts>, frame: &'a [u8]) -> Step<'a> {
+    fn post<'a>(&'a self, parts: &'a Arc<Parts>, headers: &'a Headers<'a>, frame: &'a [u8]) -> Step<'a> {
         if depth::exceeds(frame, self.core.limits.depth) {
             return Step::Done(match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
                 Some(rejection) => bad(rejection.id, &rejection.error),
@@ -147,15 +152,13 @@ impl Inner {
             });
         }
         if frame.trim_ascii_start().first() == Some(&b'[') {
-            return Step::later(self.in_session(parts, frame));
+            return Step::later(self.in_session(parts, headers, frame));
         }
         match jsonrpc::parse(frame) {
-            Ok(Message::Request(request)) => self.request(parts, frame, request).unwrap_or_else(Step::Done),
+            Ok(Message::Request(request)) => self.request((parts, headers), frame, request).unwrap_or_else(Step::Done),
             Ok(Message::Response(_)) if self.options.sessionless => Step::Done(respond::empty(StatusCode::ACCEPTED)),
             Ok(Message::Notification(_))
-                if self.options.sessionless
-                    || !parts.headers.contains_key(&legacy::SESSION)
-                    || Self::is_modern(parts) =>
+                if self.options.sessionless || !headers.session.is_there() || is_modern(headers) =>
             {
                 legacy::told_alone(&self.core, parts, frame);
                 Step::Done(respond::empty(StatusCode::ACCEPTED))
@@ -164,7 +167,7 @@ impl Inner {
             Ok(Message::Notification(told)) if told.method == "exit" => {
                 Step::Done(respond::empty(StatusCode::ACCEPTED))
             }
-            Ok(Message::Notification(_) | Message::Response(_)) => Step::later(self.told(parts, frame)),
+            Ok(Message::Notification(_) | Message::Response(_)) => Step::later(self.told(parts, headers, frame)),
             Err(rejection) => {
                 self.core.hooks.protocol_error(frame, &rejection.error);
                 Step::Done(bad(rejection.id, &rejection.error))
@@ -175,21 +178,21 @@ impl Inner {
     /// Takes a request, by the rules of its era.
     fn request<'a>(
         &'a self,
-        parts: &'a Arc<Parts>,
+        (parts, headers): (&'a Arc<Parts>, &'a Headers<'a>),
         frame: &'a [u8],
         request: Request<'a>,
     ) -> Result<Step<'a>, Response<Body>> {
-        let form = Form::of(&parts.headers).filter(|form| form.streams() || request.method != "subscriptions/listen");
+        let form = Form::of(headers).filter(|form| form.streams() || request.method != "subscriptions/listen");
         let Some(form) = form else {
             let text = "send `Accept: application/json, text/event-stream`: the answer is one of them";
             return Err(respond::error(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text)));
         };
-        let version = Headers(&parts.headers).get(&headers::VERSION).map_err(|error| bad(request.id, &error))?;
+        let version = headers.version().map_err(|error| bad(request.id, &error))?;
         let read = era::read(&request);
         match era::of(&request, read.as_ref().ok(), version) {
             Era::Modern => {
                 let catalog = self.core.shared.catalog();
-                Ok(modern::serve(self, &catalog, &request, read, (parts, form)))
+                Ok(modern::serve(self, &catalog, &request, read, (parts, headers, form)))
             }
             Era::Contradiction => {
                 Err(bad(request.id, &mismatch("`initialize` has no place in the revision the header names")))
@@ -199,16 +202,16 @@ impl Inner {
                 let revision = Revision::LEGACY.into_iter().find(|known| Some(known.as_str()) == version);
                 Ok(Step::later(self.request_alone(revision, (parts, form), request, frame)))
             }
-            Era::Legacy if request.method == "initialize" && !parts.headers.contains_key(&legacy::SESSION) => {
+            Era::Legacy if request.method == "initialize" && !headers.session.is_there() => {
                 let principal = self.principal(parts).map_err(|refused| refused.answer(request.id))?;
                 Ok(Step::later(self.open((parts, form), principal, frame)))
             }
             // Its version is one of those there are, or it would be of no era.
             Era::Legacy if self.options.stores.is_none() && !matches!(&*request.method, "initialize" | "shutdown") => {
-                let session = self.session_here(parts)?;
+                let session = self.session_here(parts, headers)?;
                 Ok(legacy::request(&session, (parts, form), &request, read))
             }
-            Era::Legacy => Ok(Step::later(self.request_in_session((parts, form), request, read))),
+            Era::Legacy => Ok(Step::later(self.request_in_session((parts, headers, form), request, read))),
         }
     }
 
@@ -242,16 +245,16 @@ impl Inner {
         legacy::open(&self.core, &self.sessions, stores, principal.as_deref(), (parts, form), frame).await
     }
 
-    pub(super) fn is_modern(parts: &Parts) -> bool {
-        Headers(&parts.headers).get(&headers::VERSION).is_ok_and(|version| version.is_some_and(era::is_modern_date))
-    }
-
     fn open_sse(&self, parts: &Parts) -> Result<Response<Body>, Refused> {
         let (principal, place) = (self.principal(parts)?, self.shares.stream()?);
         let mut response = self.sse.open(&self.core, principal);
         response.body_mut().keep(place);
         Ok(response)
     }
+}
+
+pub(super) fn is_modern(headers: &Headers<'_>) -> bool {
+    headers.version().is_ok_and(|version| version.is_some_and(era::is_modern_date))
 }
 
 pub(super) fn bad(id: Id<'_>, error: &RpcError) -> Response<Body> {

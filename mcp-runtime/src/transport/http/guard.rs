@@ -2,9 +2,10 @@
 //! machine.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-warning>
 
-use http::header::{HOST, ORIGIN};
+use http::Uri;
 use http::uri::Authority;
-use http::{HeaderMap, HeaderName, Uri};
+
+use super::headers::{Field, Headers};
 
 /// The hosts and origins that are let in, by host name; none means those of this machine.
 #[derive(Debug, Default, Clone)]
@@ -17,8 +18,8 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 impl Guard {
     /// Why a request is not let in, if it is not: a sentence that says which option would.
-    pub(super) fn refusal(&self, headers: &HeaderMap, uri: &Uri) -> Option<String> {
-        let host = match one(headers, &HOST) {
+    pub(super) fn refusal(&self, headers: &Headers<'_>, uri: &Uri) -> Option<String> {
+        let host = match one(headers.host) {
             Ok(Some(host)) => host,
             // HTTP/2 says it in the URI.
             Ok(None) => uri.authority().map_or("", |authority| authority.as_str()),
@@ -33,10 +34,7 @@ impl Guard {
                  replaces the default one"
             ));
         }
-        if !headers.contains_key(&ORIGIN) {
-            return None;
-        }
-        let Ok(origin) = one(headers, &ORIGIN) else { return Some("a request has one `Origin` header".to_owned()) };
+        let Ok(origin) = one(headers.origin) else { return Some("a request has one `Origin` header".to_owned()) };
         let origin = origin?;
         let known = match origin.split_once("://") {
             Some((_, host)) => {
@@ -131,17 +129,19 @@ fn name_of(host: &str) -> &str {
     }
 }
 
-fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, ()> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (None, _) => Ok(None),
-        (Some(value), None) => value.to_str().map(Some).map_err(|_| ()),
-        (Some(_), Some(_)) => Err(()),
+fn one(field: Field<'_>) -> Result<Option<&str>, ()> {
+    match field {
+        Field::Absent => Ok(None),
+        Field::Once(value) => value.to_str().map(Some).map_err(|_| ()),
+        Field::Twice => Err(()),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderMap;
+    use http::header::{HOST, ORIGIN};
+
     use super::*;
 
     fn refused(guard: &Guard, host: &str, origin: Option<&str>) -> bool {
@@ -150,7 +150,7 @@ mod tests {
         if let Some(origin) = origin {
             headers.insert(ORIGIN, origin.parse().unwrap());
         }
-        guard.refusal(&headers, &Uri::from_static("/mcp")).is_some()
+        guard.refusal(&Headers::of(&headers), &Uri::from_static("/mcp")).is_some()
     }
 
     #[test]

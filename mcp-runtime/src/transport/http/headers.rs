@@ -2,12 +2,10 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-headers>
 
 use std::borrow::Cow;
-use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use http::header::AsHeaderName;
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::era::Witness;
 use crate::error::RpcError;
@@ -15,43 +13,104 @@ use crate::mirror::Mirrored;
 use crate::object::Object;
 use crate::raw::Raw;
 
-pub(super) static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-static METHOD: HeaderName = HeaderName::from_static("mcp-method");
-static NAME: HeaderName = HeaderName::from_static("mcp-name");
+const VERSION: &str = "mcp-protocol-version";
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+/// What the header is called that names a session.
+pub(super) const SESSION: &str = "mcp-session-id";
 
-/// The headers of a request, as witnesses of its body.
+/// The headers of a request that mean something here, found in one pass over all of them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Headers<'a>(pub(super) &'a HeaderMap);
+pub(super) struct Headers<'a> {
+    all: &'a HeaderMap,
+    pub(super) host: Field<'a>,
+    pub(super) origin: Field<'a>,
+    pub(super) accept: Field<'a>,
+    pub(super) content_type: Field<'a>,
+    pub(super) session: Field<'a>,
+    version: Field<'a>,
+    method: Field<'a>,
+    name: Field<'a>,
+}
+
+/// A header, and what became of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Field<'a> {
+    #[default]
+    Absent,
+    Once(&'a HeaderValue),
+    /// More than once: which of them counts, readers would not agree on.
+    Twice,
+}
+
+impl<'a> Field<'a> {
+    fn add(&mut self, value: &'a HeaderValue) {
+        *self = if self.is_there() { Field::Twice } else { Field::Once(value) };
+    }
+
+    pub(super) fn is_there(self) -> bool {
+        !matches!(self, Field::Absent)
+    }
+}
 
 impl<'a> Headers<'a> {
-    /// The text of a header, without the white space around it.
-    pub(super) fn get(self, name: impl AsHeaderName + Copy + fmt::Display) -> Result<Option<&'a str>, RpcError> {
-        let mut values = self.0.get_all(name).iter();
-        match (values.next(), values.next()) {
-            (None, _) => Ok(None),
-            // Visible ASCII only: intermediaries read other bytes as they like.
-            (Some(value), None) => match value.to_str() {
-                Ok(text) => Ok(Some(text.trim_ascii())),
-                Err(_) => Err(mismatch(&format!("`{name}` is not plain ASCII; encode it as `=?base64?…?=`"))),
-            },
-            (Some(_), Some(_)) => Err(mismatch(&format!("`{name}` is there twice"))),
+    pub(super) fn of(all: &'a HeaderMap) -> Self {
+        let absent = Field::Absent;
+        let mut headers = Headers {
+            all,
+            host: absent,
+            origin: absent,
+            accept: absent,
+            content_type: absent,
+            session: absent,
+            version: absent,
+            method: absent,
+            name: absent,
+        };
+        for (name, value) in all {
+            let field = match name.as_str() {
+                "host" => &mut headers.host,
+                "origin" => &mut headers.origin,
+                "accept" => &mut headers.accept,
+                "content-type" => &mut headers.content_type,
+                SESSION => &mut headers.session,
+                VERSION => &mut headers.version,
+                METHOD => &mut headers.method,
+                NAME => &mut headers.name,
+                _ => continue,
+            };
+            field.add(value);
         }
+        headers
+    }
+
+    /// The revision the request names, if it does.
+    pub(super) fn version(&self) -> Result<Option<&'a str>, RpcError> {
+        text(VERSION, self.version)
+    }
+
+    /// All headers of a name.
+    pub(super) fn every(&self, name: HeaderName) -> impl Iterator<Item = &'a HeaderValue> + use<'a> {
+        self.all.get_all(name).iter()
     }
 
     /// What of the headers every request repeats is missing: all of it, so that it is told once.
-    fn missing(self, version: Option<&str>, method: &str, params: &Object<'_>) -> RpcError {
+    fn missing(&self, version: Option<&str>, method: &str, params: &Object<'_>) -> RpcError {
         let name = subject(method, params);
-        let wanted = [(&VERSION, version), (&METHOD, Some(method)), (&NAME, name.as_deref())];
-        let missing = wanted.into_iter().filter(|(header, _)| !self.0.contains_key(*header));
-        let missing = missing.filter_map(|(header, body)| Some(format!("`{header}` (the body says {:?})", body?)));
+        let wanted =
+            [(VERSION, self.version, version), (METHOD, self.method, Some(method)), (NAME, self.name, name.as_deref())];
+        let missing = wanted.into_iter().filter(|(_, field, _)| !field.is_there());
+        let missing = missing.filter_map(|(header, _, body)| Some(format!("`{header}` (the body says {:?})", body?)));
         mismatch(&format!("missing {}", missing.collect::<Vec<_>>().join(", ")))
     }
 
     /// Holds the arguments of a call against the headers that mirror them.
-    pub(super) fn arguments(self, mirrored: &[Mirrored], arguments: Option<Raw<'_>>) -> Result<(), RpcError> {
+    pub(super) fn arguments(&self, mirrored: &[Mirrored], arguments: Option<Raw<'_>>) -> Result<(), RpcError> {
         for mirror in mirrored {
             let name = format!("mcp-param-{}", mirror.header);
-            let raw = self.get(name.as_str())?;
+            let mut field = Field::Absent;
+            self.all.get_all(&name).iter().for_each(|value| field.add(value));
+            let raw = text(&name, field)?;
             match (mirror.value(arguments), raw) {
                 (None, None) => {}
                 (None, Some(raw)) => {
@@ -74,20 +133,33 @@ impl<'a> Headers<'a> {
 
 impl Witness for Headers<'_> {
     fn version(&self, claim: &str, method: &str, params: &Object<'_>) -> Result<(), RpcError> {
-        let header = self.get(&VERSION)?.ok_or_else(|| self.missing(Some(claim), method, params))?;
-        equal(&VERSION, header, claim)
+        let header = text(VERSION, self.version)?.ok_or_else(|| self.missing(Some(claim), method, params))?;
+        equal(VERSION, header, claim)
     }
 
     fn call(&self, method: &str, params: &Object<'_>) -> Result<(), RpcError> {
-        let header = self.get(&METHOD)?.ok_or_else(|| self.missing(None, method, params))?;
+        let header = text(METHOD, self.method)?.ok_or_else(|| self.missing(None, method, params))?;
         // A method is never encoded.
         if header != method {
             return Err(mismatch(&format!("`{METHOD}` is {header:?}, the body says {method:?}")));
         }
         // Where the body lacks it, that is what is wrong.
         let Some(name) = subject(method, params) else { return Ok(()) };
-        let header = self.get(&NAME)?.ok_or_else(|| self.missing(None, method, params))?;
-        equal(&NAME, header, &name)
+        let header = text(NAME, self.name)?.ok_or_else(|| self.missing(None, method, params))?;
+        equal(NAME, header, &name)
+    }
+}
+
+/// The text of a header, without the white space around it.
+fn text<'a>(name: &str, field: Field<'a>) -> Result<Option<&'a str>, RpcError> {
+    match field {
+        Field::Absent => Ok(None),
+        // Visible ASCII only: intermediaries read other bytes as they like.
+        Field::Once(value) => match value.to_str() {
+            Ok(text) => Ok(Some(text.trim_ascii())),
+            Err(_) => Err(mismatch(&format!("`{name}` is not plain ASCII; encode it as `=?base64?…?=`"))),
+        },
+        Field::Twice => Err(mismatch(&format!("`{name}` is there twice"))),
     }
 }
 
@@ -102,8 +174,8 @@ fn subject<'a>(method: &str, params: &Object<'a>) -> Option<Cow<'a, str>> {
     params.get(field).and_then(Raw::text)
 }
 
-fn equal(name: &HeaderName, raw: &str, body: &str) -> Result<(), RpcError> {
-    if decode(name.as_str(), raw)? != body {
+fn equal(name: &str, raw: &str, body: &str) -> Result<(), RpcError> {
+    if decode(name, raw)? != body {
         return Err(mismatch(&format!("`{name}` is {raw:?}, the body says {body:?}")));
     }
     Ok(())

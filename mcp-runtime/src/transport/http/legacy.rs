@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{HeaderName, HeaderValue};
+use http::header::HeaderValue;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use super::accept::Form;
 use super::body::{Body, Events, Said, events};
 use super::copies::{self, Resumed};
+use super::headers::SESSION;
 use super::kept::{self, Stores};
 use super::sessions::{Full, Session, Sessions, Streaming};
 use super::stream::Reader;
@@ -28,9 +29,6 @@ use crate::outlet::{LET_GO, Outlet};
 use crate::protocol::Revision;
 use crate::server::Core;
 use crate::store::Unavailable;
-
-/// What the header is called that names a session.
-pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// Opens a session: takes an `initialize`, and if it succeeds keeps what it settled.
 pub(super) async fn open(
@@ -61,7 +59,7 @@ pub(super) async fn open(
     };
     match id.map(HeaderValue::try_from) {
         Ok(Ok(id)) => {
-            response.headers_mut().insert(&SESSION, id);
+            response.headers_mut().insert(SESSION, id);
             response
         }
         _ => respond::later(StatusCode::SERVICE_UNAVAILABLE, "no session can be made now"),

@@ -40,6 +40,7 @@ use tokio::sync::Semaphore;
 pub use body::Body;
 use budget::Budget;
 use guard::Guard;
+use headers::Headers;
 use kept::Stores;
 use sessions::Sessions;
 use shares::Shares;
@@ -306,7 +307,8 @@ impl Inner {
         B: http_body::Body,
         B::Error: Into<BoxError>,
     {
-        if let Some(why) = self.options.guard.refusal(&parts.headers, &parts.uri) {
+        let headers = Headers::of(&parts.headers);
+        if let Some(why) = self.options.guard.refusal(&headers, &parts.uri) {
             return respond::refuse(StatusCode::FORBIDDEN, RpcError::INVALID_REQUEST, &why);
         }
         if self.core.shared.phase() > Phase::Running {
@@ -315,7 +317,7 @@ impl Inner {
         let Ok(place) = Arc::clone(&self.requests).try_acquire_owned() else {
             return respond::later(StatusCode::SERVICE_UNAVAILABLE, "too many requests at a time");
         };
-        let mut response = self.answer(parts, body, path).await;
+        let mut response = self.answer(parts, &headers, body, path).await;
         response.body_mut().keep(place);
         response
     }

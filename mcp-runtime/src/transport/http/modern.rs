@@ -83,9 +83,9 @@ pub(super) fn serve<'a>(
     catalog: &Arc<Catalog>,
     request: &Request<'a>,
     read: Result<Read<'a>, RpcError>,
-    (parts, form): (&Arc<Parts>, Form),
+    (parts, headers, form): (&Arc<Parts>, &Headers<'_>, Form),
 ) -> Step<'static> {
-    let call = match accept(catalog, request, read, Headers(&parts.headers)) {
+    let call = match accept(catalog, request, read, headers) {
         Ok(call) => call,
         Err(error) => return Step::Done(refuse(request.id, &error)),
     };
@@ -98,7 +98,7 @@ pub(super) fn serve<'a>(
     let outlet = Outlet::own(Arc::clone(parts), false).of(principal.map(Arc::from));
     let line = Line::new(&outlet, core, None);
     let router = Router::new(core, catalog, request.id, &call, &line);
-    if let Err(error) = mirrors(&router, &call, Headers(&parts.headers)) {
+    if let Err(error) = mirrors(&router, &call, headers) {
         return Step::Done(refuse(request.id, &error));
     }
     if call.method == Method::Listen {
@@ -151,13 +151,13 @@ fn accept<'a>(
     catalog: &Catalog,
     request: &Request<'a>,
     read: Result<Read<'a>, RpcError>,
-    headers: Headers<'_>,
+    headers: &Headers<'_>,
 ) -> Result<Accepted<'a>, RpcError> {
     // Else it would be one of a session, before it is opened.
     if read.as_ref().is_ok_and(|read| !read.is_modern()) {
         return Err(era::incomplete(request));
     }
-    let call = era::accept(request, read, &Session::default(), catalog, &headers)?;
+    let call = era::accept(request, read, &Session::default(), catalog, headers)?;
     if !catalog.offers(call.method) {
         return Err(era::unknown_method(call.method.name()));
     }
@@ -166,8 +166,9 @@ fn accept<'a>(
 
 /// Holds the arguments of a tool against the headers that mirror them. A tool the caller may not know
 /// of has none.
-fn mirrors(router: &Router<'_>, call: &Accepted<'_>, headers: Headers<'_>) -> Result<(), RpcError> {
+fn mirrors(router: &Router<'_>, call: &Accepted<'_>, headers: &Headers<'_>) -> Result<(), RpcError> {
     if call.method == Method::ToolsCall
+        && router.catalog.mirrors
         && let Some(name) = call.params.get("name").and_then(Raw::text)
         && let Some(tool) = router.catalog.tools.get(&name).filter(|tool| !tool.mirrored.is_empty())
         && run::caught(|| router.sees(&tool.handler)) == Some(true)
