@@ -127,3 +127,25 @@ async fn a_kept_connection_nobody_uses_is_closed_in_time() {
     assert_eq!(wire.response().await.status, 200);
     assert!(wire.is_closed().await);
 }
+
+/// The time to send a request is not the time to answer it, to listen, or to read an answer.
+#[tokio::test]
+async fn only_who_sends_a_request_is_hurried() {
+    let (site, _) = site_within(|limits| limits.request_time = Duration::from_millis(100)).await;
+    let long = Duration::from_millis(600);
+    let mut called = site.open().await;
+    called.send(&call("sleep", &json!({"ms": 600})).bytes()).await;
+    let (_, mut listening) =
+        site.begin(&modern("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}))).await;
+    // More than fits into the buffers between here and there.
+    let mut reading = site.open().await;
+    reading.send(&call("long", &json!({"n": 10_000_000})).bytes()).await;
+
+    tokio::time::sleep(long).await;
+    assert_eq!(soon(called.response()).await.outcome(), (200, 0));
+    let read = soon(reading.response()).await.json();
+    assert_eq!(read["result"]["content"][0]["text"].as_str().map(str::len), Some(10_000_000));
+    site.handle.tools().disable("add");
+    assert_eq!(listening.event().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(listening.event().await.unwrap()["method"], "notifications/tools/list_changed");
+}

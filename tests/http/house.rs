@@ -142,6 +142,12 @@ impl House {
         ctx.server().updated("weather://now");
     }
 
+    /// Say much.
+    #[tool]
+    fn long(&self, n: usize) -> String {
+        "x".repeat(n)
+    }
+
     /// The weather.
     #[resource("weather://now", subscribe)]
     fn weather(&self) -> &'static str {

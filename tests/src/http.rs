@@ -301,7 +301,8 @@ impl Wire {
 
     async fn exactly(&mut self, count: usize) -> Vec<u8> {
         while self.read.len() < count {
-            assert!(self.more().await, "the connection ended in the middle of a body: {:?}", self.read);
+            let more = self.more().await;
+            assert!(more, "the connection ended in the middle of a body, after {} of {count} bytes", self.read.len());
         }
         self.read.drain(..count).collect()
     }

@@ -6,7 +6,6 @@
 #![allow(clippy::result_large_err, reason = "a refusal is a response, and made once")]
 
 mod accept;
-mod alarm;
 mod belonging;
 mod body;
 mod budget;
@@ -279,8 +278,8 @@ impl HttpService {
         serve::listen(self, listener).await
     }
 
-    /// Answers a request; on a path of its own, unless it takes every path it is given. What is `busy`
-    /// is so until then.
+    /// Answers a request; on a path of its own, unless it takes every path it is given. Who is `busy` with
+    /// it is so until the response is over.
     fn respond<'a, B, T>(
         &'a self,
         request: Request<B>,
@@ -290,13 +289,15 @@ impl HttpService {
     where
         B: http_body::Body,
         B::Error: Into<BoxError>,
+        T: Send + 'static,
     {
         // Out here: what a future is given it has room for as long as it lives.
         let (parts, body) = request.into_parts();
         let parts = Arc::new(parts);
         async move {
-            let _busy = busy;
-            Ok(self.0.respond(&parts, body, path).await)
+            let mut response = self.0.respond(&parts, body, path).await;
+            response.body_mut().keep(busy);
+            Ok(response)
         }
     }
 }

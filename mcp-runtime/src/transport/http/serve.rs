@@ -1,16 +1,15 @@
 //! A listener of our own: connections, and their end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::MissedTickBehavior;
 
 use super::HttpService;
-use super::alarm::Alarm;
 use super::seats::{Seat, Seats};
 use super::stall::Stall;
 use crate::error::Result;
@@ -23,12 +22,18 @@ const PATH: &str = "/mcp";
 pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Result<()> {
     let core = Arc::clone(&service.0.core);
     let _serving = core.shared.serving();
-    let mut seats = Seats::new(core.limits.connections);
+    let mut seats = Seats::new(core.limits.connections, core.limits.request_time);
+    let mut looks = tokio::time::interval(seats.period());
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let ending = core.shared.reaches(Phase::Draining);
     let mut ending = std::pin::pin!(ending);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
+            _ = looks.tick() => {
+                seats.look();
+                continue;
+            }
             () = &mut ending => break,
         };
         match accepted {
@@ -66,31 +71,16 @@ pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Resul
     Ok(())
 }
 
-/// While this is there, a connection is not idle.
-struct Busy<'a>(&'a AtomicBool);
-
-impl<'a> Busy<'a> {
-    fn new(idle: &'a AtomicBool) -> Self {
-        idle.store(false, Ordering::Relaxed);
-        Busy(idle)
-    }
-}
-
-impl Drop for Busy<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 async fn serve(service: HttpService, stream: TcpStream, seat: Seat) {
     // An answer is one write; nothing is gained by waiting for more.
     let _ = stream.set_nodelay(true);
     let limits = &service.0.core.limits;
     let mut builder = http1::Builder::new();
-    builder.timer(Alarm::new(limits.request_time)).header_read_timeout(limits.request_time);
-    let Seat { idle, leave } = seat;
-    let respond = service_fn(|request| service.respond(request, Some(PATH), Busy::new(&idle)));
-    let stream = TokioIo::new(Stall::new(stream, limits.stall_time));
+    // Whoever gave the seat looks after that.
+    builder.header_read_timeout(None);
+    let Seat { wait, leave } = seat;
+    let respond = service_fn(|request| service.respond(request, Some(PATH), wait.busy()));
+    let stream = TokioIo::new(Stall::new(stream, limits.stall_time, Arc::clone(&wait)));
     let mut connection = std::pin::pin!(builder.serve_connection(stream, respond));
     let ended = tokio::select! {
         biased;

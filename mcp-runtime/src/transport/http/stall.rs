@@ -2,11 +2,14 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
+
+use super::seats::{Busy, Wait};
 
 /// A stream that fails when nothing could be written for too long.
 #[derive(Debug)]
@@ -14,22 +17,36 @@ pub(super) struct Stall<S> {
     stream: S,
     time: Duration,
     /// There while nothing can be written.
-    since: Option<Pin<Box<Sleep>>>,
+    stuck: Option<Stuck>,
+    wait: Arc<Wait>,
+}
+
+#[derive(Debug)]
+struct Stuck {
+    most: Pin<Box<Sleep>>,
+    /// Who is sent a response is not yet expected to send the next request.
+    _busy: Busy,
 }
 
 impl<S> Stall<S> {
-    pub(super) fn new(stream: S, time: Duration) -> Self {
-        Stall { stream, time, since: None }
+    pub(super) fn new(stream: S, time: Duration, wait: Arc<Wait>) -> Self {
+        Stall { stream, time, stuck: None, wait }
     }
 
     fn judge(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if written.is_ready() {
-            self.since = None;
+            self.stuck = None;
+            self.wait.again();
             return written;
         }
-        let time = self.time;
-        let since = self.since.get_or_insert_with(|| Box::pin(tokio::time::sleep(time)));
-        since.as_mut().poll(cx).map(|()| Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
+        let (time, wait) = (self.time, &self.wait);
+        let stuck = || Stuck { most: Box::pin(tokio::time::sleep(time)), _busy: wait.busy() };
+        self.stuck
+            .get_or_insert_with(stuck)
+            .most
+            .as_mut()
+            .poll(cx)
+            .map(|()| Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
     }
 }
 
