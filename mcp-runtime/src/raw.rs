@@ -19,7 +19,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
-    /// The value whose text [`Raw::get`] gave, and somebody kept.
+    /// The value of a text somebody has read, or written, as JSON before.
     pub(crate) fn trusted(text: &'a str) -> Self {
         Raw(text)
     }

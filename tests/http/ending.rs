@@ -114,3 +114,19 @@ async fn a_call_nobody_waits_for_is_finished_before_the_end() {
     soon(site.handle.close()).await;
     assert_eq!(house.finished.load(SeqCst), 1);
 }
+
+/// Half a request has the time of any other, not all there is until the end.
+#[tokio::test]
+async fn who_dawdles_does_not_keep_the_server() {
+    let (site, _) = site_within(|limits| {
+        limits.request_time = Duration::from_millis(150);
+        limits.drain = Duration::from_mins(10);
+    })
+    .await;
+    let mut wire = site.open().await;
+    wire.send(b"POST /mcp HT").await;
+    site.serves().await;
+    site.handle.begin_close();
+    assert!(wire.is_closed().await);
+    soon(site.serving).await.unwrap().unwrap();
+}

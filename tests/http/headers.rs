@@ -286,3 +286,29 @@ async fn ids_are_echoed_as_they_came() {
         }
     }
 }
+
+/// What a client says of itself it says once, or readers would not agree on it.
+#[tokio::test]
+async fn a_client_has_one_name() {
+    let (site, _) = site().await;
+    let plain = modern("tools/list", json!({}));
+    let body = String::from_utf8(plain.body.clone().unwrap()).unwrap();
+    for (info, outcome) in [
+        (r#"{"name":"a","version":"1"}"#, (200, 0)),
+        (r#"{"name":"a","name":"b","version":"1"}"#, (400, -32602)),
+        (r#"{"name":"a","\ud800":"b","version":"1"}"#, (400, -32602)),
+    ] {
+        let said = format!(r#""_meta":{{"io.modelcontextprotocol/clientInfo":{info},"#);
+        let ask = Ask { body: Some(body.replace(r#""_meta":{"#, &said).into()), ..plain.clone() };
+        assert_eq!(site.ask(&ask).await.outcome(), outcome, "{info}");
+    }
+}
+
+#[tokio::test]
+async fn the_first_content_type_counts() {
+    let (site, _) = site().await;
+    for (first, second, status) in [("application/json", "text/plain", 200), ("text/plain", "application/json", 415)] {
+        let ask = modern("tools/list", json!({})).but("Content-Type", first).with("Content-Type", second);
+        assert_eq!(site.ask(&ask).await.status, status, "{first}");
+    }
+}

@@ -75,18 +75,9 @@ fn string<'a>(entries: &Object<'a>, key: &str) -> Result<Option<Cow<'a, str>>, R
 }
 
 fn check_client(client: Raw<'_>) -> Result<(), RpcError> {
-    if client.kind() != "object" {
-        return Err(wrong(CLIENT, "object", client));
-    }
-    let (mut name, mut version) = ("missing", "missing");
-    for (key, value) in client.members().flatten() {
-        match &*key {
-            "name" => name = value.kind(),
-            "version" => version = value.kind(),
-            _ => {}
-        }
-    }
-    for (key, actual) in [("name", name), ("version", version)] {
+    let info = Object::read(client).map_err(|_| wrong(CLIENT, "object", client))?;
+    for key in ["name", "version"] {
+        let actual = info.get(key).map_or("missing", Raw::kind);
         if actual != "string" {
             return Err(RpcError::wrong_field(&format!("_meta.{CLIENT}.{key}"), "string", actual));
         }

@@ -33,7 +33,7 @@ impl Inner {
         request: Request<'a>,
         read: Result<Read<'a>, RpcError>,
     ) -> Response<Body> {
-        let session = match self.session_of(parts, headers).await {
+        let session = match self.session(parts, headers).await {
             Ok(session) => session,
             Err(refusal) => return refusal,
         };

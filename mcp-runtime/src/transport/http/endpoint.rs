@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderValue};
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use serde_json::json;
@@ -100,7 +101,12 @@ impl Inner {
         B: http_body::Body,
         B::Error: Into<BoxError>,
     {
-        let kind = if let Field::Once(kind) = headers.content_type { kind.as_bytes() } else { b"" };
+        let kind = match headers.content_type {
+            Field::Absent => None,
+            Field::Once(kind) => Some(kind),
+            Field::Twice => headers.every(CONTENT_TYPE).next(),
+        };
+        let kind = kind.map_or(&b""[..], HeaderValue::as_bytes);
         let essence = || kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
         if kind != JSON && !essence().eq_ignore_ascii_case(JSON) {
             let text = "a message is sent as `Content-Type: application/json`";

@@ -31,6 +31,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
@@ -72,6 +73,11 @@ impl<'a> Step<'a> {
             Step::Later(response) => response.await,
         }
     }
+}
+
+/// A time as a number that fits into an atomic.
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;

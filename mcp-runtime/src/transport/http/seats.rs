@@ -10,7 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::{Interval, MissedTickBehavior};
+
+use super::micros;
 
 /// How long to wait for those who were asked to leave, before others are asked.
 const SOON: Duration = Duration::from_millis(20);
@@ -24,8 +27,9 @@ pub(super) struct Seats {
     most: usize,
     /// How long a request may take to arrive.
     time: Duration,
-    begun: Instant,
     clock: Arc<AtomicU64>,
+    looked: Instant,
+    looks: Interval,
     tasks: JoinSet<()>,
     taken: HashMap<Id, Taken>,
 }
@@ -33,23 +37,46 @@ pub(super) struct Seats {
 #[derive(Debug)]
 struct Taken {
     wait: Arc<Wait>,
-    /// Told once.
-    leave: Option<oneshot::Sender<()>>,
-    task: AbortHandle,
+    /// There until it is asked to leave.
+    leave: Option<oneshot::Sender<Notice>>,
+    /// There from then on, until it is told that its time is over.
+    over: Option<oneshot::Sender<()>>,
+}
+
+/// What somebody is told who is asked to leave: when to go at once.
+pub(super) type Notice = oneshot::Receiver<()>;
+
+impl Taken {
+    /// Asks for the place, when whatever is there is done.
+    fn ask(&mut self) {
+        let Some(leave) = self.leave.take() else { return };
+        let (over, notice) = oneshot::channel();
+        // Or it has left already.
+        let _ = leave.send(notice);
+        self.over = Some(over);
+    }
+
+    /// Asks for the place at once, unless there is something to be done: then as soon as it is.
+    fn end(&mut self) {
+        self.ask();
+        if let Some(over) = self.over.take() {
+            let _ = over.send(());
+        }
+    }
 }
 
 /// What a connection knows of its place.
 #[derive(Debug)]
 pub(super) struct Seat {
     pub(super) wait: Arc<Wait>,
-    /// Told when somebody else wants the place, or the server is about to end.
-    pub(super) leave: oneshot::Receiver<()>,
+    /// Told when somebody else wants the place, the server is about to end, or it took too long.
+    pub(super) leave: oneshot::Receiver<Notice>,
 }
 
 /// What a connection waits for.
 #[derive(Debug, Default)]
 pub(super) struct Wait {
-    /// Milliseconds of the listener's life, when somebody last looked.
+    /// Microseconds of the listener's life, when somebody last looked.
     clock: Arc<AtomicU64>,
     /// Since when it waits for a request, by that clock.
     since: AtomicU64,
@@ -71,9 +98,14 @@ impl Wait {
         self.since.store(self.clock.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
+    /// Whether there is something to do.
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Acquire) > 0
+    }
+
     /// Whether nobody uses the connection: it has served, and waits for the next request.
     fn is_idle(&self) -> bool {
-        self.served.load(Ordering::Relaxed) && self.busy.load(Ordering::Acquire) == 0
+        self.served.load(Ordering::Relaxed) && !self.is_busy()
     }
 }
 
@@ -91,29 +123,38 @@ impl Drop for Busy {
 
 impl Seats {
     pub(super) fn new(most: usize, time: Duration) -> Self {
+        let mut looks = tokio::time::interval((time / LOOKS).clamp(SOON, SELDOM));
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (tasks, taken) = (JoinSet::new(), HashMap::new());
-        Seats { most: most.max(1), time, begun: Instant::now(), clock: Arc::default(), tasks, taken }
+        Seats { most: most.max(1), time, clock: Arc::default(), looked: Instant::now(), looks, tasks, taken }
     }
 
-    /// How often [`look`](Self::look) wants to be called.
-    pub(super) fn period(&self) -> Duration {
-        (self.time / LOOKS).clamp(SOON, SELDOM)
+    /// Waits until it is time to, and looks.
+    pub(super) async fn look_in_time(&mut self) {
+        self.looks.tick().await;
+        self.look();
     }
 
     /// Looks at the clock, and ends those who have waited too long for a request.
-    pub(super) fn look(&mut self) {
-        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let now = millis(self.begun.elapsed());
-        self.clock.store(now, Ordering::Relaxed);
-        // What was noted may be as old as the last look before it.
-        let most = millis(self.time.saturating_add(self.period()));
-        for taken in self.taken.values() {
+    fn look(&mut self) {
+        let now = self.tick();
+        // What was noted may be as old as the look before it.
+        let most = micros(self.time.saturating_add(self.looks.period()));
+        for taken in self.taken.values_mut() {
             // In this order: who is not busy any more has noted since when.
-            let waits = taken.wait.busy.load(Ordering::Acquire) == 0;
-            if waits && now.saturating_sub(taken.wait.since.load(Ordering::Relaxed)) > most {
-                taken.task.abort();
+            if !taken.wait.is_busy() && now.saturating_sub(taken.wait.since.load(Ordering::Relaxed)) > most {
+                taken.end();
             }
         }
+    }
+
+    /// What the clock says now. If nobody could look for longer than they should have, nobody else could do
+    /// anything, either: that time does not count.
+    fn tick(&mut self) -> u64 {
+        let now = Instant::now();
+        let passed = micros((now - self.looked).min(self.looks.period()));
+        self.looked = now;
+        self.clock.fetch_add(passed, Ordering::Relaxed) + passed
     }
 
     /// Waits until there may be one more. Meanwhile those who are idle make room.
@@ -134,17 +175,12 @@ impl Seats {
     /// Asks some of those who are idle to leave; not all, for they would all come back.
     pub(super) fn ask_to_leave(&mut self) {
         let idle = self.taken.values_mut().filter(|taken| taken.leave.is_some() && taken.wait.is_idle());
-        for leave in idle.take(self.most.div_ceil(16)).filter_map(|taken| taken.leave.take()) {
-            // Or it has left already.
-            let _ = leave.send(());
-        }
+        idle.take(self.most.div_ceil(16)).for_each(Taken::ask);
     }
 
     /// Asks everybody to leave.
     pub(super) fn dismiss(&mut self) {
-        for leave in self.taken.values_mut().filter_map(|taken| taken.leave.take()) {
-            let _ = leave.send(());
-        }
+        self.taken.values_mut().for_each(Taken::ask);
     }
 
     /// Gives a place to a connection, for as long as it is served.
@@ -156,12 +192,17 @@ impl Seats {
         let wait = Arc::new(Wait { clock: Arc::clone(&self.clock), ..Wait::default() });
         wait.again();
         let task = self.tasks.spawn(serve(Seat { wait: Arc::clone(&wait), leave: told }));
-        self.taken.insert(task.id(), Taken { wait, leave: Some(leave), task });
+        self.taken.insert(task.id(), Taken { wait, leave: Some(leave), over: None });
     }
 
     /// Waits until all have left.
     pub(super) async fn empty(&mut self) {
-        while self.tasks.join_next().await.is_some() {}
+        while !self.tasks.is_empty() {
+            tokio::select! {
+                Some(done) = self.tasks.join_next_with_id() => self.left(done),
+                _ = self.looks.tick() => self.look(),
+            }
+        }
     }
 
     fn left(&mut self, done: Result<(Id, ()), JoinError>) {
@@ -176,6 +217,13 @@ mod tests {
     /// A connection that stays until it is asked to leave.
     async fn stays(seat: Seat) {
         let _ = seat.leave.await;
+    }
+
+    /// One that leaves when its time is over.
+    async fn dawdles(seat: Seat) {
+        if let Ok(notice) = seat.leave.await {
+            let _ = notice.await;
+        }
     }
 
     #[tokio::test]
@@ -207,24 +255,40 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_too_long_has_left_and_who_is_busy_has_not() {
-        let mut seats = Seats::new(2, Duration::from_millis(50));
+        let time = Duration::from_millis(50);
+        let mut seats = Seats::new(3, time);
         let mut waits = Vec::new();
-        for _ in 0..2 {
+        for _ in 0..3 {
             seats.take(|seat| {
                 waits.push(Arc::clone(&seat.wait));
-                stays(seat)
+                dawdles(seat)
             });
         }
-        let busy = waits[0].busy();
-        tokio::time::sleep(seats.time + seats.period() * 2).await;
-        seats.room().await;
-        assert_eq!(seats.tasks.len(), 1, "one has made room");
-        drop(busy);
+        let (busy, _very_busy) = (waits[0].busy(), waits[1].busy());
+        seats.dismiss();
+        for (left, busy) in [(2, Some(busy)), (1, None)] {
+            let begun = Instant::now();
+            while seats.tasks.len() > left {
+                seats.look_in_time().await;
+                seats.room().await;
+            }
+            assert!(begun.elapsed() >= time, "it had its time");
+            drop(busy);
+        }
+        for _ in 0..8 {
+            seats.look_in_time().await;
+        }
+        assert!(seats.tasks.try_join_next_with_id().is_none(), "who is busy has all the time there is");
+    }
+
+    /// Whoever comes while nobody looks has not waited since somebody did.
+    #[tokio::test]
+    async fn a_late_look_ends_nobody_who_has_just_come() {
+        let mut seats = Seats::new(2, Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(200));
+        seats.take(stays);
         seats.look();
         tokio::task::yield_now().await;
-        assert!(seats.tasks.try_join_next_with_id().is_none(), "it waits from now on");
-        tokio::time::sleep(seats.time + seats.period() * 2).await;
-        seats.look();
-        seats.empty().await;
+        assert!(seats.tasks.try_join_next_with_id().is_none());
     }
 }

@@ -7,7 +7,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::MissedTickBehavior;
 
 use super::HttpService;
 use super::seats::{Seat, Seats};
@@ -23,17 +22,12 @@ pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Resul
     let core = Arc::clone(&service.0.core);
     let _serving = core.shared.serving();
     let mut seats = Seats::new(core.limits.connections, core.limits.request_time);
-    let mut looks = tokio::time::interval(seats.period());
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let ending = core.shared.reaches(Phase::Draining);
     let mut ending = std::pin::pin!(ending);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            _ = looks.tick() => {
-                seats.look();
-                continue;
-            }
+            () = seats.look_in_time() => continue,
             () = &mut ending => break,
         };
         match accepted {
@@ -86,9 +80,14 @@ async fn serve(service: HttpService, stream: TcpStream, seat: Seat) {
         biased;
         ended = connection.as_mut() => ended,
         // No other request is waited for.
-        _ = leave => {
+        Ok(notice) = leave => {
             connection.as_mut().graceful_shutdown();
-            connection.await
+            tokio::select! {
+                biased;
+                ended = connection.as_mut() => ended,
+                // Half a request, perhaps; if it is whole, it is served.
+                Ok(()) = notice => if wait.is_busy() { connection.await } else { return },
+            }
         }
     };
     if let Err(error) = ended {

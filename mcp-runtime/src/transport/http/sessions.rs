@@ -11,6 +11,7 @@ use http::Response;
 
 use super::body::Body;
 use super::kept::{self, Kept};
+use super::micros;
 use super::streams::Streams;
 use crate::connection::Connection;
 use crate::control::Control;
@@ -216,6 +217,7 @@ impl Session {
     /// A session of this age.
     pub(super) fn new(connection: Connection, principal: Option<&str>, age: Duration, kept: Option<Box<Kept>>) -> Self {
         let now = Instant::now();
+        let begun = now.checked_sub(age).unwrap_or(now);
         if kept.is_some() {
             connection.control().asks.are_not_alone();
         }
@@ -228,8 +230,8 @@ impl Session {
             streams: Streams::default(),
             streaming: AtomicBool::new(false),
             principal: principal.map(Into::into),
-            begun: now.checked_sub(age).unwrap_or(now),
-            used: AtomicU64::new(micros(age)),
+            begun,
+            used: AtomicU64::new(micros(now - begun)),
             kept,
         }
     }
@@ -298,10 +300,6 @@ impl Session {
         let taken = self.streaming.swap(true, Ordering::AcqRel);
         (!taken).then(|| Streaming(Arc::clone(self)))
     }
-}
-
-fn micros(age: Duration) -> u64 {
-    u64::try_from(age.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Whatever still waits for it waits for nothing.
