@@ -30,6 +30,9 @@ const SESSION: f64 = 2048.0;
 /// How many rules there are for stdio, and how many for HTTP.
 const RULES: [usize; 2] = [2, 7];
 
+/// The same of those that are about counts.
+const RULES_FOR_COUNTS: [usize; 2] = [2, 3];
+
 /// How many other tools are few, and how many are many.
 pub const OTHER_TOOLS: [usize; 2] = [1, 200];
 
@@ -100,7 +103,7 @@ fn judge_http(era: Era, report: &Report, verdicts: &mut Vec<Verdict>) {
 
 /// Nothing measured is not a bar met: every rule must have been judged.
 pub fn all_met(verdicts: &[Verdict], options: &Options) -> bool {
-    let [stdio, http] = RULES;
+    let [stdio, http] = if options.counts { RULES_FOR_COUNTS } else { RULES };
     let rules = usize::from(options.stdio) * stdio + usize::from(options.http) * http;
     verdicts.len() == rules && verdicts.iter().all(Verdict::met)
 }
@@ -116,10 +119,10 @@ mod tests {
         work::Tool,
     };
 
-    fn options(flag: &str) -> Options {
-        match Options::parse([flag.to_owned()].into_iter()) {
+    fn options(flags: &str) -> Options {
+        match Options::parse(flags.split(' ').map(str::to_owned)) {
             Ok(Wish::Measure(options)) => options,
-            _ => panic!("{flag} is a flag"),
+            _ => panic!("{flags} are flags"),
         }
     }
 
@@ -155,6 +158,19 @@ mod tests {
         assert!(!met(&stdio(251.0, 100.0)));
         assert!(!met(&stdio(200.0, 106.0)));
         assert!(!met(&Report::new(&Subject::ALL)), "nothing measured is nothing met");
+    }
+
+    #[test]
+    fn judges_every_count() {
+        let met = |report: &Report| all_met(&judge(report), &options("--counts --http --check --only floor,ours"));
+        let mut report = Report::new(&[Subject::Floor, Subject::Ours]);
+        report.add(report::SESSION_MEMORY, Subject::Ours, 2048.0);
+        assert!(!met(&report), "no instructions");
+        for era in Era::ALL {
+            report.add(report::http_instructions(era), Subject::Floor, 100.0);
+            report.add(report::http_instructions(era), Subject::Ours, 150.0);
+        }
+        assert!(met(&report));
     }
 
     #[test]

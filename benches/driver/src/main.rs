@@ -65,7 +65,9 @@ fn stdio(options: &Options, report: &mut Report) -> Result<()> {
     }
     instructions(options, report)?;
     allocations(options, report)?;
-    cpu::measure(subjects, options.lengths, report)?;
+    if !options.counts {
+        cpu::measure(subjects, options.lengths, report)?;
+    }
     for subject in subjects {
         report.add(report::BINARY, *subject, subject.program()?.stripped_size()?);
     }

@@ -10,7 +10,7 @@ pub use era::Era;
 
 use crate::{
     Result,
-    cpu::{self, Usage, median, per_call},
+    cpu::{self, Usage, least, per_call},
     options::{Lengths, Options},
     placement,
     report::{self, Report},
@@ -32,7 +32,9 @@ pub fn measure(options: &Options, report: &mut Report) -> Result<()> {
     }
     // On one core who is faster is always the same, and with it how often the server is woken for a request.
     placement::on_one_core(|| instructions(options, report))?;
-    processor_time(&options.subjects, options.lengths, report)?;
+    if !options.counts {
+        processor_time(&options.subjects, options.lengths, report)?;
+    }
     for subject in options.subjects.iter().filter(|subject| subject.has_sessions()) {
         eprintln!("measuring sessions: {subject}");
         report.add(report::SESSION_MEMORY, *subject, session_memory(*subject)?);
@@ -76,12 +78,12 @@ fn processor_time(subjects: &[Subject], lengths: Lengths, report: &mut Report) -
     for era in Era::ALL {
         eprintln!("measuring HTTP {era} on one core");
         for samples in placement::on_one_core(|| rounds(start(subjects, era)?, lengths))? {
-            report.add(report::http_sequential(era), samples.subject, median(samples.sequential));
-            report.add(report::http_parallel(era), samples.subject, median(samples.parallel));
+            report.add(report::http_sequential(era), samples.subject, least(&samples.sequential));
+            report.add(report::http_parallel(era), samples.subject, least(&samples.parallel));
         }
         eprintln!("measuring HTTP {era} on all cores");
         for samples in rounds(start(subjects, era)?, lengths)? {
-            report.add(report::http_free_parallel(era), samples.subject, median(samples.parallel));
+            report.add(report::http_free_parallel(era), samples.subject, least(&samples.parallel));
         }
         eprintln!("measuring HTTP {era} on a core each");
         let start = || start(subjects, era);
@@ -167,11 +169,6 @@ impl Samples {
         self.half.clear();
         self.most.clear();
     }
-}
-
-/// Of percentiles the round that was disturbed least: whatever else the machine does only ever adds to them.
-fn least(samples: &[f64]) -> f64 {
-    samples.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
 /// Microseconds.
