@@ -31,15 +31,13 @@ impl<'a> Object<'a> {
     pub(crate) fn read_with(raw: Raw<'a>, key: &str) -> Result<(Self, Option<Inner<'a>>), String> {
         let mut inner = None;
         let outer = Self::gather(&mut raw.members(), |name, members| {
-            if name == key {
-                inner = members.object(|inside| Self::gather(inside, |_, members| members.value()));
+            if name != key {
+                return members.value();
             }
-            if name == key
-                && let Some((raw, _)) = &inner
-            {
-                Some(*raw)
-            } else {
-                members.value()
+            inner = members.object(|inside| Self::gather(inside, |_, members| members.value()));
+            match &inner {
+                Some((raw, _)) => Some(*raw),
+                None => members.value(),
             }
         })?;
         Ok((outer, inner))

@@ -1,4 +1,5 @@
-//! Headers that repeat the body, so that proxies need not read it: they must say the same.
+//! The headers that mean something here. Some repeat the body, so that proxies need not read it: they must say the
+//! same.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-headers>
 
 use std::borrow::Cow;
@@ -34,9 +35,8 @@ pub(super) struct Headers<'a> {
 }
 
 /// A header, and what became of it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Field<'a> {
-    #[default]
     Absent,
     Once(&'a HeaderValue),
     /// More than once: which of them counts, readers would not agree on.
