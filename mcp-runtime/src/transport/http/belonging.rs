@@ -63,17 +63,13 @@ impl Inner {
 
     /// The session a message belongs to, if its version is one that has sessions.
     async fn session(&self, parts: &Parts, headers: &Headers<'_>) -> Result<Arc<Session>, Response<Body>> {
+        // Who names no session hears that first, whatever the version.
         session_id(headers)?;
-        match headers.version() {
-            Ok(Some(version)) if Revision::LEGACY.iter().all(|known| known.as_str() != version) => {
-                Err(bad(Id::NULL, &unsupported(version)))
-            }
-            Ok(_) => self.session_of(parts, headers).await,
-            Err(error) => Err(bad(Id::NULL, &error)),
+        let version = headers.version().map_err(|error| bad(Id::NULL, &error))?;
+        if let Some(version) = version.filter(|version| Revision::LEGACY.iter().all(|known| known.as_str() != *version))
+        {
+            return Err(bad(Id::NULL, &unsupported(version)));
         }
-    }
-
-    async fn session_of(&self, parts: &Parts, headers: &Headers<'_>) -> Result<Arc<Session>, Response<Body>> {
         let Some(stores) = &self.options.stores else { return self.session_here(parts, headers) };
         let (id, principal) = self.claim(parts, headers)?;
         let found = kept::find(stores, &self.sessions, &self.core, id, principal.as_deref()).await?;
