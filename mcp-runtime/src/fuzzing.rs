@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::batch;
+use crate::era::batch;
 use crate::era::encode;
-use crate::jsonrpc::{self, Id, Message, Notification, Rejection, Request};
-use crate::raw::Raw;
+use crate::jsonrpc;
+use crate::jsonrpc::raw::Raw;
+use crate::jsonrpc::{Id, Message, Notification, Rejection, Request};
 
 /// What the parser made of a frame.
 #[derive(Debug, PartialEq, Eq)]

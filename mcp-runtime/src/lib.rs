@@ -34,65 +34,26 @@
 #![forbid(unsafe_code)]
 
 mod app_code;
-mod args;
 mod ask;
-mod batch;
-mod cache;
-mod call_log;
-mod caller;
+mod call;
 mod catalog;
-mod change;
-mod client;
-mod complete;
-mod connection;
-mod context;
-mod control;
-mod custom;
-mod depth;
+mod dispatch;
 mod era;
 mod error;
-mod handle;
-mod handlers;
-mod hooks;
-mod in_flight;
+mod handler;
 mod jsonrpc;
-#[cfg(test)]
-mod jsonrpc_properties;
 mod limits;
-mod listen;
-mod lists;
-#[cfg(feature = "tracing-layer")]
-mod log_layer;
 mod macros;
-mod mirror;
-mod notifications;
-mod notify;
-mod object;
-mod outlet;
-mod output;
-mod progress;
-mod prompt;
+mod outcome;
 pub mod protocol;
 mod random;
-mod raw;
-mod reply;
-mod resource;
-mod router;
-mod run;
-mod schema;
 mod server;
-mod shared;
-mod spec;
 pub mod store;
-mod subscriptions;
+mod subscription;
 mod suggest;
-mod table;
 mod task;
 pub mod testing;
-mod tool;
-mod trace;
 mod transport;
-mod uri_template;
 
 #[doc(hidden)]
 #[path = "private.rs"]
@@ -103,31 +64,31 @@ pub mod __private;
 pub mod fuzzing;
 
 pub use app_code::AppCode;
-pub use args::Argument;
 pub use ask::{Ask, AskError, Capability, Consent, Fields, Remembered, Unsupported};
-pub use cache::Cache;
-pub use change::{Change, ChangeBus, Listener, LocalBus};
-pub use complete::Arguments;
-pub use context::Context;
-pub use error::{Error, Result};
-pub use handle::{Prompts, Resources, ServerHandle, Tools};
-pub use handlers::{Handlers, IntoHandlers};
-pub use hooks::{Disconnected, Peer, ProtocolError};
-pub use limits::Limits;
+pub use call::context::Context;
+pub use call::progress::Amount;
 #[cfg(feature = "tracing-layer")]
-pub use log_layer::LogLayer;
-pub use output::{IntoContents, IntoPrompt, IntoToolResult, Json};
-pub use progress::Amount;
-pub use prompt::Prompt;
+pub use call::tracing_layer::LogLayer;
+pub use error::{Error, Result};
+pub use handler::args::Argument;
+pub use handler::completion::Arguments;
+pub use handler::handlers::{Handlers, IntoHandlers};
+pub use handler::output::{IntoContents, IntoPrompt, IntoToolResult, Json};
+pub use handler::prompt::Prompt;
+pub use handler::resource::Resource;
+pub use handler::tool::Tool;
+pub use limits::Limits;
 pub use protocol::{
     Annotations, Content, Icon, IncludeContext, LogLevel, PromptMessage, PromptResult, ReadResult, ResourceContents,
     ResourceDescriptor, Revision, Role, Root, SampleMessage, SampleRequest, SampleTool, Sampled, ToolChoice,
     ToolResult, ToolUse,
 };
-pub use resource::Resource;
 pub use server::Server;
+pub use server::cache_hints::Cache;
+pub use server::handle::{Prompts, Resources, ServerHandle, Tools};
+pub use server::hooks::{Disconnected, Peer, ProtocolError};
+pub use store::bus::{Change, ChangeBus, Listener, LocalBus};
 pub use testing::TestClient;
-pub use tool::Tool;
 #[cfg(feature = "http")]
 pub use transport::http::{Body, HttpService};
 

@@ -12,13 +12,13 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::error::Unsupported;
-use super::exchange::Exchange;
 use super::rounds::{Busy, Rounds};
+use super::session::Exchange;
 use super::{AskError, Question, once};
 use crate::error::Result;
 use crate::limits::Limits;
+use crate::outcome::Answer;
 use crate::protocol::Revision;
-use crate::reply::Answer;
 use crate::task::Job;
 
 /// What `once` has done, by key.

@@ -3,16 +3,15 @@
 //! In a session it is a request on the stream of the call (`exchange`); since 2026-07-28 the call is
 //! answered with its questions and made again (`rounds`). A handler sees neither.
 
-mod capability;
 mod dialogue;
 mod error;
-mod exchange;
 pub(crate) mod form;
+mod future;
 mod once;
-mod pending;
 mod question;
 mod rounds;
-pub(crate) mod seal;
+pub(crate) mod sealed_state;
+mod session;
 
 use std::sync::Arc;
 
@@ -21,22 +20,22 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-pub use capability::Capability;
+pub use crate::protocol::capability::Capability;
 use dialogue::Way;
 pub(crate) use dialogue::{Dialogue, Memory};
 pub(crate) use error::Lack;
 use error::Visit;
 pub use error::{AskError, Unsupported};
-pub(crate) use exchange::{Asks, Exchange};
 use form::Form;
 pub use form::{asked, asked_by};
-pub use pending::{Ask, Consent};
+pub use future::{Ask, Consent};
 pub(crate) use question::Question;
 use rounds::{Bounds, Rounds};
 pub(crate) use rounds::{Purpose, Resumed};
+pub(crate) use session::{Asks, Exchange};
 
-use crate::caller::Caller;
-use crate::context::{Context, member};
+use crate::call::context::{Context, member};
+use crate::call::invocation::Caller;
 use crate::era::CAPABILITIES;
 use crate::error::Result;
 use crate::protocol::{Revision, Root, SampleRequest, Sampled, SamplingCan};

@@ -15,12 +15,12 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::question::{Question, canonical};
-use super::seal::Secrets;
+use super::sealed_state::Secrets;
 use super::{AskError, Memory};
 use crate::error::{Failure, RpcError};
-use crate::object::{Object, members};
-use crate::raw::Raw;
-use crate::reply::{Answer, Reply};
+use crate::jsonrpc::object::{Object, members};
+use crate::jsonrpc::raw::Raw;
+use crate::outcome::{Answer, Reply};
 
 /// What the client keeps for us between rounds.
 #[derive(Debug, Default, Serialize, Deserialize)]

@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 
 use super::{Method, task};
 use crate::ask::{Lack, Question};
-use crate::cache::Cache;
-use crate::complete;
 use crate::error::{ArgumentError, Failure, RpcError, shorten};
+use crate::handler::completion;
 use crate::jsonrpc::Id;
+use crate::outcome::{Answer, Reply};
 use crate::protocol::{
     Blocks, Content, ContentKind, Meta, PromptResult, ReadResult, ResourceContents, Revision, ToolDescriptor,
     ToolResult,
 };
-use crate::reply::{Answer, Reply};
 use crate::server::Core;
+use crate::server::cache_hints::Cache;
 
 /// What `_meta` calls the server in modern results.
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
@@ -304,7 +304,7 @@ fn read(core: &Core, result: &ReadResult, revision: Revision, out: &mut Vec<u8>)
 }
 
 fn completion(values: &[String], out: &mut Vec<u8>) {
-    let shown = &values[..values.len().min(complete::MOST)];
+    let shown = &values[..values.len().min(completion::MOST)];
     out.extend_from_slice(br#""completion":"#);
     json(out, &json!({"values": shown, "total": values.len(), "hasMore": shown.len() < values.len()}));
 }

@@ -6,13 +6,13 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
 
+use super::client_info::Client;
 use super::{Envelope, Method, Peer};
 use crate::catalog::Catalog;
-use crate::client::Client;
 use crate::error::{RpcError, shorten};
-use crate::object::Object;
+use crate::jsonrpc::object::Object;
+use crate::jsonrpc::raw::{Raw, type_of};
 use crate::protocol::{LogLevel, Revision};
-use crate::raw::{Raw, type_of};
 
 /// What `initialize` settled, once.
 #[derive(Debug, Default)]

@@ -5,11 +5,13 @@
 //! belongs to the session that `initialize` opened. Beyond this module nothing asks for versions.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning>
 
+pub(crate) mod batch;
+pub(crate) mod client_info;
 pub(crate) mod encode;
 mod legacy;
 mod method;
 mod modern;
-pub(crate) mod notice;
+pub(crate) mod notification;
 pub(crate) mod task;
 
 use std::sync::Arc;
@@ -17,12 +19,12 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::catalog::Catalog;
-use crate::client::Client;
+use crate::era::client_info::Client;
 use crate::error::{RpcError, shorten};
 use crate::jsonrpc::Request;
-use crate::object::{Object, members, optional, unreadable};
+use crate::jsonrpc::object::{Object, members, optional, unreadable};
+use crate::jsonrpc::raw::Raw;
 use crate::protocol::{LogLevel, Revision};
-use crate::raw::Raw;
 
 pub(crate) use legacy::Session;
 pub(crate) use method::{Method, unknown as unknown_method};

@@ -8,9 +8,9 @@ use serde_json::json;
 use super::{Envelope, Method, Peer, Witness};
 use crate::catalog::Catalog;
 use crate::error::RpcError;
-use crate::object::Object;
+use crate::jsonrpc::object::Object;
+use crate::jsonrpc::raw::Raw;
 use crate::protocol::Revision;
-use crate::raw::Raw;
 
 pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";

@@ -2,8 +2,10 @@
 //!
 //! Older revisions are spoken by leaving things out (`era`), never by other types.
 
+pub(crate) mod capability;
 mod common;
 mod content;
+pub(crate) mod finite;
 mod logging;
 mod prompts;
 mod resources;

@@ -119,7 +119,7 @@ impl ToolResult {
     /// Sets the structured result; a result without content of its own gets it as text, too. An error
     /// if the value cannot be JSON, for a key that is no text, or for a number that is not finite.
     pub fn with_structured(mut self, value: &impl Serialize) -> crate::Result<Self> {
-        self.structured = Some(crate::output::to_json(value)?);
+        self.structured = Some(crate::handler::output::to_json(value)?);
         if matches!(&self.content, Blocks::List(list) if list.is_empty()) {
             self.content = Blocks::Mirror;
         }

@@ -1,6 +1,10 @@
 //! The server: what it is called, what it offers, how it is served.
 
+pub(crate) mod cache_hints;
+pub(crate) mod handle;
+pub(crate) mod hooks;
 mod options;
+pub(crate) mod state;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -8,24 +12,24 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::ask::seal::Secrets;
-use crate::cache::Caches;
+use crate::ask::sealed_state::Secrets;
+use crate::call::context::Context;
+use crate::call::run::Threads;
 use crate::catalog::Catalog;
-use crate::change::ChangeBus;
-use crate::context::Context;
-use crate::custom::Custom;
 use crate::error::Result;
-use crate::handle::ServerHandle;
-use crate::handlers::IntoHandlers;
-use crate::hooks::Hooks;
+use crate::handler::custom::Custom;
+use crate::handler::handlers::IntoHandlers;
+use crate::handler::prompt::Prompt;
+use crate::handler::resource::Resource;
+use crate::handler::tool::Tool;
 use crate::limits::Limits;
-use crate::prompt::Prompt;
 use crate::protocol::{Icon, Implementation};
-use crate::resource::Resource;
-use crate::run::Threads;
-use crate::shared::Shared;
+use crate::server::cache_hints::Caches;
+use crate::server::handle::ServerHandle;
+use crate::server::hooks::Hooks;
+use crate::server::state::Shared;
+use crate::store::bus::ChangeBus;
 use crate::task::Tasks;
-use crate::tool::Tool;
 use crate::transport;
 #[cfg(feature = "http")]
 use crate::transport::http::HttpService;
@@ -260,7 +264,7 @@ impl Server {
         if !self.keep_signals {
             transport::signals::end_on_signal(&self.shared)?;
         }
-        let (input, output) = transport::claim::standard_streams()?;
+        let (input, output) = transport::stdio::claim::standard_streams()?;
         transport::stdio::serve(self.into_core(), input, output).await
     }
 

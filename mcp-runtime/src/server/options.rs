@@ -6,15 +6,15 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Server;
-use crate::ask::seal::Secrets;
-use crate::cache::Cache;
-use crate::catalog::Settings;
-use crate::custom;
-use crate::error::Error;
-use crate::hooks::{Disconnected, Peer, ProtocolError};
-use crate::limits::Limits;
+use super::cache_hints::Cache;
+use super::hooks::{Disconnected, Peer, ProtocolError};
+use crate::ask::sealed_state::Secrets;
 #[cfg(feature = "tracing-layer")]
-use crate::log_layer::LogLayer;
+use crate::call::tracing_layer::LogLayer;
+use crate::catalog::Settings;
+use crate::error::Error;
+use crate::handler::custom;
+use crate::limits::Limits;
 use crate::store::TaskStore;
 use crate::task::Tasks;
 

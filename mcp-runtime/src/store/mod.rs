@@ -41,14 +41,10 @@
 //! fails, or takes longer than [`Limits::store_time`](crate::Limits::store_time), costs the request
 //! that needs it, and the log has the error.
 
+pub(crate) mod bus;
 #[cfg(feature = "http")]
 mod events;
-mod expiring;
-#[cfg(feature = "http")]
-mod memory_events;
-#[cfg(feature = "http")]
-mod memory_sessions;
-mod memory_tasks;
+pub(super) mod memory;
 #[cfg(feature = "http")]
 mod sessions;
 mod tasks;
@@ -58,14 +54,14 @@ use std::pin::Pin;
 use std::time::Duration;
 
 #[cfg(feature = "http")]
+pub use crate::store::memory::events::MemoryEvents;
+#[cfg(feature = "http")]
+pub use crate::store::memory::sessions::MemorySessions;
+pub use crate::store::memory::tasks::MemoryTasks;
+#[cfg(feature = "http")]
 pub(crate) use events::AnyEvents;
 #[cfg(feature = "http")]
 pub use events::{EventStore, Tail};
-#[cfg(feature = "http")]
-pub use memory_events::MemoryEvents;
-#[cfg(feature = "http")]
-pub use memory_sessions::MemorySessions;
-pub use memory_tasks::MemoryTasks;
 #[cfg(feature = "http")]
 pub(crate) use sessions::AnySessions;
 #[cfg(feature = "http")]

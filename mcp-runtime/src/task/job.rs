@@ -9,20 +9,21 @@ use tokio::sync::watch;
 use super::watch::Watch;
 use super::{change, load, sweep, unavailable};
 use crate::ask::{AskError, Question};
+use crate::call::notifier::{CloseOnDrop, Notifier};
+use crate::call::run::Pending;
+use crate::dispatch::router::Router;
 use crate::era::Method;
-use crate::era::encode::{self, Site};
+use crate::era::encode;
+use crate::era::encode::Site;
 use crate::error::{Failure, RpcError};
+use crate::handler::builder::Work;
+use crate::handler::tool::Tool;
 use crate::jsonrpc::Id;
-use crate::notify::{CloseOnDrop, Notifier};
+use crate::outcome::{Answer, Reply};
 use crate::random;
-use crate::reply::{Answer, Reply};
-use crate::router::Router;
-use crate::run::Pending;
 use crate::server::Core;
-use crate::shared::Phase;
-use crate::spec::Work;
+use crate::server::state::Phase;
 use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, within};
-use crate::tool::Tool;
 
 /// One task.
 #[derive(Debug)]

@@ -5,8 +5,7 @@
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 
 mod job;
-mod methods;
-mod watch;
+pub(crate) mod watch;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,19 +15,19 @@ use std::time::Duration;
 use tokio::sync::watch::Sender;
 
 use crate::ask::{Capability, Lack, required};
-use crate::change::Change;
+use crate::call::in_flight::InFlight;
+use crate::dispatch::router::Router;
 use crate::error::{Failure, RpcError};
-use crate::in_flight::InFlight;
-use crate::object::members;
+use crate::handler::tool::{TaskSupport, Tool};
+use crate::jsonrpc::object::members;
+use crate::jsonrpc::raw::Raw;
 use crate::protocol::Revision;
-use crate::raw::Raw;
-use crate::router::Router;
 use crate::server::Core;
+use crate::store::bus::Change;
 use crate::store::{AnyTasks, MemoryTasks, TaskRecord, Unavailable, within};
-use crate::tool::{TaskSupport, Tool};
 
+pub(crate) use crate::dispatch::tasks::method;
 pub(crate) use job::{Job, launch};
-pub(crate) use methods::method;
 pub(crate) use watch::Watched;
 
 /// What the extension is called.
@@ -42,7 +41,7 @@ const TRIES: usize = 64;
 
 /// The tasks of a server.
 pub(crate) struct Tasks {
-    store: Arc<dyn AnyTasks>,
+    pub(crate) store: Arc<dyn AnyTasks>,
     /// Those whose handlers run here.
     pub(crate) running: Arc<InFlight>,
     stopped: Sender<bool>,
@@ -96,13 +95,13 @@ fn sweep(core: &Arc<Core>) {
     });
 }
 
-async fn load(core: &Core, id: &str) -> Result<Option<TaskRecord>, Unavailable> {
+pub(crate) async fn load(core: &Core, id: &str) -> Result<Option<TaskRecord>, Unavailable> {
     within(core.limits.store_time, "tasks", core.tasks.store.load(id)).await
 }
 
 /// Changes a task that is not over, and tells everyone. None, if there is nothing to change: `change`
 /// says so, or it is over or gone.
-async fn change(
+pub(crate) async fn change(
     core: &Core,
     id: &str,
     mut change: impl FnMut(&mut TaskRecord) -> bool,
@@ -115,7 +114,7 @@ async fn change(
         task.changed();
         if within(core.limits.store_time, "tasks", core.tasks.store.update(&task)).await? {
             // The bus may be the user's.
-            crate::run::caught(|| core.shared.publish(&Change::Task(id.to_owned())));
+            crate::call::run::caught(|| core.shared.publish(&Change::Task(id.to_owned())));
             return Ok(Some(task));
         }
     }
@@ -123,7 +122,7 @@ async fn change(
 }
 
 /// The answer where a store does not do what it should.
-fn unavailable(_: Unavailable) -> Failure {
+pub(crate) fn unavailable(_: Unavailable) -> Failure {
     RpcError::new(RpcError::INTERNAL, "Tasks cannot be kept or found now; try again later").into()
 }
 
@@ -176,6 +175,6 @@ fn time(raw: Raw<'_>) -> Result<Duration, RpcError> {
 }
 
 /// Refuses who does not declare the extension, where there is one.
-fn declared(router: &Router<'_>) -> Result<(), Lack> {
+pub(crate) fn declared(router: &Router<'_>) -> Result<(), Lack> {
     if router.caller.envelope.revision.is_modern() { required(Capability::Tasks, &router.caller) } else { Ok(()) }
 }

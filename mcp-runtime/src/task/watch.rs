@@ -6,17 +6,17 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::load;
-use crate::caller::Caller;
-use crate::change::{Change, Listener};
+use crate::call::invocation::Caller;
 use crate::server::Core;
 use crate::store::TaskRecord;
+use crate::store::bus::{Change, Listener};
 
 /// How often to look at a task of which nothing is heard.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// Counts what happens to one task, for as long as it is kept.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     id: String,
     news: watch::Sender<u64>,
     /// Has seen nothing: who begins to look later misses nothing.
@@ -24,7 +24,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn over(core: &Core, id: &str) -> Arc<Self> {
+    pub(crate) fn over(core: &Core, id: &str) -> Arc<Self> {
         let (news, unseen) = watch::channel(0);
         let watch = Arc::new(Watch { id: id.to_owned(), news, unseen });
         let listener: Weak<Self> = Arc::downgrade(&watch);
@@ -34,12 +34,12 @@ impl Watch {
 
     /// Waits until something may have happened. A replica that shares the store but not the bus is not
     /// heard: whoever waits looks now and then all the same.
-    pub(super) async fn happens(news: &mut watch::Receiver<u64>) {
+    pub(crate) async fn happens(news: &mut watch::Receiver<u64>) {
         let _ = tokio::time::timeout(LOOK, news.changed()).await;
     }
 
     /// Tells of everything since it is watched.
-    pub(super) fn news(&self) -> watch::Receiver<u64> {
+    pub(crate) fn news(&self) -> watch::Receiver<u64> {
         self.unseen.clone()
     }
 }

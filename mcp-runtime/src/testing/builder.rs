@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::TestClient;
-use super::asks::{Answers, Question, Reply, SampleReply};
+use super::replies::{Answers, Question, Reply, SampleReply};
 use super::rounds::Fresh;
 use crate::error::Result;
 use crate::protocol::Revision;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::told::{Kept, Observed, ProgressNote, Wanted};
+use super::notifications::{Kept, Observed, ProgressNote, Wanted};
 use super::{CallResult, TestClient, result};
 use crate::error::{Result, RpcError};
 

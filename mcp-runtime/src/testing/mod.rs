@@ -1,17 +1,17 @@
 //! A client in memory, for testing a server the way a real client would use it.
 
-mod answers;
-mod asks;
 mod builder;
 mod call;
+mod changes;
 pub mod contract;
-mod follow;
+mod notifications;
 mod pipe;
+mod replies;
+mod results;
 mod rounds;
 mod tasks;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -22,16 +22,16 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot::{self, error::RecvError};
 use tokio::task::JoinHandle;
 
-pub use answers::{CallResult, Completed, Message, PromptAnswer, ReadAnswer, ReadContents};
-use asks::Answers;
-pub use asks::{Question, Reply, SampleReply};
 use builder::Identity;
 pub use builder::TestClientBuilder;
 pub use call::Call;
+pub use notifications::{Changes, LogMessage, Observed, ProgressNote};
 use pipe::{Inbox, Input, Output};
+use replies::Answers;
+pub use replies::{Question, Reply, SampleReply};
+pub use results::{CallResult, Completed, Message, PromptAnswer, ReadAnswer, ReadContents};
 use rounds::{Fresh, Responder};
 pub use tasks::{Task, TaskState};
-pub use told::{Changes, LogMessage, Observed, ProgressNote};
 
 use crate::error::{Error, Result, RpcError};
 use crate::protocol::{PromptDescriptor, ResourceDescriptor, Revision, TemplateDescriptor, ToolDescriptor};

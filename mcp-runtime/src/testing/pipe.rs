@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 
+use super::notifications::{Kept, Wanted};
 use super::rounds::Responder;
-use super::told::{Kept, Wanted};
 
 /// The server's input: what the client sent.
 pub(super) struct Input {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use serde_json::{Map, Value, json};
 
 use super::TestClient;
-use super::asks::{Answers, advice};
+use super::replies::{Answers, advice};
 use crate::error::{Error, Result, RpcError};
 use crate::server::Server;
 

@@ -6,7 +6,7 @@ use std::thread;
 
 use tokio::runtime::Builder;
 
-use crate::shared::{Phase, Shared};
+use crate::server::state::{Phase, Shared};
 
 /// Ends the server on the first signal. On the second, or when it is not served any more, the
 /// process ends at once, as it would have without us.

@@ -1,11 +1,11 @@
 //! Forms: which types can be asked for, how a revision is told of them, what fits them.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
 
-mod asked;
 mod check;
 mod choices;
 mod field;
 mod format;
+mod precheck;
 #[cfg(test)]
 mod tests;
 
@@ -13,10 +13,10 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use crate::handler::schema::without_null;
 use crate::protocol::Revision;
-use crate::schema::without_null;
-pub use asked::{asked, asked_by};
 use field::Field;
+pub use precheck::{asked, asked_by};
 
 /// The fields a person fills in, from a struct's schema.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ pub use message::{SampleMessage, ToolUse};
 pub(crate) use params::SamplingCan;
 
 use super::ToolDescriptor;
-use crate::tool::Tool;
+use crate::handler::tool::Tool;
 
 /// What the client's model is asked. A text is enough; the rest has defaults.
 ///

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Verdict, ensure, rule};
-use crate::change::{Change, ChangeBus, Listener};
+use crate::store::bus::{Change, ChangeBus, Listener};
 
 /// How long something may be under way.
 const SOON: Duration = Duration::from_secs(5);

@@ -10,17 +10,21 @@ use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use serde_json::json;
 
-use super::accept::Form;
-use super::body::{self, Incomplete};
-use super::budget::Charge;
-use super::headers::{Field, Headers, mismatch};
-use super::shares::Refused;
-use super::{Body, BoxError, Inner, Step, legacy, modern, respond};
-use crate::depth;
-use crate::era::{self, Era};
+use super::quota::Refused;
+use super::request::accept::Form;
+use super::request::body_budget::Charge;
+use super::request::headers::{Field, Headers, mismatch};
+use super::response::body;
+use super::response::body::Incomplete;
+use super::session::serve;
+use super::{Body, BoxError, Inner, Step, response, stateless};
+use crate::call::in_flight::Kind;
+use crate::era;
+use crate::era::Era;
 use crate::error::{Result, RpcError};
-use crate::in_flight::Kind;
-use crate::jsonrpc::{self, Id, Message, Request};
+use crate::jsonrpc;
+use crate::jsonrpc::depth;
+use crate::jsonrpc::{Id, Message, Request};
 use crate::protocol::Revision;
 
 const JSON: &[u8] = b"application/json";
@@ -48,7 +52,7 @@ impl Inner {
         let sse = if self.options.sse { Inner::with_sse(parts) } else { None };
         let is_message = match &sse {
             None if self.options.endpoint.as_deref().or(path).is_some_and(|path| path != parts.uri.path()) => {
-                return respond::empty(StatusCode::NOT_FOUND);
+                return response::empty(StatusCode::NOT_FOUND);
             }
             None => parts.method == Method::POST,
             Some(sse) => matches!(sse, Sse::Message),
@@ -71,10 +75,10 @@ impl Inner {
     fn without_message<'a>(&'a self, parts: &'a Parts, headers: &'a Headers<'a>, sse: Option<Sse>) -> Step<'a> {
         match (sse, &parts.method) {
             (Some(Sse::Open), _) => Step::Done(self.open_sse(parts).unwrap_or_else(|refused| refused.answer(Id::NULL))),
-            (Some(_), _) => Step::Done(respond::not_allowed("GET")),
+            (Some(_), _) => Step::Done(response::not_allowed("GET")),
             (None, &Method::GET) => Step::later(self.get(parts, headers)),
             (None, &Method::DELETE) => Step::later(self.delete(parts, headers)),
-            (None, _) => Step::Done(respond::not_allowed("POST, GET, DELETE")),
+            (None, _) => Step::Done(response::not_allowed("POST, GET, DELETE")),
         }
     }
 
@@ -110,12 +114,12 @@ impl Inner {
         let essence = || kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
         if kind != JSON && !essence().eq_ignore_ascii_case(JSON) {
             let text = "a message is sent as `Content-Type: application/json`";
-            return Err(respond::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, RpcError::INVALID_REQUEST, text));
+            return Err(response::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, RpcError::INVALID_REQUEST, text));
         }
         let limits = &self.core.limits;
         let too_long = || {
             let text = format!("the message is longer than {} bytes", limits.message_bytes);
-            respond::refuse(StatusCode::PAYLOAD_TOO_LARGE, RpcError::INVALID_REQUEST, &text)
+            response::refuse(StatusCode::PAYLOAD_TOO_LARGE, RpcError::INVALID_REQUEST, &text)
         };
         // Announced to be too long: nothing of it is read.
         if body.size_hint().lower() > limits.message_bytes as u64 {
@@ -136,16 +140,16 @@ impl Inner {
             Ok(Ok(gathered)) => Ok(gathered),
             Ok(Err(Incomplete::NoRoom)) => {
                 let text = "too many long messages at a time; try again later";
-                Err(respond::later(StatusCode::SERVICE_UNAVAILABLE, text))
+                Err(response::later(StatusCode::SERVICE_UNAVAILABLE, text))
             }
             Ok(Err(Incomplete::TooLong)) => Err(too_long()),
             Ok(Err(Incomplete::Broken)) => {
                 let text = "the message did not arrive whole";
-                Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text))
+                Err(response::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text))
             }
             Err(_) => {
                 let text = "the message took too long to arrive";
-                Err(respond::refuse(StatusCode::REQUEST_TIMEOUT, RpcError::INVALID_REQUEST, text))
+                Err(response::refuse(StatusCode::REQUEST_TIMEOUT, RpcError::INVALID_REQUEST, text))
             }
         }
     }
@@ -154,7 +158,7 @@ impl Inner {
         if depth::exceeds(frame, self.core.limits.depth) {
             return Step::Done(match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
                 Some(rejection) => bad(rejection.id, &rejection.error),
-                None => respond::empty(StatusCode::ACCEPTED),
+                None => response::empty(StatusCode::ACCEPTED),
             });
         }
         if frame.trim_ascii_start().first() == Some(&b'[') {
@@ -162,16 +166,16 @@ impl Inner {
         }
         match jsonrpc::parse(frame) {
             Ok(Message::Request(request)) => self.request((parts, headers), frame, request).unwrap_or_else(Step::Done),
-            Ok(Message::Response(_)) if self.options.sessionless => Step::Done(respond::empty(StatusCode::ACCEPTED)),
+            Ok(Message::Response(_)) if self.options.sessionless => Step::Done(response::empty(StatusCode::ACCEPTED)),
             Ok(Message::Notification(_))
                 if self.options.sessionless || !headers.session.is_there() || is_modern(headers) =>
             {
-                legacy::told_alone(&self.core, parts, frame);
-                Step::Done(respond::empty(StatusCode::ACCEPTED))
+                serve::told_alone(&self.core, parts, frame);
+                Step::Done(response::empty(StatusCode::ACCEPTED))
             }
             // It follows `shutdown`, which has ended the session; and no client ends a server of many.
             Ok(Message::Notification(told)) if told.method == "exit" => {
-                Step::Done(respond::empty(StatusCode::ACCEPTED))
+                Step::Done(response::empty(StatusCode::ACCEPTED))
             }
             Ok(Message::Notification(_) | Message::Response(_)) => Step::later(self.told(parts, headers, frame)),
             Err(rejection) => {
@@ -191,14 +195,14 @@ impl Inner {
         let form = Form::of(headers).filter(|form| form.streams() || request.method != "subscriptions/listen");
         let Some(form) = form else {
             let text = "send `Accept: application/json, text/event-stream`: the answer is one of them";
-            return Err(respond::error(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text)));
+            return Err(response::error(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text)));
         };
         let version = headers.version().map_err(|error| bad(request.id, &error))?;
         let read = era::read(&request);
         match era::of(&request, read.as_ref().ok(), version) {
             Era::Modern => {
                 let catalog = self.core.shared.catalog();
-                Ok(modern::serve(self, &catalog, &request, read, (parts, headers, form)))
+                Ok(stateless::serve(self, &catalog, &request, read, (parts, headers, form)))
             }
             Era::Contradiction => {
                 Err(bad(request.id, &mismatch("`initialize` has no place in the revision the header names")))
@@ -215,7 +219,7 @@ impl Inner {
             // Its version is one of those there are, or it would be of no era.
             Era::Legacy if self.options.stores.is_none() && !matches!(&*request.method, "initialize" | "shutdown") => {
                 let session = self.session_here(parts, headers)?;
-                Ok(legacy::request(&session, (parts, form), &request, read))
+                Ok(serve::request(&session, (parts, form), &request, read))
             }
             Era::Legacy => Ok(Step::later(self.request_in_session((parts, headers, form), request, read))),
         }
@@ -236,7 +240,7 @@ impl Inner {
             Ok(share) => share,
             Err(refused) => return refused.answer(request.id),
         };
-        let mut response = legacy::alone(&self.core, revision, who.as_deref(), (parts, form), &request, frame).await;
+        let mut response = serve::alone(&self.core, revision, who.as_deref(), (parts, form), &request, frame).await;
         response.body_mut().keep(share);
         response
     }
@@ -248,7 +252,7 @@ impl Inner {
         frame: &[u8],
     ) -> Response<Body> {
         let stores = self.options.stores.as_ref();
-        legacy::open(&self.core, &self.sessions, stores, principal.as_deref(), (parts, form), frame).await
+        serve::open(&self.core, &self.sessions, stores, principal.as_deref(), (parts, form), frame).await
     }
 
     fn open_sse(&self, parts: &Parts) -> Result<Response<Body>, Refused> {
@@ -264,7 +268,7 @@ pub(super) fn is_modern(headers: &Headers<'_>) -> bool {
 }
 
 pub(super) fn bad(id: Id<'_>, error: &RpcError) -> Response<Body> {
-    respond::error(StatusCode::BAD_REQUEST, id, error)
+    response::error(StatusCode::BAD_REQUEST, id, error)
 }
 
 pub(super) fn unsupported(version: &str) -> RpcError {

@@ -5,26 +5,14 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 #![allow(clippy::result_large_err, reason = "a refusal is a response, and made once")]
 
-mod accept;
-mod belonging;
-mod body;
-mod budget;
-mod copies;
 mod endpoint;
-mod guard;
-mod headers;
-mod kept;
-mod legacy;
-mod modern;
-mod respond;
-mod seats;
-mod serve;
-mod sessions;
-mod shares;
-mod sse;
-mod stall;
-mod stream;
-mod streams;
+mod legacy_sse;
+mod listener;
+mod quota;
+pub(super) mod request;
+mod response;
+mod session;
+mod stateless;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -37,19 +25,19 @@ use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use tokio::sync::Semaphore;
 
-pub use body::Body;
-use budget::Budget;
-use guard::Guard;
-use headers::Headers;
-use kept::Stores;
-use sessions::Sessions;
-use shares::Shares;
-use sse::SseSessions;
+use crate::transport::http::request::body_budget::Budget;
+use crate::transport::http::request::headers::Headers;
+use crate::transport::http::request::origin::Guard;
+pub use crate::transport::http::response::body::Body;
+use crate::transport::http::session::stored::Stores;
+use legacy_sse::SseSessions;
+use quota::Shares;
+use session::Sessions;
 
 use crate::error::{Result, RpcError};
-use crate::handle::ServerHandle;
 use crate::server::Core;
-use crate::shared::Phase;
+use crate::server::handle::ServerHandle;
+use crate::server::state::Phase;
 use crate::store::{EventStore, SessionStore};
 
 /// As many requests at a time as can be counted.
@@ -143,7 +131,7 @@ impl HttpService {
     pub fn allow_hosts(self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let hosts: Vec<String> = hosts.into_iter().map(Into::into).collect();
         for host in &hosts {
-            if let Err(mistake) = guard::check_host(host) {
+            if let Err(mistake) = crate::transport::http::request::origin::check_host(host) {
                 panic!("{mistake}");
             }
         }
@@ -176,7 +164,7 @@ impl HttpService {
     pub fn allow_origins(self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let origins: Vec<String> = origins.into_iter().map(Into::into).collect();
         for origin in &origins {
-            if let Err(mistake) = guard::check_origin(origin) {
+            if let Err(mistake) = crate::transport::http::request::origin::check_origin(origin) {
                 panic!("{mistake}");
             }
         }
@@ -279,9 +267,9 @@ impl HttpService {
     /// Like [`serve`](Self::serve), on a listener that is there already.
     pub async fn serve_on(self, listener: tokio::net::TcpListener) -> Result<()> {
         if !self.0.options.keep_signals {
-            crate::transport::signals::end_on_signal(&self.0.core.shared)?;
+            super::signals::end_on_signal(&self.0.core.shared)?;
         }
-        serve::listen(self, listener).await
+        listener::listen(self, listener).await
     }
 
     /// Answers a request; on a path of its own, unless it takes every path it is given. Who is `busy` with
@@ -316,13 +304,13 @@ impl Inner {
     {
         let headers = Headers::of(&parts.headers);
         if let Some(why) = self.options.guard.refusal(&headers, &parts.uri) {
-            return respond::refuse(StatusCode::FORBIDDEN, RpcError::INVALID_REQUEST, &why);
+            return response::refuse(StatusCode::FORBIDDEN, RpcError::INVALID_REQUEST, &why);
         }
         if self.core.shared.phase() > Phase::Running {
-            return respond::later(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
+            return response::later(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
         }
         let Ok(place) = Arc::clone(&self.requests).try_acquire_owned() else {
-            return respond::later(StatusCode::SERVICE_UNAVAILABLE, "too many requests at a time");
+            return response::later(StatusCode::SERVICE_UNAVAILABLE, "too many requests at a time");
         };
         let mut response = self.answer(parts, &headers, body, path).await;
         response.body_mut().keep(place);

@@ -1,0 +1,254 @@
+//! Running a handler: the first step where the message was read, the rest where it may wait.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, oneshot};
+
+use super::log::CallLog;
+use crate::ask::Dialogue;
+use crate::dispatch::router::Started;
+use crate::error::{Failure, RpcError};
+use crate::handler::builder::{Step, Work};
+use crate::outcome::Answer;
+use crate::server::Core;
+use crate::task;
+
+/// How far a call got on its first step.
+pub(crate) enum Progress {
+    Done(Answer),
+    Pending(Pending),
+}
+
+/// A call that has to wait.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    future: Running,
+    timeout: Option<Duration>,
+    log: Option<CallLog>,
+}
+
+/// A handler's future. Whatever it does when polled or dropped stays in here.
+struct Running {
+    future: Option<Work>,
+    /// Its conversation with the client, if it has one.
+    dialogue: Option<Arc<Dialogue>>,
+}
+
+impl Running {
+    fn new(future: Work, dialogue: Option<Arc<Dialogue>>) -> Self {
+        Running { future: Some(future), dialogue }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
+        let Some(future) = &mut self.future else { return Poll::Ready(Err(Failure::Panicked)) };
+        match caught(|| future.as_mut().poll(cx)).unwrap_or(Poll::Ready(Err(Failure::Panicked))) {
+            // Perhaps for what only the next round can bring.
+            Poll::Pending => self.goes_on(cx),
+            Poll::Ready(answer) => self.is_done(answer, cx),
+        }
+    }
+
+    /// A handler that is done may have been promised to be a task, and has not become one.
+    fn is_done(&mut self, answer: Answer, cx: &mut Context<'_>) -> Poll<Answer> {
+        let job = self.dialogue.as_ref().and_then(|dialogue| dialogue.planned_task());
+        let Some(job) = job.filter(|job| job.is_owed(&answer)) else { return Poll::Ready(answer) };
+        self.future = Some(task::launch(job, Pending::new(async { answer }), |_| ()));
+        self.poll(cx)
+    }
+
+    /// A handler that waits may wait for another round, or to become a task.
+    fn goes_on(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
+        let Some(dialogue) = &self.dialogue else { return Poll::Pending };
+        // What is asked before it is a task is asked before it is one.
+        if let Poll::Ready(round) = dialogue.poll_round(cx) {
+            return Poll::Ready(round);
+        }
+        let Some(job) = dialogue.wanted_task(cx) else { return Poll::Pending };
+        let dialogue = self.dialogue.take();
+        let rest = Running { future: self.future.take(), dialogue: dialogue.clone() };
+        let work = Pending { future: rest, timeout: job.timeout, log: None };
+        self.future = Some(task::launch(job, work, move |job| {
+            if let Some(dialogue) = dialogue {
+                dialogue.became(job);
+            }
+        }));
+        self.poll(cx)
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Running")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let future = self.future.take();
+        caught(|| drop(future));
+        if let Some(dialogue) = &self.dialogue {
+            dialogue.end();
+        }
+    }
+}
+
+/// Starts a call: a sync function runs to its end, an async one until it has to wait. One that may
+/// have to wait is not begun unless there is room for it.
+///
+/// The first poll has no waker. What is pending is polled again by the task it becomes, so no
+/// wake-up is lost; what is ready needed none.
+pub(crate) fn start(
+    threads: &Threads,
+    log: Option<CallLog>,
+    mut has_room: impl FnMut() -> bool,
+    call: impl FnOnce() -> Result<Started, Failure>,
+) -> Progress {
+    let Started { step, timeout, dialogue } = match caught(|| CallLog::with(log.as_ref(), call)) {
+        Some(Ok(started)) => started,
+        Some(Err(failure)) => return Progress::Done(Err(failure)),
+        None => return Progress::Done(Err(Failure::Panicked)),
+    };
+    match step {
+        Step::Ready(answer) => {
+            if let Some(dialogue) = dialogue {
+                dialogue.end();
+            }
+            Progress::Done(answer)
+        }
+        // Before anything of it ran: the caller is told to try again.
+        Step::Future(_) | Step::Blocking(_) if !has_room() => Progress::Done(Err(busy())),
+        Step::Future(future) => {
+            let mut future = Running::new(future, dialogue);
+            let first = CallLog::with(log.as_ref(), || future.poll(&mut Context::from_waker(Waker::noop())));
+            match first {
+                Poll::Ready(answer) => Progress::Done(answer),
+                Poll::Pending => Progress::Pending(Pending { future, timeout, log }),
+            }
+        }
+        Step::Blocking(work) => match threads.start(heard(log, work)) {
+            Ok(done) => {
+                let done = async move { done.await.ok().flatten().unwrap_or(Err(Failure::Panicked)) };
+                let future = Running::new(Box::pin(done), dialogue);
+                Progress::Pending(Pending { future, timeout, log: None })
+            }
+            Err(failure) => Progress::Done(Err(failure)),
+        },
+    }
+}
+
+/// Work for another thread, heard there by who listens here, if its client is to hear it.
+fn heard<T>(log: Option<CallLog>, work: impl FnOnce() -> T) -> impl FnOnce() -> Option<T> {
+    let says = log.is_some().then(|| tracing::dispatcher::get_default(tracing::Dispatch::clone));
+    move || {
+        let _says = says.as_ref().map(tracing::dispatcher::set_default);
+        caught(|| CallLog::with(log.as_ref(), work))
+    }
+}
+
+/// Threads for handlers that block.
+///
+/// Not Tokio's pool: a runtime waits for its pool before it shuts down, so one handler that never
+/// returns would keep the process from exiting. These are let go. A handler over its timeout
+/// still has its thread, and still counts.
+#[derive(Debug)]
+pub(crate) struct Threads(Arc<Semaphore>);
+
+impl Threads {
+    pub(crate) fn new(limit: usize) -> Self {
+        Threads(Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))))
+    }
+
+    fn start<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<oneshot::Receiver<T>, Failure> {
+        let permit = Arc::clone(&self.0).try_acquire_owned().map_err(|_| busy())?;
+        let runtime = Handle::current();
+        let (sender, done) = oneshot::channel();
+        let body = move || {
+            let _in_runtime = runtime.enter();
+            // Nobody waits any more if the call timed out.
+            let _ = sender.send(work());
+            drop(permit);
+        };
+        thread::Builder::new().name("mcp-blocking".to_owned()).spawn(body).map_err(|_| busy())?;
+        Ok(done)
+    }
+}
+
+/// The answer to a call there is no room for.
+fn busy() -> Failure {
+    RpcError::new(RpcError::INTERNAL, "Too many calls in flight: wait for an answer, then try again").into()
+}
+
+impl Pending {
+    /// Something to wait for that is no handler's.
+    pub(crate) fn new(future: impl Future<Output = Answer> + Send + 'static) -> Self {
+        Pending { future: Running::new(Box::pin(future), None), timeout: None, log: None }
+    }
+
+    /// A call that goes on as a task: nothing of it runs before it is polled.
+    pub(crate) fn of_task(core: Arc<Core>, started: Started) -> Self {
+        let Started { step, timeout, dialogue } = started;
+        let work: Work = match step {
+            Step::Ready(answer) => Box::pin(async { answer }),
+            Step::Future(future) => future,
+            Step::Blocking(work) => Box::pin(async move {
+                core.threads.start(heard(None, work))?.await.ok().flatten().unwrap_or(Err(Failure::Panicked))
+            }),
+        };
+        Pending { future: Running::new(work, dialogue), timeout, log: None }
+    }
+
+    /// Limits how long it may take.
+    pub(crate) fn within(self, timeout: Option<Duration>) -> Self {
+        Pending { timeout, ..self }
+    }
+
+    pub(crate) async fn finish(mut self) -> Answer {
+        let dialogue = self.future.dialogue.clone();
+        let (future, log) = (&mut self.future, self.log.as_ref());
+        let answer = std::future::poll_fn(|cx| CallLog::with(log, || future.poll(cx)));
+        match self.timeout {
+            None => answer.await,
+            Some(limit) => tokio::select! {
+                biased;
+                answer = answer => answer,
+                () = time_is_up(limit, dialogue.as_deref()) => Err(Failure::TimedOut(limit)),
+            },
+        }
+    }
+}
+
+/// Waits until a handler had its time. While it waits for an answer of the client's, that is not its own.
+async fn time_is_up(limit: Duration, dialogue: Option<&Dialogue>) {
+    let mut granted = Duration::ZERO;
+    tokio::time::sleep(limit).await;
+    while let Some(more) = dialogue.map(|dialogue| dialogue.waited().saturating_sub(granted))
+        && !more.is_zero()
+    {
+        granted += more;
+        tokio::time::sleep(more).await;
+    }
+}
+
+/// Runs `code`; `None` if it panicked. The panic hook has told the log by then. Nothing of the
+/// framework is shared with what panicked, so there is no broken state to see.
+pub(crate) fn caught<T>(code: impl FnOnce() -> T) -> Option<T> {
+    let payload = match catch_unwind(AssertUnwindSafe(code)) {
+        Ok(value) => return Some(value),
+        Err(payload) => payload,
+    };
+    // What was thrown may panic when it is dropped; what that throws is left alone.
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(another);
+    }
+    None
+}

@@ -1,0 +1,371 @@
+//! One client's connection: frames in, answers out, calls that are waiting in between.
+//!
+//! A call that is done on its first step is answered at once, into the caller's buffer: no task,
+//! no channel, no other thread. One that has to wait becomes a task and sends its answer to the
+//! outbox when it is done.
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use super::router::Router;
+use crate::call::control::Control;
+use crate::call::in_flight::{Kind, Tasks};
+use crate::call::invocation::Line;
+use crate::call::notifier::{CloseOnDrop, Notifier};
+use crate::call::outbox::Outlet;
+use crate::call::run;
+use crate::call::run::{Pending, Progress};
+use crate::era;
+use crate::era::batch;
+use crate::era::batch::Batch;
+use crate::era::encode;
+use crate::era::encode::Site;
+use crate::era::{Accepted, Method, Read, Session, notification};
+use crate::error::{Failure, RpcError};
+use crate::jsonrpc;
+use crate::jsonrpc::depth;
+use crate::jsonrpc::{Id, Message, Rejection, Request};
+use crate::outcome::Reply;
+use crate::protocol::Revision;
+use crate::server::Core;
+use crate::server::state::View;
+use crate::subscription::Interest;
+
+/// One client, from its first message to its last answer.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) core: Arc<Core>,
+    pub(crate) view: View,
+    pub(crate) session: Session,
+    pub(crate) runtime: Handle,
+    pub(crate) control: Arc<Control>,
+    pub(crate) waiting: Tasks,
+    /// Streams, which go on until they are ended.
+    pub(crate) streams: Tasks,
+    /// Tells the session of changes, if there is one to be told.
+    pub(crate) telling: Tasks,
+    /// What the session is told of.
+    pub(crate) interest: Option<Arc<Interest>>,
+    pub(crate) exited: Option<Exited>,
+    /// Whether the client has said that it is ready.
+    pub(crate) ready: bool,
+    /// How many of the last messages were none.
+    errors_in_a_row: usize,
+    /// What the call just answered said before its answer.
+    notices: Vec<u8>,
+}
+
+/// The client told the server to exit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Exited {
+    /// Whether `shutdown` came before.
+    pub(crate) announced: bool,
+}
+
+impl Connection {
+    pub(crate) fn new(core: Arc<Core>, runtime: Handle) -> Self {
+        Connection {
+            view: View::new(&core.shared),
+            core,
+            session: Session::default(),
+            runtime,
+            control: Arc::default(),
+            waiting: Tasks::default(),
+            streams: Tasks::default(),
+            telling: Tasks::default(),
+            interest: None,
+            exited: None,
+            ready: false,
+            errors_in_a_row: 0,
+            notices: Vec::new(),
+        }
+    }
+
+    /// What can end the connection from outside.
+    pub(crate) fn control(&self) -> &Arc<Control> {
+        &self.control
+    }
+
+    /// Whether the client told the server to exit.
+    pub(crate) fn exited(&self) -> Option<Exited> {
+        self.exited
+    }
+
+    /// Whether there were too many messages in a row that are none.
+    pub(crate) fn talks_nonsense(&self) -> bool {
+        self.errors_in_a_row >= self.core.limits.errors_in_a_row
+    }
+
+    pub(crate) fn errors_in_a_row(&self) -> usize {
+        self.errors_in_a_row
+    }
+
+    /// Takes one frame. What can be answered at once is appended to `out`, a line each; the rest goes
+    /// through the outlet when it is there.
+    pub(crate) fn receive(&mut self, frame: &[u8], outlet: &Outlet, out: &mut Vec<u8>) {
+        // Some shells put a byte order mark in front of what they pipe.
+        let frame = frame.strip_prefix("\u{feff}".as_bytes()).unwrap_or(frame);
+        self.view.refresh(&self.core.shared);
+        if depth::exceeds(frame, self.core.limits.depth) {
+            return self.refuse_deep(frame, out);
+        }
+        if frame.trim_ascii_start().first() == Some(&b'[') && self.session.has_batches() {
+            return self.batch(frame, outlet, out);
+        }
+        let start = out.len();
+        let waits = self.message(jsonrpc::parse(frame), frame, outlet, out);
+        self.conclude(waits, start, outlet, out);
+    }
+
+    /// Takes a request that whoever took its frame has looked into.
+    #[cfg(feature = "http")]
+    pub(crate) fn receive_request<'a>(
+        &mut self,
+        request: &Request<'a>,
+        read: Result<Read<'a>, RpcError>,
+        outlet: &Outlet,
+        out: &mut Vec<u8>,
+    ) {
+        self.view.refresh(&self.core.shared);
+        self.errors_in_a_row = 0;
+        let start = out.len();
+        let waits = self.request(request, read, outlet, out);
+        self.conclude(waits, start, outlet, out);
+    }
+
+    /// Waits for what is to be waited for, and puts what the message told before its answer.
+    fn conclude(&mut self, waits: Option<Waiting>, start: usize, outlet: &Outlet, out: &mut Vec<u8>) {
+        if let Some(waits) = waits {
+            self.wait_for(waits, outlet.sender().clone());
+        }
+        if !self.notices.is_empty() {
+            out.splice(start..start, self.notices.drain(..));
+        }
+    }
+
+    /// Takes one message. Its answer is appended to `out`, unless it has to be waited for.
+    fn message(
+        &mut self,
+        message: Result<Message<'_>, Rejection<'_>>,
+        raw: &[u8],
+        outlet: &Outlet,
+        out: &mut Vec<u8>,
+    ) -> Option<Waiting> {
+        self.errors_in_a_row = if message.is_ok() { 0 } else { self.errors_in_a_row + 1 };
+        match message {
+            Ok(Message::Request(request)) => return self.request(&request, era::read(&request), outlet, out),
+            Ok(Message::Notification(notification)) => self.notification(&notification, raw, outlet),
+            Ok(Message::Response(response)) => {
+                if !self.control.asks.answered(&response) {
+                    let error = RpcError::invalid_request("this answers no request of the server's");
+                    self.core.hooks.protocol_error(raw, &error);
+                }
+            }
+            Err(rejection) => {
+                self.core.hooks.protocol_error(raw, &rejection.error);
+                encode::error(rejection.id, &rejection.error, out);
+            }
+        }
+        None
+    }
+
+    /// Takes several messages at once. What is owed an answer is answered in one list, when the last
+    /// answer is there.
+    fn batch(&mut self, frame: &[u8], outlet: &Outlet, out: &mut Vec<u8>) {
+        let elements = match batch::elements(frame, self.core.limits.batch) {
+            Ok(elements) => elements,
+            Err(rejection) => {
+                self.core.hooks.protocol_error(frame, &rejection.error);
+                return encode::error(rejection.id, &rejection.error, out);
+            }
+        };
+        let (answers, all) = mpsc::channel(elements.len());
+        let mut at_once = Batch::default();
+        let mut later = false;
+        for element in elements {
+            let mut line = Vec::new();
+            if let Some(waits) = self.message(batch::element(element), element.get().as_bytes(), outlet, &mut line) {
+                self.wait_for(waits, answers.clone());
+                later = true;
+            }
+            at_once.add(&line);
+            out.append(&mut self.notices);
+        }
+        if later {
+            let (running, list) = (self.control.in_flight.running(), at_once.complete(all, outlet.sender().clone()));
+            let task = async move {
+                let _running = running;
+                list.await;
+            };
+            self.waiting.spawn_on(task, &self.runtime);
+        } else {
+            out.extend_from_slice(&at_once.finish());
+        }
+    }
+
+    /// Refuses a frame that is nested too deep to be handed to anybody's decoder.
+    fn refuse_deep(&self, frame: &[u8], out: &mut Vec<u8>) {
+        if let Ok(Message::Response(response)) = jsonrpc::parse(frame) {
+            self.control.asks.spoiled(response.id, "it is nested too deep");
+        }
+        if let Some(Rejection { id, error }) = jsonrpc::refuse_deep(frame, self.core.limits.depth) {
+            self.core.hooks.protocol_error(frame, &error);
+            encode::error(id, &error, out);
+        }
+    }
+
+    /// Refuses a frame that is longer than the limit, of which only the beginning was kept.
+    pub(crate) fn refuse_oversized(&self, beginning: &[u8], out: &mut Vec<u8>) {
+        let limit = self.core.limits.message_bytes;
+        let error = RpcError::invalid_request(&format!("the message is longer than {limit} bytes"));
+        self.core.hooks.protocol_error(&beginning[..beginning.len().min(1024)], &error);
+        let id = jsonrpc::id_of_beginning(beginning);
+        if jsonrpc::begins_an_answer(beginning) {
+            return self.control.asks.spoiled(id, &format!("it is longer than {limit} bytes"));
+        }
+        encode::error(id.unwrap_or(Id::NULL), &error, out);
+    }
+
+    /// What this connection lets through: its own state first, then the era's rules.
+    fn admit<'a>(&self, request: &Request<'a>, read: Result<Read<'a>, RpcError>) -> Result<Accepted<'a>, RpcError> {
+        if self.control.is_closing() {
+            return Err(RpcError::invalid_request("the server is shutting down; only `exit` is accepted"));
+        }
+        if self.control.in_flight.contains(request.id) {
+            return Err(RpcError::invalid_request("a request with this id is still being answered"));
+        }
+        era::accept(request, read, &self.session, self.view.catalog(), &())
+    }
+
+    fn request<'a>(
+        &mut self,
+        request: &Request<'a>,
+        read: Result<Read<'a>, RpcError>,
+        outlet: &Outlet,
+        out: &mut Vec<u8>,
+    ) -> Option<Waiting> {
+        let call = match self.admit(request, read) {
+            Ok(call) => call,
+            Err(error) => {
+                encode::error(request.id, &error, out);
+                return None;
+            }
+        };
+        let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
+        // Here, too, the user's code is called: predicates, and a bus of their own.
+        match run::caught(|| self.own_business(site, &call, outlet)).unwrap_or(Err(Failure::Panicked)) {
+            Ok(None) => {}
+            Ok(waiting) => return waiting,
+            Err(failure) => {
+                encode::answer(&self.core, site, Err(failure), out);
+                return None;
+            }
+        }
+        let (core, in_flight, waiting) = (&self.core, &self.control.in_flight, &mut self.waiting);
+        let has_room = || in_flight.has_room(Kind::Call, core.limits.in_flight, waiting);
+        let line = Line::new(outlet, core, Some(&self.control));
+        let catalog = self.view.catalog();
+        let router = Router::new(core, catalog, request.id, &call, &line);
+        // A call whose events nobody wants pays nothing for them.
+        let log = catalog.settings.forwards_logs.then(|| line.call_log(call.envelope.log_level)).flatten();
+        let progress = run::start(&core.threads, log, has_room, || router.start(&call));
+        let notifier = line.into_notifier();
+        match progress {
+            Progress::Done(answer) => {
+                if let Some(notifier) = notifier {
+                    self.notices = notifier.take();
+                }
+                encode::answer(&self.core, site, answer, out);
+                None
+            }
+            Progress::Pending(pending) => Some(Waiting::new(site, pending, notifier)),
+        }
+    }
+
+    /// What a request asks of the connection rather than of a handler.
+    fn own_business(
+        &mut self,
+        site: Site<'_>,
+        call: &Accepted<'_>,
+        outlet: &Outlet,
+    ) -> Result<Option<Waiting>, Failure> {
+        let offered = |this: &mut Self| this.view.catalog().offers(call.method);
+        match call.method {
+            Method::Initialize => self.follow_changes(),
+            Method::Shutdown if offered(self) => return Ok(Some(self.shut_down(site))),
+            Method::Listen if offered(self) => return self.listen(site, call, outlet).map(Some),
+            Method::Subscribe | Method::Unsubscribe if offered(self) => self.subscribe(site.id, call, outlet)?,
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// Begins nothing new; the answer comes when everything else has been answered.
+    fn shut_down(&mut self, site: Site<'_>) -> Waiting {
+        self.control.close();
+        let (control, limit) = (Arc::clone(&self.control), self.core.limits.drain);
+        let pending = Pending::new(async move {
+            // All but this one. Those that take too long have had their time.
+            let _ = tokio::time::timeout(limit, control.in_flight.at_most(1)).await;
+            Ok(Reply::Empty)
+        });
+        Waiting::new(site, pending, None)
+    }
+
+    /// Finishes a call in a task, which sends its answer to `answers`.
+    fn wait_for(&mut self, call: Waiting, answers: mpsc::Sender<Vec<u8>>) {
+        let Waiting { id, method, revision, pending, notifier } = call;
+        let (core, in_flight) = (Arc::clone(&self.core), Arc::clone(&self.control.in_flight));
+        let key = id.clone();
+        // Out here: a task that is cancelled before it began drops what it was given, and no more.
+        let (running, line) = (self.control.in_flight.running(), CloseOnDrop(notifier));
+        let task = async move {
+            let _running = running;
+            if let Some(notifier) = &line.0 {
+                notifier.go_live().await;
+            }
+            let answer = pending.finish().await;
+            drop(line);
+            let site = Site { id: Id::trusted(&id), method, revision };
+            if !in_flight.finish(site.id) {
+                return;
+            }
+            let mut line = Vec::new();
+            encode::answer(&core, site, answer, &mut line);
+            if method == Method::Listen {
+                notification::torn_down(&id, &mut line);
+            }
+            // The outbox is closed when the client is gone; nobody is left to tell.
+            let _ = answers.send(line).await;
+        };
+        // A stream is no call that will be done; there is a limit of its own to them.
+        let (kind, tasks) = match method {
+            Method::Listen => (Kind::Stream, &mut self.streams),
+            _ => (Kind::Call, &mut self.waiting),
+        };
+        self.control.in_flight.enter(Id::trusted(&key), kind, || tasks.spawn_on(task, &self.runtime));
+        // It may have been ended since the call was let through.
+        if self.control.has_ended() {
+            self.control.in_flight.cancel_all();
+        }
+    }
+}
+
+/// A call that has to wait, and what its answer needs when its frame is long gone.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    id: Box<str>,
+    method: Method,
+    revision: Revision,
+    pending: Pending,
+    notifier: Option<Arc<Notifier>>,
+}
+
+impl Waiting {
+    pub(crate) fn new(site: Site<'_>, pending: Pending, notifier: Option<Arc<Notifier>>) -> Self {
+        let Site { id, method, revision } = site;
+        Waiting { id: id.as_str().into(), method, revision, pending, notifier }
+    }
+}

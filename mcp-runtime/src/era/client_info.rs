@@ -1,0 +1,59 @@
+//! What a client said of itself.
+
+#[cfg(feature = "http")]
+use serde_json::{Map, Value};
+
+use crate::jsonrpc::object::Object;
+use crate::jsonrpc::raw::Raw;
+use crate::protocol::Implementation;
+
+/// A client, by its own account.
+#[derive(Debug, Default)]
+pub(crate) struct Client {
+    info: Option<Implementation>,
+    /// What it said when it opened its session; nothing where there is none.
+    greeting: Vec<(Box<str>, Box<str>)>,
+}
+
+impl Client {
+    /// The client a request names.
+    pub(crate) fn new(info: Option<Raw<'_>>) -> Self {
+        Client { info: info.and_then(|raw| serde_json::from_str(raw.get()).ok()), greeting: Vec::new() }
+    }
+
+    /// The client that sent `initialize` with these parameters.
+    pub(crate) fn greeting(params: &Object<'_>) -> Self {
+        let greeting = params.iter().map(|(name, value)| (name.into(), value.get().into())).collect();
+        Client { greeting, ..Client::new(params.get("clientInfo")) }
+    }
+
+    /// The client that sent an `initialize` with these members, some time ago.
+    #[cfg(feature = "http")]
+    pub(crate) fn remembered(greeting: &Map<String, Value>) -> Self {
+        let members = greeting.iter();
+        let greeting: Vec<(Box<str>, Box<str>)> =
+            members.map(|(name, value)| (name.as_str().into(), value.to_string().into())).collect();
+        let info = greeting.iter().find(|(name, _)| **name == *"clientInfo").map(|(_, value)| Raw::trusted(value));
+        Client { info: Client::new(info).info, greeting }
+    }
+
+    /// What it said in `initialize`, to be remembered.
+    #[cfg(feature = "http")]
+    pub(crate) fn to_remember(&self) -> Map<String, Value> {
+        let members = self.greeting.iter();
+        members.filter_map(|(name, raw)| Some((name.to_string(), serde_json::from_str(raw).ok()?))).collect()
+    }
+
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.info.as_ref().map(|info| &*info.name)
+    }
+
+    pub(crate) fn version(&self) -> Option<&str> {
+        self.info.as_ref().map(|info| &*info.version)
+    }
+
+    /// One member of its greeting.
+    pub(crate) fn said(&self, name: &str) -> Option<&str> {
+        self.greeting.iter().find(|(other, _)| **other == *name).map(|(_, value)| &**value)
+    }
+}
