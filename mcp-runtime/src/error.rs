@@ -1,14 +1,11 @@
 //! Errors: what a handler fails with, and what a JSON-RPC error response says.
 
-use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::app_code::AppCode;
-use crate::ask::{AskError, Lack};
+use crate::jsonrpc::error::RpcError;
 
 /// The result of a handler, of serving and of the [`TestClient`](crate::TestClient).
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -35,7 +32,7 @@ type Source = Box<dyn StdError + Send + Sync>;
 /// ```
 pub struct Error(Box<Repr>);
 
-enum Repr {
+pub(crate) enum Repr {
     /// What the model is told.
     Handler(Source),
     /// What the client is told.
@@ -115,6 +112,11 @@ impl Error {
         Std(self)
     }
 
+    /// What it is made of.
+    pub(crate) fn into_repr(self) -> Repr {
+        *self.0
+    }
+
     pub(crate) fn protocol(error: RpcError) -> Self {
         Error(Box::new(Repr::Protocol(error)))
     }
@@ -132,18 +134,6 @@ impl Error {
         match &*self.0 {
             Repr::Protocol(error) => error.data.as_ref(),
             Repr::Handler(_) | Repr::ResourceNotFound(_) => None,
-        }
-    }
-
-    /// What went wrong, as the dispatcher tells it apart.
-    pub(crate) fn into_failure(self) -> Failure {
-        match *self.0 {
-            Repr::Handler(source) => match source.downcast_ref::<AskError>() {
-                Some(ask) => ask.to_failure(),
-                None => Failure::Handler(chain(&*source)),
-            },
-            Repr::Protocol(error) => Failure::Protocol(error),
-            Repr::ResourceNotFound(uri) => Failure::ResourceNotFound(uri),
         }
     }
 }
@@ -216,7 +206,7 @@ impl fmt::Debug for Error {
 
 /// The error's text followed by that of its sources, each once: many errors print their source
 /// themselves.
-fn chain(error: &(dyn StdError + 'static)) -> String {
+pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(source) = next {
@@ -230,128 +220,51 @@ fn chain(error: &(dyn StdError + 'static)) -> String {
     text
 }
 
-/// The text of a JSON error without "at line 1 column 7": positions in a frame nobody sees as text.
-pub(crate) fn without_position(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rfind(" at line ") {
-        Some(end) if error.line() > 0 => shorten(&text[..end]).into_owned(),
-        _ => shorten(&text).into_owned(),
+/// A code of your own, for [`Error::application`](crate::Error::application): every number but -32768
+/// to -32000, which JSON-RPC and MCP keep for themselves.
+///
+/// A constant is checked when it is compiled:
+///
+/// ```
+/// use mcp_runtime::AppCode;
+///
+/// const QUOTA_EXCEEDED: AppCode = AppCode::new(1001);
+/// ```
+///
+/// ```compile_fail,E0080
+/// use mcp_runtime::AppCode;
+///
+/// const TAKEN: AppCode = AppCode::new(-32000);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AppCode(i32);
+
+impl AppCode {
+    /// The code, which panics if it is not an application's to use: in a `const`, an error of the
+    /// compiler.
+    #[track_caller]
+    pub const fn new(code: i32) -> Self {
+        match Self::try_new(code) {
+            Some(code) => code,
+            None => panic!("error codes from -32768 to -32000 belong to JSON-RPC and MCP: take one above, such as 1"),
+        }
+    }
+
+    /// The code, if it is an application's to use.
+    pub const fn try_new(code: i32) -> Option<Self> {
+        // JSON-RPC 2.0 §5.1; <https://modelcontextprotocol.io/specification/2026-07-28/basic>
+        if code < -32768 || code > -32000 { Some(AppCode(code)) } else { None }
+    }
+
+    /// The number.
+    pub const fn get(self) -> i32 {
+        self.0
     }
 }
 
-/// A text that quotes the caller, without the middle of what is too long to be read anyway.
-pub(crate) fn shorten(text: &str) -> Cow<'_, str> {
-    const LONG: usize = 300;
-    if text.len() <= LONG {
-        return Cow::Borrowed(text);
-    }
-    let head = text.floor_char_boundary(LONG / 2);
-    let tail = text.ceil_char_boundary(text.len() - LONG / 2);
-    Cow::Owned(format!("{}…{}", &text[..head], &text[tail..]))
-}
-
-/// Why a call has no ordinary result; each revision says it in its own way (`era::encode`).
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// The handler returned an error; its text.
-    Handler(String),
-    /// The caller's arguments do not fit the handler's types.
-    Arguments(ArgumentError),
-    /// Nothing is registered at, or matches, this URI.
-    ResourceNotFound(String),
-    /// The handler panicked; the details went to the log.
-    Panicked,
-    /// The handler took longer than it may.
-    TimedOut(std::time::Duration),
-    /// The client does not declare what the call needs of it.
-    Lacks(Lack),
-    /// A JSON-RPC error as it is.
-    Protocol(RpcError),
-}
-
-impl From<RpcError> for Failure {
-    fn from(error: RpcError) -> Self {
-        Failure::Protocol(error)
-    }
-}
-
-/// An argument that is missing or of the wrong type.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ArgumentError {
-    /// The argument's name on the wire.
-    pub(crate) field: Cow<'static, str>,
-    /// The type its schema names.
-    pub(crate) expected_type: Cow<'static, str>,
-    /// The type that was sent, or `missing`.
-    pub(crate) actual_type: Cow<'static, str>,
-    #[serde(skip)]
-    pub(crate) text: String,
-}
-
-impl fmt::Display for ArgumentError {
+impl fmt::Display for AppCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-/// The `error` member of a response.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct RpcError {
-    pub(crate) code: i32,
-    pub(crate) message: Cow<'static, str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) data: Option<Value>,
-}
-
-impl RpcError {
-    pub(crate) const PARSE: i32 = -32700;
-    pub(crate) const INVALID_REQUEST: i32 = -32600;
-    pub(crate) const METHOD_NOT_FOUND: i32 = -32601;
-    pub(crate) const INVALID_PARAMS: i32 = -32602;
-    pub(crate) const INTERNAL: i32 = -32603;
-    /// Resource not found, up to 2025-11-25.
-    pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
-    /// Somebody has to visit a page first, in 2025-11-25.
-    pub(crate) const URL_REQUIRED: i32 = -32042;
-    /// The client does not declare a capability the call needs, from 2026-07-28.
-    pub(crate) const MISSING_CAPABILITY: i32 = -32021;
-    /// A header and the body say different things, from 2026-07-28.
-    #[cfg(feature = "http")]
-    pub(crate) const HEADER_MISMATCH: i32 = -32020;
-    /// Unsupported protocol version, from 2026-07-28.
-    pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
-
-    pub(crate) fn new(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
-        RpcError { code, message: message.into(), data: None }
-    }
-
-    pub(crate) fn parse(detail: &str) -> Self {
-        Self::new(Self::PARSE, format!("Parse error: {detail}"))
-    }
-
-    pub(crate) fn invalid_request(detail: &str) -> Self {
-        Self::new(Self::INVALID_REQUEST, format!("Invalid request: {detail}"))
-    }
-
-    pub(crate) fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(Self::INVALID_PARAMS, message)
-    }
-
-    /// A parameter of the wrong type, or missing; `data` says which and how.
-    pub(crate) fn wrong_field(field: &str, expected: &str, actual: &str) -> Self {
-        let message = match actual {
-            "missing" => format!("Invalid params: `{field}` is missing; it is of type {expected}"),
-            _ if actual == expected => format!("Invalid params: `{field}` is not a valid {expected}"),
-            _ => format!("Invalid params: `{field}` must be of type {expected}, not {actual}"),
-        };
-        Self::invalid_params(message)
-            .with_data(serde_json::json!({"field": field, "expectedType": expected, "actualType": actual}))
-    }
-
-    pub(crate) fn with_data(mut self, data: Value) -> Self {
-        self.data = Some(data);
-        self
+        fmt::Display::fmt(&self.0, f)
     }
 }
 
@@ -378,5 +291,21 @@ mod tests {
         assert_eq!(error.to_string(), "cannot save: disk full");
         let error = Error::from(Outer(std::io::Error::other("disk full"), "cannot save: disk full"));
         assert_eq!(error.to_string(), "cannot save: disk full");
+    }
+
+    #[test]
+    fn the_protocols_codes_are_refused() {
+        for taken in [-32768, -32700, -32603, -32600, -32099, -32022, -32002, -32000] {
+            assert_eq!(AppCode::try_new(taken), None, "{taken}");
+        }
+        for free in [i32::MIN, -32769, -31999, -1, 0, 1, 404, i32::MAX] {
+            assert_eq!(AppCode::try_new(free).map(AppCode::get), Some(free));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "take one above")]
+    fn at_run_time_they_are_a_panic() {
+        let _ = AppCode::new(-32601);
     }
 }

@@ -2,11 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::era::batch;
-use crate::era::encode;
-use crate::jsonrpc;
+use crate::era::{batch, encode};
 use crate::jsonrpc::raw::Raw;
-use crate::jsonrpc::{Id, Message, Notification, Rejection, Request};
+use crate::jsonrpc::{self, Id, Message, Notification, Rejection, Request};
 
 /// What the parser made of a frame.
 #[derive(Debug, PartialEq, Eq)]

@@ -33,7 +33,6 @@
 //!   HTTP (`Server::serve_http`, `HttpService`); what replicas share is in a [`store`].
 #![forbid(unsafe_code)]
 
-mod app_code;
 mod ask;
 mod call;
 mod catalog;
@@ -45,6 +44,7 @@ mod jsonrpc;
 mod limits;
 mod macros;
 mod outcome;
+mod panic;
 pub mod protocol;
 mod random;
 mod server;
@@ -63,13 +63,12 @@ pub mod __private;
 #[doc(hidden)]
 pub mod fuzzing;
 
-pub use app_code::AppCode;
 pub use ask::{Ask, AskError, Capability, Consent, Fields, Remembered, Unsupported};
 pub use call::context::Context;
 pub use call::progress::Amount;
 #[cfg(feature = "tracing-layer")]
 pub use call::tracing_layer::LogLayer;
-pub use error::{Error, Result};
+pub use error::{AppCode, Error, Result};
 pub use handler::args::Argument;
 pub use handler::completion::Arguments;
 pub use handler::handlers::{Handlers, IntoHandlers};
@@ -79,12 +78,11 @@ pub use handler::resource::Resource;
 pub use handler::tool::Tool;
 pub use limits::Limits;
 pub use protocol::{
-    Annotations, Content, Icon, IncludeContext, LogLevel, PromptMessage, PromptResult, ReadResult, ResourceContents,
-    ResourceDescriptor, Revision, Role, Root, SampleMessage, SampleRequest, SampleTool, Sampled, ToolChoice,
-    ToolResult, ToolUse,
+    Annotations, Cache, Content, Icon, IncludeContext, LogLevel, PromptMessage, PromptResult, ReadResult,
+    ResourceContents, ResourceDescriptor, Revision, Role, Root, SampleMessage, SampleRequest, SampleTool, Sampled,
+    ToolChoice, ToolResult, ToolUse,
 };
 pub use server::Server;
-pub use server::cache_hints::Cache;
 pub use server::handle::{Prompts, Resources, ServerHandle, Tools};
 pub use server::hooks::{Disconnected, Peer, ProtocolError};
 pub use store::bus::{Change, ChangeBus, Listener, LocalBus};

@@ -1,11 +1,14 @@
 //! What comes of a request, in the newest revision's terms; `era::encode` writes it in the client's.
 
+use std::borrow::Cow;
+use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::ask::Question;
-use crate::error::Failure;
+use crate::jsonrpc::error::RpcError;
 use crate::protocol::{Meta, PromptResult, ReadResult, ToolResult};
 use crate::store::TaskRecord;
 
@@ -48,3 +51,76 @@ pub(crate) enum Reply {
 
 /// What comes of a request.
 pub(crate) type Answer = Result<Reply, Failure>;
+
+/// Why a call has no ordinary result; each revision says it in its own way (`era::encode`).
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The handler returned an error; its text.
+    Handler(String),
+    /// The caller's arguments do not fit the handler's types.
+    Arguments(ArgumentError),
+    /// Nothing is registered at, or matches, this URI.
+    ResourceNotFound(String),
+    /// The handler panicked; the details went to the log.
+    Panicked,
+    /// The handler took longer than it may.
+    TimedOut(std::time::Duration),
+    /// The client does not declare what the call needs of it.
+    Lacks(Lack),
+    /// A JSON-RPC error as it is.
+    Protocol(RpcError),
+}
+
+impl From<RpcError> for Failure {
+    fn from(error: RpcError) -> Self {
+        Failure::Protocol(error)
+    }
+}
+
+/// An argument that is missing or of the wrong type.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ArgumentError {
+    /// The argument's name on the wire.
+    pub(crate) field: Cow<'static, str>,
+    /// The type its schema names.
+    pub(crate) expected_type: Cow<'static, str>,
+    /// The type that was sent, or `missing`.
+    pub(crate) actual_type: Cow<'static, str>,
+    #[serde(skip)]
+    pub(crate) text: String,
+}
+
+impl fmt::Display for ArgumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A capability the client would need to have declared.
+#[derive(Debug)]
+pub(crate) struct Lack {
+    pub(crate) text: String,
+    /// It, as the client would declare it.
+    pub(crate) required: Value,
+}
+
+/// A request of the server's own.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Question {
+    pub(crate) method: &'static str,
+    pub(crate) params: Value,
+}
+
+/// A handler's future.
+pub(crate) type Work = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+/// What calling a handler amounts to.
+pub(crate) enum Step {
+    /// A sync function, already done.
+    Ready(Answer),
+    /// An async function, not yet polled.
+    Future(Work),
+    /// A sync function for a thread of its own.
+    Blocking(Box<dyn FnOnce() -> Answer + Send>),
+}

@@ -9,7 +9,6 @@ pub use crate::__json as json;
 pub use crate::ask::{Capability, asked, asked_by};
 pub use crate::call::context::Context;
 pub use crate::call::invocation::{Caller, FromServer, provide};
-pub use crate::error::ArgumentError;
 pub use crate::handler::args::{Args, Argument, Key};
 pub use crate::handler::builder::{ArgInfo, Spec};
 pub use crate::handler::handlers::{Handlers, Mounted};
@@ -20,4 +19,5 @@ pub use crate::handler::resource::{
 };
 pub use crate::handler::tool::{Tool, ToolFn, describe as tool, returns as tool_returns};
 pub use crate::handler::uri_template::expand_into;
+pub use crate::outcome::ArgumentError;
 pub use crate::protocol::Role;

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::catalog::Catalog;
 use crate::era::notification;
-use crate::error::RpcError;
+use crate::jsonrpc::error::RpcError;
 use crate::store::bus::{Change, ChangeBus, Listener};
 use crate::task::Watched;
 

@@ -14,10 +14,10 @@ use tokio::sync::Notify;
 use super::error::Unsupported;
 use super::rounds::{Busy, Rounds};
 use super::session::Exchange;
-use super::{AskError, Question, once};
+use super::{AskError, once};
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::outcome::Answer;
+use crate::outcome::{Answer, Question};
 use crate::protocol::Revision;
 use crate::task::Job;
 

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Capability;
-use crate::error::{Failure, RpcError};
+use crate::error::{Error, Repr, chain};
+use crate::jsonrpc::error::RpcError;
+use crate::outcome::{Failure, Lack};
 use crate::protocol::Revision;
 
 /// Why the client, or the person in front of it, did not answer.
@@ -93,7 +95,7 @@ impl Unsupported {
 
 impl AskError {
     /// What the dispatcher makes of it, where no handler did anything about it.
-    pub(crate) fn to_failure(&self) -> Failure {
+    pub(super) fn to_failure(&self) -> Failure {
         match self {
             AskError::Unsupported(Unsupported { visit: Some(Visit { message, url, id }), .. }) => {
                 // <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error>
@@ -113,14 +115,6 @@ impl AskError {
             other => Failure::Handler(other.to_string()),
         }
     }
-}
-
-/// A capability the client would need to have declared.
-#[derive(Debug)]
-pub(crate) struct Lack {
-    pub(crate) text: String,
-    /// It, as the client would declare it.
-    pub(crate) required: Value,
 }
 
 impl Lack {
@@ -145,3 +139,17 @@ impl fmt::Display for AskError {
 }
 
 impl std::error::Error for AskError {}
+
+/// How an error of a handler is answered. Here, because an [`AskError`] among them is told apart.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error.into_repr() {
+            Repr::Handler(source) => match source.downcast_ref::<AskError>() {
+                Some(ask) => ask.to_failure(),
+                None => Failure::Handler(chain(&*source)),
+            },
+            Repr::Protocol(error) => Failure::Protocol(error),
+            Repr::ResourceNotFound(uri) => Failure::ResourceNotFound(uri),
+        }
+    }
+}

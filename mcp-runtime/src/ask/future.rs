@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{AskError, Dialogue, Question};
+use super::{AskError, Dialogue};
 use crate::call::context::Context;
 use crate::call::notifier::Notifier;
 use crate::era::notification;
+use crate::outcome::Question;
 use crate::protocol::Revision;
 
 type Decode<T> = Box<dyn FnOnce(Value) -> Result<T, AskError> + Send>;

@@ -15,31 +15,30 @@ mod session;
 
 use std::sync::Arc;
 
+use dialogue::Way;
+use error::Visit;
+use form::Form;
+use rounds::{Bounds, Rounds};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-pub use crate::protocol::capability::Capability;
-use dialogue::Way;
-pub(crate) use dialogue::{Dialogue, Memory};
-pub(crate) use error::Lack;
-use error::Visit;
-pub use error::{AskError, Unsupported};
-use form::Form;
-pub use form::{asked, asked_by};
-pub use future::{Ask, Consent};
-pub(crate) use question::Question;
-use rounds::{Bounds, Rounds};
-pub(crate) use rounds::{Purpose, Resumed};
-pub(crate) use session::{Asks, Exchange};
-
 use crate::call::context::{Context, member};
 use crate::call::invocation::Caller;
 use crate::era::CAPABILITIES;
 use crate::error::Result;
+use crate::outcome::{Lack, Question};
 use crate::protocol::{Revision, Root, SampleRequest, Sampled, SamplingCan};
 use crate::random;
+
+pub use crate::protocol::capability::Capability;
+pub(crate) use dialogue::{Dialogue, Memory};
+pub use error::{AskError, Unsupported};
+pub use form::{asked, asked_by};
+pub use future::{Ask, Consent};
+pub(crate) use rounds::{Purpose, Resumed};
+pub(crate) use session::{Asks, Exchange};
 
 #[doc = include_str!("../../docs/asking.md")]
 impl Context {
@@ -112,7 +111,7 @@ impl Context {
 
     fn visit(&self, message: &str, url: &str, id: &str) -> Result<Question, AskError> {
         if !url.contains("://") || url.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            return Err(AskError::Misused(format!("`{}` is no URL to visit", crate::error::shorten(url))));
+            return Err(AskError::Misused(format!("`{}` is no URL to visit", crate::jsonrpc::error::shorten(url))));
         }
         let lacks = || self.needs(Capability::ElicitationUrl);
         let reach = self.dialogue.reaches().map_err(|why| AskError::Unsupported(Unsupported::here(why)));
@@ -323,6 +322,6 @@ fn no(action: &str) -> AskError {
     match action {
         "decline" => AskError::Declined,
         "cancel" => AskError::Cancelled,
-        other => AskError::Invalid(format!("`{}` is no action", crate::error::shorten(other))),
+        other => AskError::Invalid(format!("`{}` is no action", crate::jsonrpc::error::shorten(other))),
     }
 }

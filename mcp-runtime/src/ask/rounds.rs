@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use super::question::{Question, canonical};
+use super::question::canonical;
 use super::sealed_state::Secrets;
 use super::{AskError, Memory};
-use crate::error::{Failure, RpcError};
+use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::{Object, members};
 use crate::jsonrpc::raw::Raw;
-use crate::outcome::{Answer, Reply};
+use crate::outcome::{Answer, Failure, Question, Reply};
 
 /// What the client keeps for us between rounds.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -92,7 +92,7 @@ fn read_responses(raw: Option<Raw<'_>>) -> Result<BTreeMap<String, Value>, RpcEr
         match serde_json::from_str(response.get()) {
             Ok(Value::Object(response)) => drop(responses.insert(key.to_owned(), response.into())),
             _ => {
-                let field = format!("inputResponses.{}", crate::error::shorten(key));
+                let field = format!("inputResponses.{}", crate::jsonrpc::error::shorten(key));
                 return Err(RpcError::wrong_field(&field, "object", response.kind()));
             }
         }

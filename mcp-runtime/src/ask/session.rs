@@ -108,7 +108,8 @@ fn read(response: &Response<'_>) -> Result<Value, AskError> {
         (Some(result), None) => serde_json::from_str(result.get()).map_err(|_| unreadable()),
         (_, Some(error)) => {
             let error: Value = serde_json::from_str(error.get()).map_err(|_| unreadable())?;
-            let message = crate::error::shorten(error["message"].as_str().unwrap_or("no reason given")).into_owned();
+            let message =
+                crate::jsonrpc::error::shorten(error["message"].as_str().unwrap_or("no reason given")).into_owned();
             Err(AskError::Refused { code: error["code"].as_i64().unwrap_or_default(), message })
         }
         (None, None) => Err(unreadable()),

@@ -8,12 +8,11 @@ use super::control::Control;
 use super::log::CallLog;
 use super::notifier::Notifier;
 use super::outbox::Outlet;
-use crate::ask;
-use crate::ask::{Dialogue, Purpose, Resumed};
+use crate::ask::{self, Dialogue, Purpose, Resumed};
 use crate::era::{Accepted, Envelope, Method};
 use crate::jsonrpc::Id;
 use crate::protocol::{LogLevel, Revision};
-use crate::server::Core;
+use crate::server::core::Core;
 use crate::task::Job;
 
 /// A call as the dispatcher sees it: borrowed from the frame, so that a handler which asks for no

@@ -2,12 +2,13 @@
 //! shares, or a stream of a request's own.
 
 use std::sync::Arc;
+
 #[cfg(feature = "http")]
 use std::sync::OnceLock;
+use tokio::sync::mpsc;
 
 #[cfg(feature = "http")]
 use http::request::Parts;
-use tokio::sync::mpsc;
 
 /// How many lines may wait for the client to read.
 const LINES: usize = 64;

@@ -1,24 +1,34 @@
 //! Running a handler: the first step where the message was read, the rest where it may wait.
 
-use std::fmt;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::thread;
 use std::time::Duration;
+use std::{fmt, thread};
 
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::log::CallLog;
 use crate::ask::Dialogue;
-use crate::dispatch::router::Started;
-use crate::error::{Failure, RpcError};
-use crate::handler::builder::{Step, Work};
-use crate::outcome::Answer;
-use crate::server::Core;
+use crate::jsonrpc::error::RpcError;
+use crate::outcome::{Answer, Failure, Reply, Step, Work};
+use crate::panic::catch;
+use crate::server::core::Core;
 use crate::task;
+
+/// A call on its way: the handler's first step, and how long it may take.
+pub(crate) struct Started {
+    pub(crate) step: Step,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) dialogue: Option<Arc<Dialogue>>,
+}
+
+impl From<Reply> for Started {
+    fn from(reply: Reply) -> Self {
+        Started { step: Step::Ready(Ok(reply)), timeout: None, dialogue: None }
+    }
+}
 
 /// How far a call got on its first step.
 pub(crate) enum Progress {
@@ -48,7 +58,7 @@ impl Running {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
         let Some(future) = &mut self.future else { return Poll::Ready(Err(Failure::Panicked)) };
-        match caught(|| future.as_mut().poll(cx)).unwrap_or(Poll::Ready(Err(Failure::Panicked))) {
+        match catch(|| future.as_mut().poll(cx)).unwrap_or(Poll::Ready(Err(Failure::Panicked))) {
             // Perhaps for what only the next round can bring.
             Poll::Pending => self.goes_on(cx),
             Poll::Ready(answer) => self.is_done(answer, cx),
@@ -92,7 +102,7 @@ impl fmt::Debug for Running {
 impl Drop for Running {
     fn drop(&mut self) {
         let future = self.future.take();
-        caught(|| drop(future));
+        catch(|| drop(future));
         if let Some(dialogue) = &self.dialogue {
             dialogue.end();
         }
@@ -110,7 +120,7 @@ pub(crate) fn start(
     mut has_room: impl FnMut() -> bool,
     call: impl FnOnce() -> Result<Started, Failure>,
 ) -> Progress {
-    let Started { step, timeout, dialogue } = match caught(|| CallLog::with(log.as_ref(), call)) {
+    let Started { step, timeout, dialogue } = match catch(|| CallLog::with(log.as_ref(), call)) {
         Some(Ok(started)) => started,
         Some(Err(failure)) => return Progress::Done(Err(failure)),
         None => return Progress::Done(Err(Failure::Panicked)),
@@ -148,7 +158,7 @@ fn heard<T>(log: Option<CallLog>, work: impl FnOnce() -> T) -> impl FnOnce() -> 
     let says = log.is_some().then(|| tracing::dispatcher::get_default(tracing::Dispatch::clone));
     move || {
         let _says = says.as_ref().map(tracing::dispatcher::set_default);
-        caught(|| CallLog::with(log.as_ref(), work))
+        catch(|| CallLog::with(log.as_ref(), work))
     }
 }
 
@@ -237,18 +247,4 @@ async fn time_is_up(limit: Duration, dialogue: Option<&Dialogue>) {
         granted += more;
         tokio::time::sleep(more).await;
     }
-}
-
-/// Runs `code`; `None` if it panicked. The panic hook has told the log by then. Nothing of the
-/// framework is shared with what panicked, so there is no broken state to see.
-pub(crate) fn caught<T>(code: impl FnOnce() -> T) -> Option<T> {
-    let payload = match catch_unwind(AssertUnwindSafe(code)) {
-        Ok(value) => return Some(value),
-        Err(payload) => payload,
-    };
-    // What was thrown may panic when it is dropped; what that throws is left alone.
-    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(another);
-    }
-    None
 }

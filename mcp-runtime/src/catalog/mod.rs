@@ -10,11 +10,10 @@ use serde_json::{Value, json};
 
 use crate::catalog::pagination::Rendered;
 use crate::catalog::table::Table;
-use crate::era::Method;
+use crate::era::{Method, Offers};
 use crate::error;
 use crate::handler::builder::Handler;
-use crate::handler::custom;
-use crate::handler::custom::Custom;
+use crate::handler::custom::{self, Custom};
 use crate::handler::prompt::Prompt;
 use crate::handler::resource::{Place, Resource};
 use crate::handler::tool::Tool;
@@ -125,27 +124,6 @@ impl Catalog {
         Ok(())
     }
 
-    /// Whether a method's capability is one this server has; if not, the method does not exist.
-    pub(crate) fn offers(&self, method: Method) -> bool {
-        let Settings { dynamic, ends_on_request, forwards_logs, .. } = self.settings;
-        match method {
-            Method::Initialize | Method::Ping | Method::Discover | Method::Custom(_) => true,
-            Method::Shutdown => ends_on_request,
-            Method::SetLevel => forwards_logs || dynamic || self.can_log(),
-            Method::ToolsList | Method::ToolsCall => dynamic || !self.tools.is_empty(),
-            Method::PromptsList | Method::PromptsGet => dynamic || !self.prompts.is_empty(),
-            Method::ResourcesList | Method::TemplatesList | Method::ResourcesRead => {
-                dynamic || !self.resources.is_empty() || !self.templates.is_empty()
-            }
-            Method::Complete => self.handlers_with_variables().any(|handler| !handler.completers.is_empty()),
-            Method::TasksGet | Method::TasksResult | Method::TasksList | Method::TasksUpdate | Method::TasksCancel => {
-                self.has_tasks()
-            }
-            Method::Subscribe | Method::Unsubscribe => self.announces_updates(),
-            Method::Listen => dynamic || self.announces_updates() || self.has_tasks(),
-        }
-    }
-
     /// Whether some call may become a task.
     pub(crate) fn has_tasks(&self) -> bool {
         self.tools.all().any(|tool| tool.task.is_some())
@@ -197,6 +175,36 @@ impl Catalog {
             capabilities["extensions"] = json!(self.settings.extensions);
         }
         capabilities
+    }
+}
+
+impl Offers for Catalog {
+    fn offers(&self, method: Method) -> bool {
+        let Settings { dynamic, ends_on_request, forwards_logs, .. } = self.settings;
+        match method {
+            Method::Initialize | Method::Ping | Method::Discover | Method::Custom(_) => true,
+            Method::Shutdown => ends_on_request,
+            Method::SetLevel => forwards_logs || dynamic || self.can_log(),
+            Method::ToolsList | Method::ToolsCall => dynamic || !self.tools.is_empty(),
+            Method::PromptsList | Method::PromptsGet => dynamic || !self.prompts.is_empty(),
+            Method::ResourcesList | Method::TemplatesList | Method::ResourcesRead => {
+                dynamic || !self.resources.is_empty() || !self.templates.is_empty()
+            }
+            Method::Complete => self.handlers_with_variables().any(|handler| !handler.completers.is_empty()),
+            Method::TasksGet | Method::TasksResult | Method::TasksList | Method::TasksUpdate | Method::TasksCancel => {
+                self.has_tasks()
+            }
+            Method::Subscribe | Method::Unsubscribe => self.announces_updates(),
+            Method::Listen => dynamic || self.announces_updates() || self.has_tasks(),
+        }
+    }
+
+    fn custom_method(&self, name: &str) -> Option<usize> {
+        self.methods.position(name)
+    }
+
+    fn custom_methods(&self) -> impl Iterator<Item = &str> {
+        self.methods.iter().map(|(name, _)| name)
     }
 }
 

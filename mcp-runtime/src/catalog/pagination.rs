@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde_json::json;
 
-use crate::error::RpcError;
+use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::raw::Raw;
 use crate::protocol::Revision;
 

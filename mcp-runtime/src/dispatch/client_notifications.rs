@@ -8,15 +8,15 @@ use crate::call::in_flight::Kind;
 use crate::call::invocation::{Caller, Line, provide};
 use crate::call::notifier::CloseOnDrop;
 use crate::call::outbox::Outlet;
-use crate::call::run;
 use crate::call::run::Pending;
-use crate::era;
-use crate::error::{Error, Failure, Result, RpcError};
+use crate::error::Result;
 use crate::handler::custom::Custom;
+use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::{Object, members};
 use crate::jsonrpc::{Id, Notification};
-use crate::outcome::Reply;
+use crate::outcome::{Failure, Reply};
 use crate::server::hooks::Peer;
+use crate::{era, panic};
 
 impl Connection {
     /// What is told and not asked is never answered, understood or not. What goes wrong is told to
@@ -83,11 +83,11 @@ impl Connection {
         let line = Line::new(outlet, &self.core, None);
         let caller = Caller { id: Id::NULL, envelope: &envelope, line: &line, call: None, uri: "", guarded: false };
         let own_params = own_params(notification.params, &params);
-        let started = run::caught(|| (own.call)(provide(&caller), &own_params));
+        let started = panic::catch(|| (own.call)(provide(&caller), &own_params));
         let future = started
             .ok_or_else(|| internal("the handler panicked".to_owned()))?
             .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))?;
-        let done = Pending::new(async { future.await.map(|()| Reply::Empty).map_err(Error::into_failure) })
+        let done = Pending::new(async { future.await.map(|()| Reply::Empty).map_err(Failure::from) })
             .within(self.view.catalog().settings.timeout);
         let (core, name, control) = (Arc::clone(&self.core), own.name.clone(), Arc::clone(&self.control));
         let (running, line) = (self.control.in_flight.running(), CloseOnDrop(line.into_notifier()));

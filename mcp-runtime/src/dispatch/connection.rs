@@ -15,21 +15,16 @@ use crate::call::in_flight::{Kind, Tasks};
 use crate::call::invocation::Line;
 use crate::call::notifier::{CloseOnDrop, Notifier};
 use crate::call::outbox::Outlet;
-use crate::call::run;
-use crate::call::run::{Pending, Progress};
-use crate::era;
-use crate::era::batch;
-use crate::era::batch::Batch;
-use crate::era::encode;
-use crate::era::encode::Site;
-use crate::era::{Accepted, Method, Read, Session, notification};
-use crate::error::{Failure, RpcError};
-use crate::jsonrpc;
-use crate::jsonrpc::depth;
-use crate::jsonrpc::{Id, Message, Rejection, Request};
-use crate::outcome::Reply;
+use crate::call::run::{self, Pending, Progress};
+use crate::era::batch::{self, Batch};
+use crate::era::encode::{self, Site};
+use crate::era::{self, Accepted, Method, Offers, Read, Session, notification};
+use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::{self, Id, Message, Rejection, Request, depth};
+use crate::outcome::{Failure, Reply};
+use crate::panic;
 use crate::protocol::Revision;
-use crate::server::Core;
+use crate::server::core::Core;
 use crate::server::state::View;
 use crate::subscription::Interest;
 
@@ -236,7 +231,7 @@ impl Connection {
         if self.control.in_flight.contains(request.id) {
             return Err(RpcError::invalid_request("a request with this id is still being answered"));
         }
-        era::accept(request, read, &self.session, self.view.catalog(), &())
+        era::accept(request, read, &self.session, &**self.view.catalog(), &())
     }
 
     fn request<'a>(
@@ -255,11 +250,11 @@ impl Connection {
         };
         let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
         // Here, too, the user's code is called: predicates, and a bus of their own.
-        match run::caught(|| self.own_business(site, &call, outlet)).unwrap_or(Err(Failure::Panicked)) {
+        match panic::catch(|| self.own_business(site, &call, outlet)).unwrap_or(Err(Failure::Panicked)) {
             Ok(None) => {}
             Ok(waiting) => return waiting,
             Err(failure) => {
-                encode::answer(&self.core, site, Err(failure), out);
+                encode::answer(&self.core.info, site, Err(failure), out);
                 return None;
             }
         }
@@ -277,7 +272,7 @@ impl Connection {
                 if let Some(notifier) = notifier {
                     self.notices = notifier.take();
                 }
-                encode::answer(&self.core, site, answer, out);
+                encode::answer(&self.core.info, site, answer, out);
                 None
             }
             Progress::Pending(pending) => Some(Waiting::new(site, pending, notifier)),
@@ -333,7 +328,7 @@ impl Connection {
                 return;
             }
             let mut line = Vec::new();
-            encode::answer(&core, site, answer, &mut line);
+            encode::answer(&core.info, site, answer, &mut line);
             if method == Method::Listen {
                 notification::torn_down(&id, &mut line);
             }

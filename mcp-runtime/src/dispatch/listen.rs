@@ -8,19 +8,17 @@ use tokio::sync::mpsc;
 
 use super::connection::{Connection, Waiting};
 use super::router::{Router, string};
-use crate::ask;
-use crate::ask::Capability;
+use crate::ask::{self, Capability};
 use crate::call::in_flight::Kind;
 use crate::call::invocation::Line;
 use crate::call::outbox::Outlet;
 use crate::call::run::Pending;
-use crate::era;
 use crate::era::encode::Site;
-use crate::era::{Accepted, Method, notification};
-use crate::error::{Failure, RpcError, shorten};
+use crate::era::{self, Accepted, Method, notification};
 use crate::jsonrpc::Id;
+use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::{Key, members};
-use crate::outcome::Reply;
+use crate::outcome::{Failure, Reply};
 use crate::subscription::{Filter, Interest, too_many};
 use crate::task::Watched;
 

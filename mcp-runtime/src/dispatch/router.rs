@@ -6,41 +6,23 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::ask;
-use crate::ask::{Dialogue, Resumed};
+use crate::ask::{self, Resumed};
 use crate::call::invocation::{Caller, Line, provide};
-use crate::call::run::Pending;
+use crate::call::run::{Pending, Started};
 use crate::catalog::Catalog;
 use crate::catalog::pagination::{Cursor, List};
-use crate::era;
-use crate::era::{Accepted, Method, encode};
-use crate::error::{Failure, RpcError, shorten};
+use crate::era::{self, Accepted, Method, Offers, encode};
 use crate::handler::args::Args;
-use crate::handler::builder::{Handler, Step};
-use crate::handler::completion;
-use crate::handler::completion::Reference;
+use crate::handler::builder::Handler;
+use crate::handler::completion::{self, Reference};
 use crate::jsonrpc::Id;
+use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::{Key, Object};
 use crate::jsonrpc::raw::Raw;
-use crate::outcome::Reply;
-use crate::protocol::Revision;
-use crate::server::Core;
-use crate::server::cache_hints::Cache;
-use crate::task;
-use crate::task::Job;
-
-/// A call on its way: the handler's first step, and how long it may take.
-pub(crate) struct Started {
-    pub(crate) step: Step,
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) dialogue: Option<Arc<Dialogue>>,
-}
-
-impl From<Reply> for Started {
-    fn from(reply: Reply) -> Self {
-        Started { step: Step::Ready(Ok(reply)), timeout: None, dialogue: None }
-    }
-}
+use crate::outcome::{Failure, Reply, Step};
+use crate::protocol::{Cache, Revision};
+use crate::server::core::Core;
+use crate::task::{self, Job};
 
 /// One call on its way to its handler.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +66,7 @@ impl<'a> Router<'a> {
             Method::ResourcesList => self.list(params, List::Resources),
             Method::TemplatesList => self.list(params, List::Templates),
             Method::TasksGet | Method::TasksResult | Method::TasksList | Method::TasksUpdate | Method::TasksCancel => {
-                Ok(Started { step: task::method(self, call)?, timeout: None, dialogue: None })
+                Ok(Started { step: super::tasks::method(self, call)?, timeout: None, dialogue: None })
             }
             Method::Custom(index) => self.custom(index, call),
             // What these do is the connection's business, and done.
@@ -125,7 +107,7 @@ impl<'a> Router<'a> {
             unknown("tool", &name, known.map(|(name, _)| name))
         })?;
         let args = Args::json(params.get("arguments"))?;
-        match task::wanted(self, tool)? {
+        match task::wanted(&self.caller, self.catalog, tool)? {
             None => self.started(&tool.handler, &args),
             Some(job) => Ok(self.task(job, &tool.handler, &args)),
         }
@@ -268,7 +250,7 @@ impl<'a> Router<'a> {
     }
 
     fn page(&self, list: List, revision: Revision, cursor: Option<Cursor>) -> Arc<str> {
-        let (catalog, caches) = (self.catalog, self.core.caches);
+        let (catalog, caches) = (self.catalog, self.core.info.caches);
         match list {
             List::Tools => {
                 let items = catalog.tools.iter().filter(|(_, tool)| self.sees(&tool.handler));
@@ -305,12 +287,12 @@ impl<'a> Router<'a> {
         let end =
             self.catalog.settings.page_size.map_or(items.len(), |size| start.saturating_add(size).min(items.len()));
         let next = (end < items.len()).then(|| Cursor::behind(end - 1, items[end - 1].0).print(list));
-        let mut cache = cache.unwrap_or(self.core.caches.server);
+        let mut cache = cache.unwrap_or(self.core.info.caches.server);
         if self.depends_on_caller(list) {
             cache = cache.unshared();
         }
         let page: Vec<&T> = items[start..end].iter().map(|(_, item)| item).collect();
-        encode::list(self.core, self.caller.envelope.revision, list.member(), &page, next.as_deref(), cache)
+        encode::list(&self.core.info, self.caller.envelope.revision, list.member(), &page, next.as_deref(), cache)
     }
 }
 

@@ -7,16 +7,15 @@ use serde_json::{Value, json};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::router::{Router, string};
-use crate::ask::{AskError, Exchange, Question};
+use crate::ask::{AskError, Exchange};
 use crate::era::task::RELATED;
 use crate::era::{Accepted, Method};
-use crate::error::{Failure, RpcError, shorten};
-use crate::handler::builder::Step;
+use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::{Key, members};
 use crate::jsonrpc::raw::Raw;
-use crate::outcome::{Answer, Reply};
+use crate::outcome::{Answer, Failure, Question, Reply, Step};
 use crate::protocol::Revision;
-use crate::server::Core;
+use crate::server::core::Core;
 use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, within};
 use crate::task::watch::Watch;
 use crate::task::{change, declared, load, unavailable};
@@ -31,7 +30,7 @@ struct Asked {
 
 /// Takes one of the methods.
 pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, Failure> {
-    declared(router).map_err(Failure::Lacks)?;
+    declared(&router.caller).map_err(Failure::Lacks)?;
     let line = router.caller.line;
     let owner = line.principal().map(ToString::to_string);
     let (core, revision) = (Arc::clone(line.core), router.caller.envelope.revision);

@@ -4,10 +4,9 @@
 use tokio::sync::mpsc;
 
 use crate::era;
-use crate::error::RpcError;
-use crate::jsonrpc;
+use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::raw::Raw;
-use crate::jsonrpc::{Id, Message, Rejection};
+use crate::jsonrpc::{self, Id, Message, Rejection};
 
 /// The messages of a batch, not yet read.
 pub(crate) fn elements(frame: &[u8], limit: usize) -> Result<Vec<Raw<'_>>, Rejection<'static>> {

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::client_info::Client;
 use super::{Envelope, Method, Peer};
-use crate::catalog::Catalog;
-use crate::error::{RpcError, shorten};
+use crate::era::Offers;
+use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::{Raw, type_of};
 use crate::protocol::{LogLevel, Revision};
@@ -89,7 +89,7 @@ pub(super) fn accept<'a>(
     params: &Object<'a>,
     meta: Option<Raw<'a>>,
     session: &Session,
-    catalog: &Catalog,
+    catalog: &impl Offers,
 ) -> Result<(Method, Envelope<'a>), RpcError> {
     match (session.negotiated.get(), method) {
         (None, "initialize") => open(session, params)?,

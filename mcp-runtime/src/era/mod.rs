@@ -12,22 +12,22 @@ mod legacy;
 mod method;
 mod modern;
 pub(crate) mod notification;
+pub(crate) mod server_info;
 pub(crate) mod task;
 
 use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::catalog::Catalog;
 use crate::era::client_info::Client;
-use crate::error::{RpcError, shorten};
 use crate::jsonrpc::Request;
+use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::{Object, members, optional, unreadable};
 use crate::jsonrpc::raw::Raw;
 use crate::protocol::{LogLevel, Revision};
 
 pub(crate) use legacy::Session;
-pub(crate) use method::{Method, unknown as unknown_method};
+pub(crate) use method::{Method, Offers, unknown as unknown_method};
 pub(crate) use modern::CAPABILITIES;
 #[cfg(feature = "http")]
 pub(crate) use modern::is_modern_date;
@@ -157,7 +157,7 @@ pub(crate) fn accept<'a>(
     request: &Request<'a>,
     read: Result<Read<'a>, RpcError>,
     session: &Session,
-    catalog: &Catalog,
+    catalog: &impl Offers,
     witness: &impl Witness,
 ) -> Result<Accepted<'a>, RpcError> {
     let method = &*request.method;

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use super::{Envelope, Method, Peer, Witness};
-use crate::catalog::Catalog;
-use crate::error::RpcError;
+use crate::era::Offers;
+use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
 use crate::protocol::Revision;
@@ -38,7 +38,7 @@ pub(super) fn accept<'a>(
     params: &Object<'a>,
     meta: Option<Raw<'a>>,
     entries: &Object<'a>,
-    catalog: &Catalog,
+    catalog: &impl Offers,
     witness: &impl Witness,
 ) -> Result<(Method, Envelope<'a>), RpcError> {
     let envelope = envelope(meta, entries, |claim| witness.version(claim, method, params))?;

@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,22 +16,8 @@ use super::completion::{Completers, Completes};
 use crate::ask::Capability;
 use crate::call::context::Context;
 use crate::call::invocation::Caller;
-use crate::error::ArgumentError;
-use crate::outcome::Answer;
+use crate::outcome::{Answer, ArgumentError, Step};
 use crate::protocol::{Icon, Meta};
-
-/// A handler's future.
-pub(crate) type Work = Pin<Box<dyn Future<Output = Answer> + Send>>;
-
-/// What calling a handler amounts to.
-pub(crate) enum Step {
-    /// A sync function, already done.
-    Ready(Answer),
-    /// An async function, not yet polled.
-    Future(Work),
-    /// A sync function for a thread of its own.
-    Blocking(Box<dyn FnOnce() -> Answer + Send>),
-}
 
 type Call = Box<dyn for<'a> Fn(&Args<'a>, &Caller<'a>) -> Result<Step, ArgumentError> + Send + Sync>;
 

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::args::explain;
 use crate::call::context::Context;
-use crate::error::{ArgumentError, Error, Result};
-use crate::outcome::{Answer, Reply};
+use crate::error::Result;
+use crate::outcome::{Answer, ArgumentError, Failure, Reply};
 
 type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type Call<T> = Box<dyn Fn(Context, &str) -> Result<Running<T>, ArgumentError> + Send + Sync>;
@@ -32,7 +32,7 @@ impl Custom<Answer> {
     {
         let call: Call<Answer> = Box::new(move |ctx, params| {
             let future = function(ctx, decode(params)?);
-            Ok(Box::pin(async move { future.await.and_then(result).map_err(Error::into_failure) }))
+            Ok(Box::pin(async move { future.await.and_then(result).map_err(Failure::from) }))
         });
         Custom { name: name.into(), call }
     }

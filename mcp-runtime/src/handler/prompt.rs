@@ -9,8 +9,7 @@ use super::builder::{About, ArgInfo, Declared, Handler, Kind, Returns, Spec, Vis
 use super::output::IntoPrompt;
 use crate::call::context::Context;
 use crate::call::invocation::Caller;
-use crate::error::Error;
-use crate::outcome::Reply;
+use crate::outcome::{Failure, Reply};
 use crate::protocol::{PromptArgument, PromptDescriptor};
 
 /// A prompt, made by `#[prompt]` and listed by [`prompts!`](crate::prompts!).
@@ -82,7 +81,7 @@ impl Kind for PromptKind {
 
 /// Declares the return type. A function rather than a method: the compiler's errors are shorter.
 pub fn returns<R: IntoPrompt>(_: &mut Spec<PromptKind>) -> Returns<PromptKind, R> {
-    Returns { reply: |value, ()| value.into_prompt().map(Reply::Prompt).map_err(Error::into_failure) }
+    Returns { reply: |value, ()| value.into_prompt().map(Reply::Prompt).map_err(Failure::from) }
 }
 
 /// What `#[prompt]` leaves beside a function, so that `prompts![name]` finds it.

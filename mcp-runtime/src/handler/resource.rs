@@ -12,10 +12,8 @@ use super::output::IntoContents;
 use super::uri_template::UriTemplate;
 use crate::call::context::Context;
 use crate::call::invocation::Caller;
-use crate::error::Error;
-use crate::outcome::Reply;
-use crate::protocol::{Annotations, ReadResult, ResourceContents, ResourceDescriptor, Role, TemplateDescriptor};
-use crate::server::cache_hints::Cache;
+use crate::outcome::{Failure, Reply};
+use crate::protocol::{Annotations, Cache, ReadResult, ResourceContents, ResourceDescriptor, Role, TemplateDescriptor};
 
 /// A resource or a family of them, made by `#[resource]` or `#[derive(Resource)]`.
 #[derive(Debug)]
@@ -211,7 +209,7 @@ impl ReadSite {
 pub fn returns<R: IntoContents>(_: &mut Spec<ResourceKind>) -> Returns<ResourceKind, R> {
     Returns {
         reply: |value, site| {
-            let result = value.into_contents(&site.uri).map_err(Error::into_failure)?;
+            let result = value.into_contents(&site.uri).map_err(Failure::from)?;
             Ok(site.complete(result))
         },
     }

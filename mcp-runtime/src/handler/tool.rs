@@ -4,15 +4,13 @@ use serde_json::Value;
 
 use super::args::{Argument, Key};
 use super::builder::{About, ArgInfo, Declared, Handler, Kind, Returns, Spec, Visible};
-use super::header_args;
-use super::header_args::Mirrored;
+use super::header_args::{self, Mirrored};
 use super::output::IntoToolResult;
 use super::schema::{Extras, InputSchema};
 use crate::call::context::Context;
 use crate::call::invocation::Caller;
-use crate::error::Error;
-use crate::outcome::Reply;
-use crate::protocol::{ToolAnnotations, ToolDescriptor, ToolExecution};
+use crate::outcome::{Failure, Reply};
+use crate::protocol::{SampleTool, ToolAnnotations, ToolDescriptor, ToolExecution};
 
 /// A tool, made by `#[tool]` and listed by [`tools!`](crate::tools!).
 #[derive(Debug)]
@@ -141,7 +139,7 @@ impl Kind for ToolKind {
 /// Declares the return type. A function rather than a method: the compiler's errors are shorter.
 pub fn returns<R: IntoToolResult>(spec: &mut Spec<ToolKind>) -> Returns<ToolKind, R> {
     spec.kind.output = R::output_schema();
-    Returns { reply: |value, ()| value.into_tool_result().map(Reply::Tool).map_err(Error::into_failure) }
+    Returns { reply: |value, ()| value.into_tool_result().map(Reply::Tool).map_err(Failure::from) }
 }
 
 /// What `#[tool]` leaves beside a function, so that `tools![name]` finds it.
@@ -149,4 +147,16 @@ pub fn returns<R: IntoToolResult>(spec: &mut Spec<ToolKind>) -> Returns<ToolKind
 pub trait ToolFn {
     /// Describes the tool.
     fn tool() -> Tool;
+}
+
+impl From<&Tool> for SampleTool {
+    fn from(tool: &Tool) -> Self {
+        SampleTool::from(tool.descriptor())
+    }
+}
+
+impl From<Tool> for SampleTool {
+    fn from(tool: Tool) -> Self {
+        SampleTool::from(tool.descriptor())
+    }
 }

@@ -4,6 +4,7 @@
 //! message becomes a [`Rejection`], an answer the peer gets while the connection lives on.
 
 pub(crate) mod depth;
+pub(crate) mod error;
 pub(crate) mod object;
 #[cfg(test)]
 pub(crate) mod properties;
@@ -14,7 +15,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
-use crate::error::RpcError;
+use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::Key;
 use crate::jsonrpc::raw::{Raw, string_end, type_of};
 
@@ -205,7 +206,7 @@ fn malformed<'a>(text: &'a str, error: &serde_json::Error) -> Rejection<'a> {
     match type_of(text.trim_ascii_start()) {
         "object" => {
             let id = only_id(Raw::trusted(text.trim_ascii())).unwrap_or(Id::NULL);
-            let why = crate::error::without_position(error);
+            let why = crate::jsonrpc::error::without_position(error);
             reject(id, RpcError::invalid_request(&format!("not a JSON-RPC message: {why}")))
         }
         "array" => reject(

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::raw::{Members, Raw};
-use crate::error::{RpcError, shorten, without_position};
+use crate::jsonrpc::error::{RpcError, shorten, without_position};
 
 /// An object inside another: its text, and its members or what is wrong with them.
 type Inner<'a> = (Raw<'a>, Result<Object<'a>, String>);

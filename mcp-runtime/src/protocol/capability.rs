@@ -53,7 +53,7 @@ impl Capability {
             Self::SamplingTools => ("sampling", Some("tools"), Revision::V2025_11_25),
             Self::SamplingContext => ("sampling", Some("context"), Revision::V2025_11_25),
             Self::Roots => ("roots", None, Revision::V2024_11_05),
-            Self::Tasks => ("extensions", Some(crate::task::EXTENSION), Revision::V2026_07_28),
+            Self::Tasks => ("extensions", Some(TASKS_EXTENSION), Revision::V2026_07_28),
         }
     }
 
@@ -91,6 +91,9 @@ impl fmt::Display for Capability {
         }
     }
 }
+
+/// What the extension is called.
+pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 #[cfg(test)]
 mod tests {

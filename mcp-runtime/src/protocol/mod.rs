@@ -2,6 +2,7 @@
 //!
 //! Older revisions are spoken by leaving things out (`era`), never by other types.
 
+mod cache;
 pub(crate) mod capability;
 mod common;
 mod content;
@@ -14,6 +15,8 @@ mod roots;
 mod sampling;
 mod tools;
 
+pub use cache::Cache;
+pub(crate) use capability::TASKS_EXTENSION;
 pub(crate) use common::Implementation;
 pub use common::{Annotations, Icon, Meta, Role};
 pub use content::Content;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::{Annotations, Icon, Meta};
-use crate::server::cache_hints::Cache;
+use crate::protocol::Cache;
 
 /// What `resources/list` tells of a resource.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::era::client_info::Client;
-use crate::error::{Error, RpcError, shorten};
+use crate::error::Error;
+use crate::jsonrpc::error::{RpcError, shorten};
 use crate::protocol::Revision;
 
 /// The functions, as far as they were given.
@@ -109,7 +110,7 @@ impl Hooks {
 
 /// Runs a hook; what it throws stays here.
 fn guarded(name: &str, hook: impl FnOnce()) {
-    if crate::call::run::caught(hook).is_none() {
+    if crate::panic::catch(hook).is_none() {
         tracing::error!(hook = name, "a hook panicked");
     }
 }

@@ -1,6 +1,6 @@
 //! The server: what it is called, what it offers, how it is served.
 
-pub(crate) mod cache_hints;
+pub(crate) mod core;
 pub(crate) mod handle;
 pub(crate) mod hooks;
 mod options;
@@ -16,6 +16,7 @@ use crate::ask::sealed_state::Secrets;
 use crate::call::context::Context;
 use crate::call::run::Threads;
 use crate::catalog::Catalog;
+use crate::era::server_info::{Caches, ServerInfo};
 use crate::error::Result;
 use crate::handler::custom::Custom;
 use crate::handler::handlers::IntoHandlers;
@@ -24,15 +25,12 @@ use crate::handler::resource::Resource;
 use crate::handler::tool::Tool;
 use crate::limits::Limits;
 use crate::protocol::{Icon, Implementation};
-use crate::server::cache_hints::Caches;
+use crate::server::core::Core;
 use crate::server::handle::ServerHandle;
 use crate::server::hooks::Hooks;
 use crate::server::state::Shared;
 use crate::store::bus::ChangeBus;
 use crate::task::Tasks;
-use crate::transport;
-#[cfg(feature = "http")]
-use crate::transport::http::HttpService;
 
 /// An MCP server, put together by chaining and then served.
 ///
@@ -56,29 +54,14 @@ use crate::transport::http::HttpService;
 #[derive(Debug)]
 #[must_use = "a server does nothing until it is served"]
 pub struct Server {
-    info: Implementation,
+    pub(crate) info: Implementation,
     instructions: Option<String>,
     limits: Limits,
     caches: Caches,
     hooks: Hooks,
-    keep_signals: bool,
+    pub(crate) keep_signals: bool,
     secrets: Arc<Secrets>,
     tasks: Tasks,
-    shared: Arc<Shared>,
-}
-
-/// A server being served: complete and shared by everything that serves it.
-#[derive(Debug)]
-pub(crate) struct Core {
-    /// The server's name and version as JSON, sent as it is.
-    pub(crate) info: Box<str>,
-    pub(crate) instructions: Option<String>,
-    pub(crate) limits: Limits,
-    pub(crate) caches: Caches,
-    pub(crate) hooks: Hooks,
-    pub(crate) threads: Threads,
-    pub(crate) secrets: Arc<Secrets>,
-    pub(crate) tasks: Tasks,
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -248,45 +231,11 @@ impl Server {
         self.mount(handlers.into_handlers().prefixed(prefix))
     }
 
-    /// Serves one client over standard input and output until it closes them.
-    ///
-    /// From here on the process's own standard output leads to standard error, so that a stray
-    /// `println!` cannot break the stream. Runs inside a Tokio runtime with its timers enabled, as
-    /// under `#[tokio::main]`; calls in flight are finished before it returns.
-    ///
-    /// SIGTERM and Ctrl-C end it the same way, a second one at once; [`keep_signals`](Self::keep_signals)
-    /// leaves them to the program.
-    ///
-    /// If the future is dropped, as by a `select!` that takes another branch, it ends at once: whoever wants
-    /// calls to finish [closes](ServerHandle::close) the server first.
-    pub async fn serve_stdio(self) -> Result<()> {
-        transport::stdio::hint_at_terminal(&self.info);
-        if !self.keep_signals {
-            transport::signals::end_on_signal(&self.shared)?;
-        }
-        let (input, output) = transport::stdio::claim::standard_streams()?;
-        transport::stdio::serve(self.into_core(), input, output).await
-    }
-
-    /// The server as a service for HTTP, to be nested in axum or anything else that takes a tower
-    /// `Service`. For the feature `http`.
-    #[cfg(feature = "http")]
-    pub fn into_service(self) -> HttpService {
-        let keep_signals = self.keep_signals;
-        HttpService::new(self.into_core(), keep_signals)
-    }
-
-    /// Serves clients of every revision over HTTP, on one endpoint, until SIGTERM or Ctrl-C. For the
-    /// feature `http`.
-    #[cfg(feature = "http")]
-    pub async fn serve_http(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
-        self.into_service().serve(address).await
-    }
-
     pub(crate) fn into_core(self) -> Arc<Core> {
-        let info = serde_json::to_string(&self.info).unwrap_or_default().into_boxed_str();
+        let implementation = serde_json::to_string(&self.info).unwrap_or_default().into_boxed_str();
         let Server { instructions, limits, caches, hooks, secrets, tasks, shared, .. } = self;
+        let info = ServerInfo { implementation, instructions, caches };
         let threads = Threads::new(limits.in_flight);
-        Arc::new(Core { info, instructions, limits, caches, hooks, threads, secrets, tasks, shared })
+        Arc::new(Core { info, limits, hooks, threads, secrets, tasks, shared })
     }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Server;
-use super::cache_hints::Cache;
 use super::hooks::{Disconnected, Peer, ProtocolError};
 use crate::ask::sealed_state::Secrets;
 #[cfg(feature = "tracing-layer")]
@@ -15,6 +14,7 @@ use crate::catalog::Settings;
 use crate::error::Error;
 use crate::handler::custom;
 use crate::limits::Limits;
+use crate::protocol::Cache;
 use crate::store::TaskStore;
 use crate::task::Tasks;
 

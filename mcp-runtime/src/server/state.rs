@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::call::run::caught;
 use crate::catalog::Catalog;
 use crate::catalog::pagination::Rendered;
+use crate::panic::catch;
 use crate::store::bus::{Change, ChangeBus, LocalBus};
 
 /// The part of a server that can change while it is served.
@@ -170,7 +170,7 @@ impl View {
         if self.version != shared.version.load(Ordering::Acquire) {
             let before = std::mem::replace(self, View::new(shared));
             // This may be the last of something of the user's, which does what it likes.
-            caught(|| drop(before));
+            catch(|| drop(before));
         }
     }
 

@@ -8,20 +8,19 @@ use tokio::sync::watch;
 
 use super::watch::Watch;
 use super::{change, load, sweep, unavailable};
-use crate::ask::{AskError, Question};
+use crate::ask::AskError;
+use crate::call::invocation::Caller;
 use crate::call::notifier::{CloseOnDrop, Notifier};
 use crate::call::run::Pending;
-use crate::dispatch::router::Router;
+use crate::catalog::Catalog;
 use crate::era::Method;
-use crate::era::encode;
-use crate::era::encode::Site;
-use crate::error::{Failure, RpcError};
-use crate::handler::builder::Work;
+use crate::era::encode::{self, Site};
 use crate::handler::tool::Tool;
 use crate::jsonrpc::Id;
-use crate::outcome::{Answer, Reply};
+use crate::jsonrpc::error::RpcError;
+use crate::outcome::{Answer, Failure, Question, Reply, Work};
 use crate::random;
-use crate::server::Core;
+use crate::server::core::Core;
 use crate::server::state::Phase;
 use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, within};
 
@@ -54,8 +53,12 @@ struct Said {
 
 impl Job {
     /// A task to be, of a call that goes on.
-    pub(super) fn new(router: &Router<'_>, tool: &Tool, ttl: Duration) -> Result<Arc<Self>, Failure> {
-        let caller = &router.caller;
+    pub(super) fn new(
+        caller: &Caller<'_>,
+        catalog: &Catalog,
+        tool: &Tool,
+        ttl: Duration,
+    ) -> Result<Arc<Self>, Failure> {
         let id = random::id().map_err(|_| unavailable(crate::store::Unavailable))?;
         let mut task = TaskRecord::new(id, caller.envelope.revision, ttl);
         let watch = Watch::over(caller.line.core, &task.id);
@@ -64,7 +67,7 @@ impl Job {
             core: Arc::clone(caller.line.core),
             task,
             ttl,
-            timeout: tool.handler.timeout.or(router.catalog.settings.timeout),
+            timeout: tool.handler.timeout.or(catalog.settings.timeout),
             asks_first: tool.task.as_ref().is_some_and(|support| support.asks_first),
             notifier: caller.line.notifier_of_task(caller.envelope.revision),
             watch,
@@ -170,7 +173,7 @@ impl Job {
         let done = change(&self.core, self.id(), |task| {
             task.questions.clear();
             task.answers.clear();
-            let text = |value: &Value| value.as_str().map(|text| crate::error::shorten(text).into_owned());
+            let text = |value: &Value| value.as_str().map(|text| crate::jsonrpc::error::shorten(text).into_owned());
             (task.status, task.status_message) = match &outcome {
                 TaskOutcome::Result(result) if result["isError"] == true => {
                     (TaskStatus::Completed, text(&result["content"][0]["text"]))
@@ -287,7 +290,7 @@ fn given(answer: Value) -> Result<Value, AskError> {
 fn outcome(core: &Core, revision: crate::Revision, answer: Answer) -> TaskOutcome {
     let site = Site { id: Id::NULL, method: Method::ToolsCall, revision };
     let mut line = Vec::new();
-    encode::answer(core, site, answer, &mut line);
+    encode::answer(&core.info, site, answer, &mut line);
     let mut message: Value = serde_json::from_slice(&line).unwrap_or_default();
     match message["error"].take() {
         Value::Null => TaskOutcome::Result(message["result"].take()),

@@ -14,24 +14,23 @@ use std::time::Duration;
 
 use tokio::sync::watch::Sender;
 
-use crate::ask::{Capability, Lack, required};
+use crate::ask::{Capability, required};
 use crate::call::in_flight::InFlight;
-use crate::dispatch::router::Router;
-use crate::error::{Failure, RpcError};
+use crate::call::invocation::Caller;
+use crate::catalog::Catalog;
 use crate::handler::tool::{TaskSupport, Tool};
+use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::members;
 use crate::jsonrpc::raw::Raw;
+use crate::outcome::{Failure, Lack};
 use crate::protocol::Revision;
-use crate::server::Core;
+use crate::server::core::Core;
 use crate::store::bus::Change;
 use crate::store::{AnyTasks, MemoryTasks, TaskRecord, Unavailable, within};
 
-pub(crate) use crate::dispatch::tasks::method;
 pub(crate) use job::{Job, launch};
 pub(crate) use watch::Watched;
 
-/// What the extension is called.
-pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 /// How often somebody looks for tasks whose time is over.
 const SWEEP: Duration = Duration::from_secs(30);
 /// How long it may take to keep that a task was given up.
@@ -114,7 +113,7 @@ pub(crate) async fn change(
         task.changed();
         if within(core.limits.store_time, "tasks", core.tasks.store.update(&task)).await? {
             // The bus may be the user's.
-            crate::call::run::caught(|| core.shared.publish(&Change::Task(id.to_owned())));
+            crate::panic::catch(|| core.shared.publish(&Change::Task(id.to_owned())));
             return Ok(Some(task));
         }
     }
@@ -127,34 +126,38 @@ pub(crate) fn unavailable(_: Unavailable) -> Failure {
 }
 
 /// How a tool is called: a task is made of it, or not.
-pub(crate) fn wanted(router: &Router<'_>, tool: &Tool) -> Result<Option<Arc<Job>>, Failure> {
-    let revision = router.caller.envelope.revision;
+pub(crate) fn wanted(caller: &Caller<'_>, catalog: &Catalog, tool: &Tool) -> Result<Option<Arc<Job>>, Failure> {
+    let revision = caller.envelope.revision;
     let asked = match (revision, &tool.task) {
         (Revision::V2026_07_28, Some(TaskSupport { required: needed, .. })) => {
-            match required(Capability::Tasks, &router.caller) {
+            match required(Capability::Tasks, caller) {
                 Err(lack) if *needed => return Err(Failure::Lacks(lack)),
                 declared => declared.is_ok().then_some(Duration::MAX),
             }
         }
-        (Revision::V2025_11_25, support) => augmented(router, support.as_ref())?,
+        (Revision::V2025_11_25, support) => augmented(caller, catalog, support.as_ref())?,
         _ => None,
     };
     let Some(ttl) = asked else { return Ok(None) };
-    Ok(Some(Job::new(router, tool, ttl.min(router.core.limits.task_ttl))?))
+    Ok(Some(Job::new(caller, catalog, tool, ttl.min(caller.line.core.limits.task_ttl))?))
 }
 
 /// How long at most a call of 2025-11-25 is to be a task, if it is to be one.
 /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation>
-fn augmented(router: &Router<'_>, support: Option<&TaskSupport>) -> Result<Option<Duration>, Failure> {
+fn augmented(
+    caller: &Caller<'_>,
+    catalog: &Catalog,
+    support: Option<&TaskSupport>,
+) -> Result<Option<Duration>, Failure> {
     let refused = |text: &str| Err(RpcError::new(RpcError::METHOD_NOT_FOUND, text.to_owned()).into());
-    let wish = router.caller.call.and_then(|call| call.params.get("task"));
+    let wish = caller.call.and_then(|call| call.params.get("task"));
     match (wish, support) {
         (None, Some(TaskSupport { required: true, .. })) => {
             refused("This tool runs as a task: call it with `task`, as `{\"ttl\": 60000}`")
         }
         (None, _) => Ok(None),
         // Nobody said that there are tasks.
-        (Some(_), None) if !router.catalog.has_tasks() => Ok(None),
+        (Some(_), None) if !catalog.has_tasks() => Ok(None),
         (Some(_), None) => refused("This tool does not run as a task: call it without `task`"),
         (Some(raw), Some(_)) => {
             let wish = members("task", Some(raw))?;
@@ -175,6 +178,6 @@ fn time(raw: Raw<'_>) -> Result<Duration, RpcError> {
 }
 
 /// Refuses who does not declare the extension, where there is one.
-pub(crate) fn declared(router: &Router<'_>) -> Result<(), Lack> {
-    if router.caller.envelope.revision.is_modern() { required(Capability::Tasks, &router.caller) } else { Ok(()) }
+pub(crate) fn declared(caller: &Caller<'_>) -> Result<(), Lack> {
+    if caller.envelope.revision.is_modern() { required(Capability::Tasks, caller) } else { Ok(()) }
 }

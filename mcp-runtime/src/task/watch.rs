@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::load;
 use crate::call::invocation::Caller;
-use crate::server::Core;
+use crate::server::core::Core;
 use crate::store::TaskRecord;
 use crate::store::bus::{Change, Listener};
 

@@ -9,9 +9,8 @@ use super::TestClient;
 use super::replies::{Answers, Question, Reply, SampleReply};
 use super::rounds::Fresh;
 use crate::error::Result;
-use crate::protocol::Revision;
+use crate::protocol::{Revision, TASKS_EXTENSION};
 use crate::server::Server;
-use crate::task;
 
 /// What a client says of itself.
 #[derive(Debug, Clone)]
@@ -49,8 +48,8 @@ impl Identity {
     /// What it says it can. In a session, a client of tasks says nothing of it.
     fn capabilities(&self) -> Value {
         let mut all = json!(self.capabilities);
-        if self.tasks && self.revision.is_modern() && all["extensions"].get(task::EXTENSION).is_none() {
-            all["extensions"][task::EXTENSION] = json!({});
+        if self.tasks && self.revision.is_modern() && all["extensions"].get(TASKS_EXTENSION).is_none() {
+            all["extensions"][TASKS_EXTENSION] = json!({});
         }
         all
     }

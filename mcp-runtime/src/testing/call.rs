@@ -8,7 +8,8 @@ use tokio::sync::oneshot;
 
 use super::notifications::{Kept, Observed, ProgressNote, Wanted};
 use super::{CallResult, TestClient, result};
-use crate::error::{Result, RpcError};
+use crate::error::Result;
+use crate::jsonrpc::error::RpcError;
 
 /// A call that was [started](TestClient::start).
 #[derive(Debug)]

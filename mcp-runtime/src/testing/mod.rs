@@ -16,27 +16,28 @@ mod tests;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 
+use builder::Identity;
+use pipe::{Inbox, Input, Output};
+use replies::Answers;
+use rounds::{Fresh, Responder};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::sync::oneshot::{self, error::RecvError};
+use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::RecvError;
 use tokio::task::JoinHandle;
 
-use builder::Identity;
-pub use builder::TestClientBuilder;
-pub use call::Call;
-pub use notifications::{Changes, LogMessage, Observed, ProgressNote};
-use pipe::{Inbox, Input, Output};
-use replies::Answers;
-pub use replies::{Question, Reply, SampleReply};
-pub use results::{CallResult, Completed, Message, PromptAnswer, ReadAnswer, ReadContents};
-use rounds::{Fresh, Responder};
-pub use tasks::{Task, TaskState};
-
-use crate::error::{Error, Result, RpcError};
+use crate::error::{Error, Result};
+use crate::jsonrpc::error::RpcError;
 use crate::protocol::{PromptDescriptor, ResourceDescriptor, Revision, TemplateDescriptor, ToolDescriptor};
 use crate::server::Server;
 use crate::transport;
+pub use builder::TestClientBuilder;
+pub use call::Call;
+pub use notifications::{Changes, LogMessage, Observed, ProgressNote};
+pub use replies::{Question, Reply, SampleReply};
+pub use results::{CallResult, Completed, Message, PromptAnswer, ReadAnswer, ReadContents};
+pub use tasks::{Task, TaskState};
 
 /// A client in memory. It speaks to the server through the same lines, parser and encoder a
 /// process on stdio would, in any revision.

@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::TestClient;
 use super::replies::{Answers, advice};
-use crate::error::{Error, Result, RpcError};
+use crate::error::{Error, Result};
+use crate::jsonrpc::error::RpcError;
 use crate::server::Server;
 
 /// Who asks more often will not stop.

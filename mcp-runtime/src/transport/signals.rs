@@ -1,8 +1,7 @@
 //! SIGTERM and Ctrl-C: a server that is told to end drains as if its client had gone.
 
-use std::io;
 use std::sync::Arc;
-use std::thread;
+use std::{io, thread};
 
 use tokio::runtime::Builder;
 

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Number, Value};
 
 use super::field::{Kind, Size};
-use crate::error::shorten;
+use crate::jsonrpc::error::shorten;
 
 impl Kind {
     /// Holds a value against it; an error ends the sentence "the field …".

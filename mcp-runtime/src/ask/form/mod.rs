@@ -9,13 +9,13 @@ mod precheck;
 #[cfg(test)]
 mod tests;
 
+use field::Field;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::handler::schema::without_null;
 use crate::protocol::Revision;
-use field::Field;
 pub use precheck::{asked, asked_by};
 
 /// The fields a person fills in, from a struct's schema.

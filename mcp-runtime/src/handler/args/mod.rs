@@ -11,9 +11,10 @@ use serde::de::DeserializeOwned;
 
 use super::builder::Declared;
 use super::schema::{Extras, InputSchema};
-use crate::error::{ArgumentError, RpcError, shorten, without_position};
+use crate::jsonrpc::error::{RpcError, shorten, without_position};
 use crate::jsonrpc::object::{Key as JsonStr, Object, members};
 use crate::jsonrpc::raw::{Raw, type_of};
+use crate::outcome::ArgumentError;
 
 /// A type a handler can take by value: decoded from what the caller sent, described by a schema.
 ///

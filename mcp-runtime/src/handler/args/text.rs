@@ -3,7 +3,7 @@
 pub(crate) use serde::de::value::Error;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 
-use crate::error::shorten;
+use crate::jsonrpc::error::shorten;
 
 /// Reads a `T` from its text: strings, numbers, booleans, unit enums, and newtypes and options of these.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {

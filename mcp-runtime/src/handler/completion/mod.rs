@@ -9,15 +9,11 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use crate::outcome::{Reply, Step};
+
 pub use context::Arguments;
 pub(crate) use function::Completes;
 pub(crate) use request::{Reference, Request};
-
-use super::builder::Step;
-use crate::outcome::Reply;
-
-/// How many values a client is given at most.
-pub(crate) const MOST: usize = 100;
 
 type Values = Pin<Box<dyn Future<Output = Vec<String>> + Send>>;
 

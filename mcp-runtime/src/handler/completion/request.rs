@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use super::Arguments;
-use crate::error::{RpcError, shorten};
+use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::{Key, Object, members};
 use crate::jsonrpc::raw::Raw;
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::message::{SampleMessage, ToolUse};
-use crate::error::without_position;
+use crate::jsonrpc::error::without_position;
 use crate::protocol::Role;
 
 /// What the client's model answered. As a [`SampleMessage`] it continues the conversation.

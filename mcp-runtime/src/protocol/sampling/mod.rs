@@ -8,12 +8,11 @@ mod params;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::ToolDescriptor;
+
 pub use answer::Sampled;
 pub use message::{SampleMessage, ToolUse};
 pub(crate) use params::SamplingCan;
-
-use super::ToolDescriptor;
-use crate::handler::tool::Tool;
 
 /// What the client's model is asked. A text is enough; the rest has defaults.
 ///
@@ -238,17 +237,5 @@ impl From<&ToolDescriptor> for SampleTool {
 impl From<ToolDescriptor> for SampleTool {
     fn from(tool: ToolDescriptor) -> Self {
         SampleTool::from(&tool)
-    }
-}
-
-impl From<&Tool> for SampleTool {
-    fn from(tool: &Tool) -> Self {
-        SampleTool::from(tool.descriptor())
-    }
-}
-
-impl From<Tool> for SampleTool {
-    fn from(tool: Tool) -> Self {
-        SampleTool::from(tool.descriptor())
     }
 }

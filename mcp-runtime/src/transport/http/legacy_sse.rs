@@ -13,9 +13,9 @@ use super::response;
 use super::response::body::{Body, Said};
 use crate::call::outbox::Outlet;
 use crate::dispatch::connection::Connection;
-use crate::error::RpcError;
+use crate::jsonrpc::error::RpcError;
 use crate::random;
-use crate::server::Core;
+use crate::server::core::Core;
 
 /// The connections there are, by the id in their address.
 #[derive(Debug, Default)]

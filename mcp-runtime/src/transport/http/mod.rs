@@ -23,22 +23,23 @@ use std::time::Duration;
 
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
+use legacy_sse::SseSessions;
+use quota::Shares;
+use session::Sessions;
 use tokio::sync::Semaphore;
 
+use crate::error::Result;
+use crate::jsonrpc::error::RpcError;
+use crate::server::Server;
+use crate::server::core::Core;
+use crate::server::handle::ServerHandle;
+use crate::server::state::Phase;
+use crate::store::{EventStore, SessionStore};
 use crate::transport::http::request::body_budget::Budget;
 use crate::transport::http::request::headers::Headers;
 use crate::transport::http::request::origin::Guard;
 pub use crate::transport::http::response::body::Body;
 use crate::transport::http::session::stored::Stores;
-use legacy_sse::SseSessions;
-use quota::Shares;
-use session::Sessions;
-
-use crate::error::{Result, RpcError};
-use crate::server::Core;
-use crate::server::handle::ServerHandle;
-use crate::server::state::Phase;
-use crate::store::{EventStore, SessionStore};
 
 /// As many requests at a time as can be counted.
 const MOST_REQUESTS: u32 = u32::MAX >> 3;
@@ -102,6 +103,21 @@ struct Options {
 }
 
 type Principal = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
+
+impl Server {
+    /// The server as a service for HTTP, to be nested in axum or anything else that takes a tower
+    /// `Service`. For the feature `http`.
+    pub fn into_service(self) -> HttpService {
+        let keep_signals = self.keep_signals;
+        HttpService::new(self.into_core(), keep_signals)
+    }
+
+    /// Serves clients of every revision over HTTP, on one endpoint, until SIGTERM or Ctrl-C. For the
+    /// feature `http`.
+    pub async fn serve_http(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
+        self.into_service().serve(address).await
+    }
+}
 
 impl HttpService {
     pub(crate) fn new(core: Arc<Core>, keep_signals: bool) -> Self {

@@ -13,10 +13,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{Body, Inner, MOST_REQUESTS, response};
 use crate::call::in_flight::Kind;
-use crate::call::run;
-use crate::error::RpcError;
 use crate::jsonrpc::Id;
+use crate::jsonrpc::error::RpcError;
 use crate::limits::Limits;
+use crate::panic;
 
 /// What is taken, of what there is.
 #[derive(Debug)]
@@ -125,7 +125,7 @@ impl Inner {
     /// Who makes a request, as far as the hook knows.
     pub(super) fn principal(&self, parts: &Parts) -> Result<Option<String>, Refused> {
         let Some(principal) = &self.options.principal else { return Ok(None) };
-        run::caught(|| principal(parts)).ok_or_else(|| {
+        panic::catch(|| principal(parts)).ok_or_else(|| {
             tracing::error!(hook = "principal", "a hook panicked");
             Refused::Hook
         })

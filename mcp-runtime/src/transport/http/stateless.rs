@@ -18,20 +18,19 @@ use crate::call::in_flight::Kind;
 use crate::call::invocation::Line;
 use crate::call::notifier::CloseOnDrop;
 use crate::call::outbox::Outlet;
-use crate::call::run;
-use crate::call::run::{Pending, Progress};
+use crate::call::run::{self, Pending, Progress};
 use crate::catalog::Catalog;
 use crate::dispatch::listen;
 use crate::dispatch::router::Router;
-use crate::era;
-use crate::era::encode;
-use crate::era::encode::Site;
-use crate::era::{Accepted, Method, Read, Session};
-use crate::error::{Failure, RpcError};
+use crate::era::encode::{self, Site};
+use crate::era::{self, Accepted, Method, Offers, Read, Session};
+use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{Id, Request};
+use crate::outcome::Failure;
+use crate::panic;
 use crate::protocol::Revision;
-use crate::server::Core;
+use crate::server::core::Core;
 
 /// What is left of a request when its frame is gone.
 struct Waiting {
@@ -59,7 +58,7 @@ impl Waiting {
         let site = Site { id: Id::trusted(&self.id), method: self.method, revision: self.revision };
         let status = status(&answer);
         let mut line = Vec::new();
-        encode::answer(&self.core, site, answer, &mut line);
+        encode::answer(&self.core.info, site, answer, &mut line);
         Said { status, line }
     }
 }
@@ -109,7 +108,7 @@ pub(super) fn serve<'a>(
             Ok(share) => share,
             Err(refused) => return Step::Done(refused.answer(request.id)),
         };
-        let opened = run::caught(|| listen::open(&router, &call));
+        let opened = panic::catch(|| listen::open(&router, &call));
         let opened = opened.unwrap_or(Err(Failure::Panicked));
         drop(line);
         return match opened {
@@ -174,7 +173,7 @@ fn mirrors(router: &Router<'_>, call: &Accepted<'_>, headers: &Headers<'_>) -> R
         && router.catalog.mirrors
         && let Some(name) = call.params.get("name").and_then(Raw::text)
         && let Some(tool) = router.catalog.tools.get(&name).filter(|tool| !tool.mirrored.is_empty())
-        && run::caught(|| router.sees(&tool.handler)) == Some(true)
+        && panic::catch(|| router.sees(&tool.handler)) == Some(true)
     {
         headers.arguments(&tool.mirrored, call.params.get("arguments"))?;
     }
@@ -200,7 +199,7 @@ fn answered(
 ) -> Response<Body> {
     let (told, status) = (!lines.is_empty(), status(&answer));
     lines.reserve(response::ANSWER);
-    encode::answer(core, site, answer, &mut lines);
+    encode::answer(&core.info, site, answer, &mut lines);
     if told { response::answer(Form::Events, lines) } else { whole(form, Said { status, line: lines }) }
 }
 

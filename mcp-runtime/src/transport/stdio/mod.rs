@@ -6,7 +6,7 @@
 //! that does not read holds up neither the runtime nor its memory.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio>
 
-pub(crate) mod claim;
+mod claim;
 pub(super) mod lines;
 
 use std::io::{self, IsTerminal as _, Read, Write};
@@ -20,15 +20,18 @@ use tokio::task::JoinHandle;
 use tracing::Dispatch;
 use tracing::dispatcher::set_default;
 
+use super::signals;
 use super::stdio::lines::{Line, Lines};
 use crate::call::control::Control;
 use crate::call::outbox::Outlet;
 use crate::dispatch::connection::{Connection, Exited};
 use crate::era::encode;
-use crate::error::{Error, Result, RpcError};
+use crate::error::{Error, Result};
 use crate::jsonrpc::Id;
+use crate::jsonrpc::error::RpcError;
 use crate::protocol::Implementation;
-use crate::server::Core;
+use crate::server::Server;
+use crate::server::core::Core;
 use crate::server::hooks::{Disconnected, Hooks};
 use crate::server::state::Phase;
 
@@ -39,6 +42,28 @@ const WRITING: Duration = Duration::from_secs(1);
 
 /// What the outbox is told last: an answer is never empty.
 const END: Vec<u8> = Vec::new();
+
+impl Server {
+    /// Serves one client over standard input and output until it closes them.
+    ///
+    /// From here on the process's own standard output leads to standard error, so that a stray
+    /// `println!` cannot break the stream. Runs inside a Tokio runtime with its timers enabled, as
+    /// under `#[tokio::main]`; calls in flight are finished before it returns.
+    ///
+    /// SIGTERM and Ctrl-C end it the same way, a second one at once; [`keep_signals`](Self::keep_signals)
+    /// leaves them to the program.
+    ///
+    /// If the future is dropped, as by a `select!` that takes another branch, it ends at once: whoever wants
+    /// calls to finish [closes](ServerHandle::close) the server first.
+    pub async fn serve_stdio(self) -> Result<()> {
+        hint_at_terminal(&self.info);
+        if !self.keep_signals {
+            signals::end_on_signal(&self.shared)?;
+        }
+        let (input, output) = claim::standard_streams()?;
+        serve(self.into_core(), input, output).await
+    }
+}
 
 /// Serves one client until its input ends or the server is told to end, and its calls are done. If
 /// the future is dropped, it is not served any more.

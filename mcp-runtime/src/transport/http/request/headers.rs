@@ -9,8 +9,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::era::Witness;
-use crate::error::RpcError;
 use crate::handler::header_args::Mirrored;
+use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
 

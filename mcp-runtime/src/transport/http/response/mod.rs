@@ -8,8 +8,8 @@ use http::{Response, StatusCode};
 use self::body::Body;
 use super::request::accept::Form;
 use crate::era::encode;
-use crate::error::RpcError;
 use crate::jsonrpc::Id;
+use crate::jsonrpc::error::RpcError;
 
 static JSON: HeaderValue = HeaderValue::from_static("application/json");
 static EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");

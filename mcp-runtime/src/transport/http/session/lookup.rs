@@ -5,10 +5,10 @@ use std::sync::Arc;
 use http::request::Parts;
 use http::{Response, StatusCode};
 
-use super::Session;
-use super::{serve, stored};
+use super::{Session, serve, stored};
 use crate::era::Read;
-use crate::error::{Result, RpcError};
+use crate::error::Result;
+use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::{Id, Request};
 use crate::protocol::Revision;
 use crate::transport::http::endpoint::{bad, is_modern, unsupported};

@@ -25,7 +25,7 @@ use crate::dispatch::connection::Connection;
 use crate::limits::Limits;
 use crate::protocol::Revision;
 use crate::random;
-use crate::server::Core;
+use crate::server::core::Core;
 use crate::server::state::Phase;
 use crate::subscription::Interest;
 

@@ -11,17 +11,15 @@ use std::time::{Duration, Instant};
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
-use super::event_log;
-use super::{Session, Sessions};
+use super::{Session, Sessions, event_log};
 use crate::dispatch::connection::Connection;
-use crate::era;
 use crate::era::client_info::Client;
 use crate::limits::Limits;
-use crate::random;
-use crate::server::Core;
+use crate::server::core::Core;
 use crate::store::{AnyEvents, AnySessions, SessionRecord, Unavailable, within};
 use crate::transport::http::response;
 use crate::transport::http::response::body::Body;
+use crate::{era, random};
 
 /// How often it is looked whether the sessions that are in use here were changed or ended elsewhere.
 const LOOK: Duration = Duration::from_secs(1);

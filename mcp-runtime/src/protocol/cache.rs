@@ -1,4 +1,4 @@
-//! Cache hints: how long a client may keep what it was told, and whether it may share it.
+//! Cache hints: how long a client may keep a result, and whether it may share it.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching>
 
 use std::time::Duration;
@@ -48,28 +48,6 @@ impl Cache {
         let millis = self.ttl.as_millis().min((1 << 53) - 1);
         let scope = if self.public { "public" } else { "private" };
         format!(r#","ttlMs":{millis},"cacheScope":"{scope}""#)
-    }
-}
-
-/// The hints of one server.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Caches {
-    pub(crate) server: Cache,
-    pub(crate) tools: Option<Cache>,
-    pub(crate) prompts: Option<Cache>,
-    pub(crate) resources: Option<Cache>,
-}
-
-impl Default for Caches {
-    fn default() -> Self {
-        Caches { server: Cache::NONE, tools: None, prompts: None, resources: None }
-    }
-}
-
-impl Caches {
-    /// For contents of a resource that says nothing of its own.
-    pub(crate) fn reads(self) -> Cache {
-        self.resources.unwrap_or(self.server)
     }
 }
 
