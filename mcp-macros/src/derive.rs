@@ -44,9 +44,9 @@ enum Body {
 //         impl From<Note> for __mcp::Resource {
 //             fn from(__value: Note) -> Self {
 //                 let __uri = { "note://", then the id, escaped };
-//                 let mut __spec = __mcp::resource(&__uri, "note");
-//                 __spec.mime("application/json");
-//                 __spec.sync(move |_, _| Ok(__mcp::json_contents(&__value)))
+//                 let mut __builder = __mcp::resource(&__uri, "note");
+//                 __builder.mime("application/json");
+//                 __builder.sync(move |_, _| Ok(__mcp::json_contents(&__value)))
 //             }
 //         }
 //     };
@@ -167,30 +167,30 @@ impl Model {
         let keys = resource_keys(&self.options);
         let last_modified = self.last_modified.iter().map(|(field, ty)| {
             let time = shown(field, ty);
-            quote!(__spec.last_modified(&#time);)
+            quote!(__builder.last_modified(&#time);)
         });
         let (mime, contents) = self.contents();
-        let mime = self.options.mime.is_none().then(|| quote!(__spec.mime(#mime);));
+        let mime = self.options.mime.is_none().then(|| quote!(__builder.mime(#mime);));
         let size = matches!(self.options.size, Some((_, Size::Counted))).then(|| {
             quote! {
                 if let ::core::option::Option::Some(__size) = __mcp::size_of_contents(&#contents) {
-                    __spec.size(__size);
+                    __builder.size(__size);
                 }
             }
         });
         let sync = quote_spanned!(self.ident.span()=> sync);
         quote! {
-            let mut __spec = __mcp::resource(&#uri, &#name);
-            #(__spec.title(&#title);)*
-            #(__spec.description(&#description);)*
-            #(__spec.icon(#icons);)*
-            #(__spec.meta(__mcp::json!({ #meta }));)*
+            let mut __builder = __mcp::resource(&#uri, &#name);
+            #(__builder.title(&#title);)*
+            #(__builder.description(&#description);)*
+            #(__builder.icon(#icons);)*
+            #(__builder.meta(__mcp::json!({ #meta }));)*
             #keys
             #mime
             #(#last_modified)*
             #size
-            let __returns = __mcp::resource_returns(&mut __spec);
-            __spec.#sync(__returns, move |_, _| ::core::result::Result::Ok(#contents))
+            let __returns = __mcp::resource_returns(&mut __builder);
+            __builder.#sync(__returns, move |_, _| ::core::result::Result::Ok(#contents))
         }
     }
 

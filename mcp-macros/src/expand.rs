@@ -19,11 +19,11 @@ use crate::handler::{FnItem, Handler, Kind, private};
 //         use ::mcp_runtime::__private as __mcp;
 //         impl __mcp::ToolFn for add {
 //             fn tool() -> __mcp::Tool {
-//                 let mut __spec = __mcp::tool("add");
-//                 let __arg0 = __spec.arg::<i64>(__mcp::ArgInfo::new("a"));
-//                 let __arg1 = __spec.arg::<i64>(__mcp::ArgInfo::new("b"));
-//                 let __returns = __mcp::tool_returns::<i64>(&mut __spec);
-//                 __spec.sync(__returns, move |__args, __caller| {
+//                 let mut __builder = __mcp::tool("add");
+//                 let __arg0 = __builder.arg::<i64>(__mcp::ArgInfo::new("a"));
+//                 let __arg1 = __builder.arg::<i64>(__mcp::ArgInfo::new("b"));
+//                 let __returns = __mcp::tool_returns::<i64>(&mut __builder);
+//                 __builder.sync(__returns, move |__args, __invocation| {
 //                     let __value0 = __args.take(&__arg0)?;
 //                     let __value1 = __args.take(&__arg1)?;
 //                     Ok(add(__value0, __value1))

@@ -50,7 +50,7 @@ pub(crate) enum Reply {
 }
 
 /// What comes of a request.
-pub(crate) type Answer = Result<Reply, Failure>;
+pub(crate) type Outcome = Result<Reply, Failure>;
 
 /// Why a call has no ordinary result; each revision says it in its own way (`era::encode`).
 #[derive(Debug)]
@@ -66,7 +66,7 @@ pub(crate) enum Failure {
     /// The handler took longer than it may.
     TimedOut(std::time::Duration),
     /// The client does not declare what the call needs of it.
-    Lacks(Lack),
+    MissingCapability(MissingCapability),
     /// A JSON-RPC error as it is.
     Protocol(RpcError),
 }
@@ -99,7 +99,7 @@ impl fmt::Display for ArgumentError {
 
 /// A capability the client would need to have declared.
 #[derive(Debug)]
-pub(crate) struct Lack {
+pub(crate) struct MissingCapability {
     pub(crate) text: String,
     /// It, as the client would declare it.
     pub(crate) required: Value,
@@ -113,14 +113,14 @@ pub(crate) struct Question {
 }
 
 /// A handler's future.
-pub(crate) type Work = Pin<Box<dyn Future<Output = Answer> + Send>>;
+pub(crate) type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 /// What calling a handler amounts to.
 pub(crate) enum Step {
     /// A sync function, already done.
-    Ready(Answer),
+    Ready(Outcome),
     /// An async function, not yet polled.
     Future(Work),
     /// A sync function for a thread of its own.
-    Blocking(Box<dyn FnOnce() -> Answer + Send>),
+    Blocking(Box<dyn FnOnce() -> Outcome + Send>),
 }

@@ -8,9 +8,9 @@ pub use crate::__json as json;
 
 pub use crate::ask::{Capability, asked, asked_by};
 pub use crate::call::context::Context;
-pub use crate::call::invocation::{Caller, FromServer, provide};
+pub use crate::call::invocation::{FromInvocation, Invocation, extract};
 pub use crate::handler::args::{Args, Argument, Key};
-pub use crate::handler::builder::{ArgInfo, Spec};
+pub use crate::handler::builder::{ArgInfo, HandlerBuilder};
 pub use crate::handler::handlers::{Handlers, Mounted};
 pub use crate::handler::prompt::{Prompt, PromptFn, describe as prompt, returns as prompt_returns};
 pub use crate::handler::resource::{

@@ -16,7 +16,7 @@ use crate::catalog::Catalog;
 use crate::era::notification;
 use crate::jsonrpc::error::RpcError;
 use crate::store::bus::{Change, ChangeBus, Listener};
-use crate::task::Watched;
+use crate::task::TaskReader;
 
 /// Which changes a client wants to be told of; on the wire, a filter.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -72,39 +72,39 @@ impl Filter {
 
 /// What somebody wants to know, and what of it they have not been told.
 #[derive(Debug)]
-pub(crate) struct Interest {
-    state: Mutex<State>,
+pub(crate) struct Subscription {
+    state: Mutex<SubscriptionState>,
     news: Notify,
     /// Who tells where a task is.
-    watched: Option<Watched>,
+    watched: Option<TaskReader>,
 }
 
 #[derive(Debug)]
-struct State {
+struct SubscriptionState {
     filter: Filter,
     uris: HashSet<String>,
     tasks: HashSet<String>,
-    untold: VecDeque<Change>,
+    pending: VecDeque<Change>,
 }
 
-impl Interest {
+impl Subscription {
     /// Enters an interest at the bus; it ends when it is dropped.
     pub(crate) fn enter(bus: &Arc<dyn ChangeBus>, filter: Filter) -> Arc<Self> {
         Self::with_tasks(bus, filter, None)
     }
 
     /// The same, for somebody who may be told of tasks.
-    pub(crate) fn with_tasks(bus: &Arc<dyn ChangeBus>, mut filter: Filter, watched: Option<Watched>) -> Arc<Self> {
+    pub(crate) fn with_tasks(bus: &Arc<dyn ChangeBus>, mut filter: Filter, watched: Option<TaskReader>) -> Arc<Self> {
         let tasks = std::mem::take(&mut filter.task_ids).into_iter().collect();
         let uris = std::mem::take(&mut filter.resource_subscriptions).into_iter().collect();
-        let state = Mutex::new(State { filter, uris, tasks, untold: VecDeque::new() });
-        let interest = Arc::new(Interest { state, news: Notify::new(), watched });
-        let weak = Arc::downgrade(&interest);
+        let state = Mutex::new(SubscriptionState { filter, uris, tasks, pending: VecDeque::new() });
+        let subscription = Arc::new(Subscription { state, news: Notify::new(), watched });
+        let weak = Arc::downgrade(&subscription);
         bus.subscribe(weak);
-        interest
+        subscription
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SubscriptionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -122,7 +122,7 @@ impl Interest {
     pub(crate) fn remove(&self, uri: &str) {
         let mut state = self.state();
         state.uris.remove(uri);
-        state.untold.retain(|change| !matches!(change, Change::Updated(other) if other == uri));
+        state.pending.retain(|change| !matches!(change, Change::Updated(other) if other == uri));
     }
 
     /// The resources.
@@ -136,15 +136,15 @@ impl Interest {
     pub(crate) fn set_resources(&self, uris: &BTreeSet<String>) {
         let mut state = self.state();
         state.uris = uris.iter().cloned().collect();
-        state.untold.retain(|change| !matches!(change, Change::Updated(uri) if !uris.contains(uri)));
+        state.pending.retain(|change| !matches!(change, Change::Updated(uri) if !uris.contains(uri)));
     }
 
     /// Keeps these of the tasks that were asked for, and tells at once where they are.
     pub(crate) fn keep_tasks(&self, ids: &[String]) {
         let mut state = self.state();
         state.tasks.retain(|id| ids.contains(id));
-        state.untold.retain(|change| !matches!(change, Change::Task(_)));
-        state.untold.extend(ids.iter().cloned().map(Change::Task));
+        state.pending.retain(|change| !matches!(change, Change::Task(_)));
+        state.pending.extend(ids.iter().cloned().map(Change::Task));
         self.news.notify_one();
     }
 
@@ -163,7 +163,7 @@ impl Interest {
     async fn next(&self) -> Change {
         loop {
             let news = self.news.notified();
-            if let Some(change) = self.state().untold.pop_front() {
+            if let Some(change) = self.state().pending.pop_front() {
                 return change;
             }
             news.await;
@@ -192,7 +192,7 @@ impl Interest {
                 return;
             }
         }
-        let rest = std::mem::take(&mut self.state().untold);
+        let rest = std::mem::take(&mut self.state().pending);
         for change in rest {
             if let Some(line) = self.line(&change, stream).await
                 && outbox.send(line).await.is_err()
@@ -203,7 +203,7 @@ impl Interest {
     }
 }
 
-impl Listener for Interest {
+impl Listener for Subscription {
     fn changed(&self, change: &Change) {
         let mut state = self.state();
         let wanted = match change {
@@ -213,8 +213,8 @@ impl Listener for Interest {
             Change::Updated(uri) => state.uris.contains(uri),
             Change::Task(id) => state.tasks.contains(id),
         };
-        if wanted && !state.untold.contains(change) {
-            state.untold.push_back(change.clone());
+        if wanted && !state.pending.contains(change) {
+            state.pending.push_back(change.clone());
             self.news.notify_one();
         }
     }
@@ -228,20 +228,20 @@ pub(crate) fn too_many(limit: usize) -> RpcError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call::control::Control;
+    use crate::call::control::ConnectionControl;
     use crate::store::bus::LocalBus;
 
     /// Somebody who wants to know of lists and two resources, and is told by a task when there is room.
-    fn interested() -> (Arc<Interest>, Arc<Control>, mpsc::Receiver<Vec<u8>>) {
+    fn interested() -> (Arc<Subscription>, Arc<ConnectionControl>, mpsc::Receiver<Vec<u8>>) {
         let bus: Arc<dyn ChangeBus> = Arc::new(LocalBus::new());
-        let interest = Interest::enter(&bus, Filter::lists());
+        let subscription = Subscription::enter(&bus, Filter::lists());
         for uri in ["a://", "b://"] {
-            interest.add(uri, 2).unwrap();
+            subscription.add(uri, 2).unwrap();
         }
-        let (control, (outbox, told)) = (Arc::new(Control::default()), mpsc::channel(1));
-        let (telling, until) = (Arc::clone(&interest), Arc::clone(&control));
+        let (control, (outbox, told)) = (Arc::new(ConnectionControl::default()), mpsc::channel(1));
+        let (telling, until) = (Arc::clone(&subscription), Arc::clone(&control));
         tokio::spawn(async move { telling.tell(&outbox, None, until.closing()).await });
-        (interest, control, told)
+        (subscription, control, told)
     }
 
     async fn everything(mut told: mpsc::Receiver<Vec<u8>>) -> Vec<String> {
@@ -254,9 +254,9 @@ mod tests {
 
     #[tokio::test]
     async fn who_reads_slowly_is_told_everything_before_the_end() {
-        let (interest, control, told) = interested();
+        let (subscription, control, told) = interested();
         for change in [Change::Tools, Change::Prompts, Change::Updated("a://".into()), Change::Resources] {
-            interest.changed(&change);
+            subscription.changed(&change);
         }
         tokio::task::yield_now().await;
         control.close();
@@ -265,13 +265,13 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_wanted_no_more_is_not_told_later() {
-        let (interest, control, told) = interested();
+        let (subscription, control, told) = interested();
         for change in [Change::Tools, Change::Prompts, Change::Updated("a://".into())] {
-            interest.changed(&change);
+            subscription.changed(&change);
         }
         // One is in the outbox, one waits for room.
         tokio::task::yield_now().await;
-        interest.remove("a://");
+        subscription.remove("a://");
         control.close();
         let told = everything(told).await;
         assert!(told.len() == 2 && !told.concat().contains("a://"), "{told:?}");

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Capability;
 use crate::error::{Error, Repr, chain};
 use crate::jsonrpc::error::RpcError;
-use crate::outcome::{Failure, Lack};
+use crate::outcome::{Failure, MissingCapability};
 use crate::protocol::Revision;
 
 /// Why the client, or the person in front of it, did not answer.
@@ -105,7 +105,7 @@ impl AskError {
                     .into()
             }
             AskError::Unsupported(Unsupported { capability: Some(capability), text, .. }) => {
-                Failure::Lacks(Lack { text: text.clone(), required: capability.required() })
+                Failure::MissingCapability(MissingCapability { text: text.clone(), required: capability.required() })
             }
             AskError::Misused(why) => {
                 // The model is told, too, but cannot mend it.
@@ -117,9 +117,9 @@ impl AskError {
     }
 }
 
-impl Lack {
+impl MissingCapability {
     pub(crate) fn of(capability: Capability, revision: Revision) -> Self {
-        Lack { text: Unsupported::lacks(capability, revision).text, required: capability.required() }
+        MissingCapability { text: Unsupported::lacks(capability, revision).text, required: capability.required() }
     }
 }
 

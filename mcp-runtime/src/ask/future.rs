@@ -16,15 +16,15 @@ use crate::outcome::Question;
 use crate::protocol::Revision;
 
 type Decode<T> = Box<dyn FnOnce(Value) -> Result<T, AskError> + Send>;
-type Answer<T> = Pin<Box<dyn Future<Output = Result<T, AskError>> + Send>>;
+type AnswerFuture<T> = Pin<Box<dyn Future<Output = Result<T, AskError>> + Send>>;
 
 /// A question to the client; awaited, its answer. Several at once (`tokio::join!`) are asked together.
 #[must_use = "nobody is asked until it is awaited"]
-pub struct Ask<T>(State<T>);
+pub struct Ask<T>(AskState<T>);
 
-enum State<T> {
+enum AskState<T> {
     Planned(Plan<T>),
-    Asked(Answer<T>),
+    Asked(AnswerFuture<T>),
     Over,
 }
 
@@ -43,7 +43,7 @@ impl<T: 'static> Ask<T> {
         decode: impl FnOnce(Value) -> Result<T, AskError> + Send + 'static,
     ) -> Self {
         let (dialogue, key) = (Arc::clone(dialogue), dialogue.next_key());
-        Ask(State::Planned(Plan { dialogue, question, key, limit: None, decode: Box::new(decode) }))
+        Ask(AskState::Planned(Plan { dialogue, question, key, limit: None, decode: Box::new(decode) }))
     }
 
     /// Names it. Without, it goes by its place among the questions of the call; with a name, the order
@@ -58,7 +58,7 @@ impl<T: 'static> Ask<T> {
     }
 
     fn plan(mut self, change: impl FnOnce(&mut Plan<T>)) -> Self {
-        if let State::Planned(plan) = &mut self.0 {
+        if let AskState::Planned(plan) = &mut self.0 {
             change(plan);
         }
         self
@@ -66,7 +66,7 @@ impl<T: 'static> Ask<T> {
 }
 
 impl<T: 'static> Plan<T> {
-    fn begin(self) -> Answer<T> {
+    fn begin(self) -> AnswerFuture<T> {
         let Plan { dialogue, question, key, limit, decode } = self;
         Box::pin(async move { decode(dialogue.ask(&key, question?, limit).await?) })
     }
@@ -79,15 +79,15 @@ impl<T: 'static> Future for Ask<T> {
     type Output = Result<T, AskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<Self::Output> {
-        if let State::Planned(_) = self.0
-            && let State::Planned(plan) = std::mem::replace(&mut self.0, State::Over)
+        if let AskState::Planned(_) = self.0
+            && let AskState::Planned(plan) = std::mem::replace(&mut self.0, AskState::Over)
         {
-            self.0 = State::Asked(plan.begin());
+            self.0 = AskState::Asked(plan.begin());
         }
-        let State::Asked(answer) = &mut self.0 else { panic!("an ask was polled after it was answered") };
+        let AskState::Asked(answer) = &mut self.0 else { panic!("an ask was polled after it was answered") };
         let answer = answer.as_mut().poll(cx);
         if answer.is_ready() {
-            self.0 = State::Over;
+            self.0 = AskState::Over;
         }
         answer
     }
@@ -96,8 +96,8 @@ impl<T: 'static> Future for Ask<T> {
 impl<T> fmt::Debug for Ask<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            State::Planned(plan) => f.debug_struct("Ask").field("key", &plan.key).finish_non_exhaustive(),
-            State::Asked(_) | State::Over => f.write_str("Ask"),
+            AskState::Planned(plan) => f.debug_struct("Ask").field("key", &plan.key).finish_non_exhaustive(),
+            AskState::Asked(_) | AskState::Over => f.write_str("Ask"),
         }
     }
 }

@@ -15,7 +15,7 @@ mod session;
 
 use std::sync::Arc;
 
-use dialogue::Way;
+use dialogue::Channel;
 use error::Visit;
 use form::Form;
 use rounds::{Bounds, Rounds};
@@ -25,20 +25,20 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::call::context::{Context, member};
-use crate::call::invocation::Caller;
+use crate::call::invocation::Invocation;
 use crate::era::CAPABILITIES;
 use crate::error::Result;
-use crate::outcome::{Lack, Question};
+use crate::outcome::{MissingCapability, Question};
 use crate::protocol::{Revision, Root, SampleRequest, Sampled, SamplingCan};
 use crate::random;
 
 pub use crate::protocol::capability::Capability;
-pub(crate) use dialogue::{Dialogue, Memory};
+pub(crate) use dialogue::{Dialogue, OnceResults};
 pub use error::{AskError, Unsupported};
 pub use form::{asked, asked_by};
 pub use future::{Ask, Consent};
-pub(crate) use rounds::{Purpose, Resumed};
-pub(crate) use session::{Asks, Exchange};
+pub(crate) use rounds::{Resumed, StateBinding};
+pub(crate) use session::{PendingRequests, SessionChannel};
 
 #[doc = include_str!("../../docs/asking.md")]
 impl Context {
@@ -263,41 +263,41 @@ pub trait Remembered: Serialize + DeserializeOwned {}
 impl<T: Serialize + DeserializeOwned> Remembered for T {}
 
 /// Whether a caller declares what a handler requires.
-pub(crate) fn required(capability: Capability, caller: &Caller<'_>) -> Result<(), Lack> {
-    let client = caller.envelope.client();
-    let all = if caller.envelope.revision.is_modern() {
-        caller.envelope.meta.and_then(|meta| member(meta.get(), CAPABILITIES))
+pub(crate) fn required(capability: Capability, invocation: &Invocation<'_>) -> Result<(), MissingCapability> {
+    let client = invocation.envelope.client();
+    let all = if invocation.envelope.revision.is_modern() {
+        invocation.envelope.meta.and_then(|meta| member(meta.get(), CAPABILITIES))
     } else {
-        client.said("capabilities")
+        client.initialize_param("capabilities")
     };
     let declared = |name: &str| all.and_then(|all| member(all, name));
-    if capability.is_declared(caller.envelope.revision, declared) {
+    if capability.is_declared(invocation.envelope.revision, declared) {
         Ok(())
     } else {
-        Err(Lack::of(capability, caller.envelope.revision))
+        Err(MissingCapability::of(capability, invocation.envelope.revision))
     }
 }
 
 /// The way of a call to its client, and what it brings back from an earlier round.
-pub(crate) fn dialogue(caller: &Caller<'_>, mut resumed: Option<Resumed>) -> Arc<Dialogue> {
-    let line = caller.line;
-    let limits = &line.core.limits;
+pub(crate) fn dialogue(invocation: &Invocation<'_>, mut resumed: Option<Resumed>) -> Arc<Dialogue> {
+    let channel = invocation.channel;
+    let limits = &channel.core.limits;
     let memory = resumed.as_mut().map(Resumed::memory).unwrap_or_default();
-    let way = match (caller.purpose(), Exchange::of(caller)) {
+    let way = match (invocation.purpose(), SessionChannel::of(invocation)) {
         (Some(purpose), _) => {
             let bounds = Bounds { time: limits.answer_time, bytes: limits.state_bytes, rounds: limits.asks };
-            let secrets = Arc::clone(&line.core.secrets);
-            Way::Rounds(Box::new(Rounds::new(purpose, secrets, resumed, bounds)))
+            let secrets = Arc::clone(&channel.core.secrets);
+            Channel::Rounds(Box::new(Rounds::new(purpose, secrets, resumed, bounds)))
         }
-        (None, Some(exchange)) => Way::Session(exchange),
-        (None, None) => Way::Nowhere(if line.can_ask() || caller.envelope.revision.is_modern() {
+        (None, Some(exchange)) => Channel::Session(exchange),
+        (None, None) => Channel::Nowhere(if channel.can_ask() || invocation.envelope.revision.is_modern() {
             "nobody can be asked here: only a tool, a prompt or a resource that was called can ask"
         } else {
             "this client cannot be asked: it needs a session, and to accept `text/event-stream`"
         }),
     };
     let dialogue = Dialogue::new(way, memory, limits);
-    if let Some(job) = &*line.job.borrow() {
+    if let Some(job) = &*channel.job.borrow() {
         dialogue.plan(Arc::clone(job));
     }
     Arc::new(dialogue)

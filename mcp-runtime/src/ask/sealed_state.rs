@@ -21,7 +21,7 @@ const SHORTEST: usize = 32;
 
 /// The secrets states are sealed with: the first seals, all of them open.
 #[derive(Default)]
-pub(crate) struct Secrets {
+pub(crate) struct StateSealer {
     given: Vec<Box<[u8]>>,
     /// Made when it is needed first, where none are given.
     own: OnceLock<[u8; 32]>,
@@ -29,7 +29,7 @@ pub(crate) struct Secrets {
     wondered: AtomicBool,
 }
 
-impl Secrets {
+impl StateSealer {
     /// What is wrong with the secrets, if anything is.
     pub(crate) fn new(given: Vec<Box<[u8]>>) -> Result<Self, String> {
         if given.is_empty() {
@@ -40,7 +40,7 @@ impl Secrets {
                 "a secret of {} bytes is too short: use at least {SHORTEST} random ones (`openssl rand -base64 32`)",
                 short.len()
             )),
-            None => Ok(Secrets { given, ..Self::default() }),
+            None => Ok(StateSealer { given, ..Self::default() }),
         }
     }
 
@@ -69,7 +69,7 @@ impl Secrets {
     }
 
     /// Tells once that something did not open: clients can send such things as often as they like.
-    pub(crate) fn wonder(&self) {
+    pub(crate) fn warn_once(&self) {
         if !self.wondered.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "a client came back with a state that does not open here, told once: if it was not made up, it is of \
@@ -97,9 +97,9 @@ impl Secrets {
     }
 }
 
-impl fmt::Debug for Secrets {
+impl fmt::Debug for StateSealer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Secrets").field("given", &self.given.len()).finish_non_exhaustive()
+        f.debug_struct("StateSealer").field("given", &self.given.len()).finish_non_exhaustive()
     }
 }
 
@@ -118,8 +118,8 @@ fn nonce() -> Nonce {
 mod tests {
     use super::*;
 
-    fn secrets(all: &[&str]) -> Secrets {
-        Secrets::new(all.iter().map(|secret| secret.as_bytes().into()).collect()).unwrap()
+    fn secrets(all: &[&str]) -> StateSealer {
+        StateSealer::new(all.iter().map(|secret| secret.as_bytes().into()).collect()).unwrap()
     }
 
     const OLD: &str = "an old secret, long enough to be one";
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(secrets(&[NEW]).open(&sealed, b"call").as_deref(), Some(&b"text"[..]));
         assert_eq!(secrets(&[NEW]).open(&sealed, b"another call"), None);
         assert_eq!(secrets(&[OLD]).open(&sealed, b"call"), None);
-        assert_eq!(Secrets::default().open(&sealed, b"call"), None);
+        assert_eq!(StateSealer::default().open(&sealed, b"call"), None);
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn no_byte_can_be_changed() {
-        let secrets = Secrets::default();
+        let secrets = StateSealer::default();
         let sealed = secrets.seal(b"text".to_vec(), b"call").unwrap();
         assert!(secrets.open(&sealed, b"call").is_some());
         for at in 0..sealed.len() {
@@ -160,15 +160,15 @@ mod tests {
 
     #[test]
     fn the_same_is_never_sealed_to_the_same() {
-        let secrets = Secrets::default();
+        let secrets = StateSealer::default();
         let seal = || secrets.seal(b"text".to_vec(), b"call").unwrap();
         assert_ne!(seal(), seal());
     }
 
     #[test]
     fn secrets_are_long_and_not_told() {
-        assert!(Secrets::new(Vec::new()).unwrap_err().contains("at least one"));
-        assert!(Secrets::new(vec![b"short".as_slice().into()]).unwrap_err().contains("5 bytes"));
+        assert!(StateSealer::new(Vec::new()).unwrap_err().contains("at least one"));
+        assert!(StateSealer::new(vec![b"short".as_slice().into()]).unwrap_err().contains("5 bytes"));
         assert!(!format!("{:?}", secrets(&[NEW])).contains("secret,"));
     }
 }

@@ -9,8 +9,8 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::AskError;
-use crate::call::control::Control;
-use crate::call::invocation::Caller;
+use crate::call::control::ConnectionControl;
+use crate::call::invocation::Invocation;
 use crate::call::notifier::Notifier;
 use crate::era::notification;
 use crate::jsonrpc::raw::Raw;
@@ -18,14 +18,14 @@ use crate::jsonrpc::{Id, Response};
 
 /// The requests of one connection that are not answered.
 #[derive(Debug, Default)]
-pub(crate) struct Asks {
-    table: Mutex<Table>,
+pub(crate) struct PendingRequests {
+    table: Mutex<RequestTable>,
     /// What tells its ids from those of another replica.
     place: OnceLock<String>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct RequestTable {
     waiting: HashMap<u64, oneshot::Sender<Result<Value, AskError>>>,
     last: u64,
     /// Whether nobody can answer any more.
@@ -35,8 +35,8 @@ struct Table {
 /// What the ids of our requests begin with.
 const PREFIX: &str = "ask-";
 
-impl Asks {
-    fn table(&self) -> MutexGuard<'_, Table> {
+impl PendingRequests {
+    fn table(&self) -> MutexGuard<'_, RequestTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -84,7 +84,7 @@ impl Asks {
     }
 
     /// Takes what would be an answer to this request, but cannot be read.
-    pub(crate) fn spoiled(&self, id: Option<Id<'_>>, why: &str) {
+    pub(crate) fn reject_unreadable(&self, id: Option<Id<'_>>, why: &str) {
         self.settle(id, || Err(AskError::Invalid(why.to_owned())));
     }
 
@@ -118,22 +118,22 @@ fn read(response: &Response<'_>) -> Result<Value, AskError> {
 
 /// A call's way to ask.
 #[derive(Debug, Clone)]
-pub(crate) struct Exchange {
-    control: Arc<Control>,
+pub(crate) struct SessionChannel {
+    control: Arc<ConnectionControl>,
     notifier: Arc<Notifier>,
 }
 
-impl Exchange {
+impl SessionChannel {
     /// The way of a caller's, if its client can be sent requests.
-    pub(crate) fn of(caller: &Caller<'_>) -> Option<Self> {
-        let can = !caller.envelope.revision.is_modern() && caller.line.can_ask();
-        let control = caller.line.control.filter(|_| can)?;
-        Some(Exchange { control: Arc::clone(control), notifier: caller.line.notifier() })
+    pub(crate) fn of(invocation: &Invocation<'_>) -> Option<Self> {
+        let can = !invocation.envelope.revision.is_modern() && invocation.channel.can_ask();
+        let control = invocation.channel.control.filter(|_| can)?;
+        Some(SessionChannel { control: Arc::clone(control), notifier: invocation.channel.notifier() })
     }
 
     pub(crate) async fn ask(&self, method: &str, params: &Value, limit: Duration) -> Result<Value, AskError> {
         let (number, answer) = self.control.asks.expect().ok_or(AskError::Gone)?;
-        let asked = Asked { exchange: self, number };
+        let asked = CancelOnDrop { exchange: self, number };
         let answer = async {
             self.notifier.send(notification::question(&self.control.asks.id(number), method, params)).await;
             answer.await.unwrap_or(Err(AskError::Gone))
@@ -145,12 +145,12 @@ impl Exchange {
 }
 
 /// A request under way. If it is given up, the client is told.
-struct Asked<'a> {
-    exchange: &'a Exchange,
+struct CancelOnDrop<'a> {
+    exchange: &'a SessionChannel,
     number: u64,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         let asks = &self.exchange.control.asks;
         if asks.forget(self.number) {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::invocation::{Caller, FromServer};
+use super::invocation::{FromInvocation, Invocation};
 use super::notifier::Notifier;
 use super::progress::{Amount, Progress};
 use super::trace_context;
 use crate::ask::Dialogue;
-use crate::era::client_info::Client;
+use crate::era::client_info::ClientInfo;
 use crate::era::{CAPABILITIES, notification};
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
@@ -33,7 +33,7 @@ use crate::server::handle::ServerHandle;
 pub struct Context {
     request_id: Box<str>,
     revision: Revision,
-    client: Arc<Client>,
+    client: Arc<ClientInfo>,
     meta: Option<Box<str>>,
     log_level: Option<LogLevel>,
     progress: Option<Arc<Progress>>,
@@ -72,8 +72,11 @@ impl Context {
     ///
     /// In 2026-07-28 every request says it, before that the session did.
     pub fn client_capability(&self, name: &str) -> Option<&str> {
-        let all =
-            if self.revision.is_modern() { self.meta(CAPABILITIES)? } else { self.client.said("capabilities")? };
+        let all = if self.revision.is_modern() {
+            self.meta(CAPABILITIES)?
+        } else {
+            self.client.initialize_param("capabilities")?
+        };
         member(all, name)
     }
 
@@ -86,7 +89,7 @@ impl Context {
     /// The JSON text of anything else the client said when it opened its session, like the `rootUri`
     /// of clients that have it from the Language Server Protocol. Nothing to base decisions of access on.
     pub fn client_said(&self, name: &str) -> Option<&str> {
-        self.client.said(name)
+        self.client.initialize_param(name)
     }
 
     /// The JSON text of one entry of the request's `_meta`.
@@ -211,7 +214,7 @@ impl Context {
     /// A report, if it is worth one.
     fn report_line(&self, done: f64, total: Option<f64>, message: Option<&str>) -> Option<Vec<u8>> {
         let progress = self.progress.as_ref().filter(|progress| progress.advances(done, total))?;
-        let site = notification::Site { revision: self.revision, task: self.dialogue.named(self.revision) };
+        let site = notification::NotificationTo { revision: self.revision, task: self.dialogue.named(self.revision) };
         Some(notification::progress(&progress.token, done, total, message, site))
     }
 
@@ -252,29 +255,29 @@ impl Context {
 
 /// One member of an object.
 pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
-    let object = Object::read(Raw::trusted(object)).ok()?;
+    let object = Object::read(Raw::new_unchecked(object)).ok()?;
     object.get(name).map(Raw::get)
 }
 
-impl FromServer for Context {
-    fn from_server(caller: &Caller<'_>) -> Self {
-        let task = caller.line.job.borrow().clone().filter(|job| !job.asks_first);
-        let notifier = task.map_or_else(|| caller.line.notifier(), |job| Arc::clone(&job.notifier));
+impl FromInvocation for Context {
+    fn from_invocation(invocation: &Invocation<'_>) -> Self {
+        let task = invocation.channel.job.borrow().clone().filter(|job| !job.asks_first);
+        let notifier = task.map_or_else(|| invocation.channel.notifier(), |job| Arc::clone(&job.notifier));
         Context {
-            request_id: caller.id.as_str().into(),
-            revision: caller.envelope.revision,
-            client: caller.envelope.client(),
-            meta: caller.envelope.meta.map(|meta| meta.get().into()),
-            log_level: caller.envelope.log_level,
-            progress: caller.envelope.meta.and_then(Progress::wanted).map(Arc::new),
+            request_id: invocation.id.as_str().into(),
+            revision: invocation.envelope.revision,
+            client: invocation.envelope.client(),
+            meta: invocation.envelope.meta.map(|meta| meta.get().into()),
+            log_level: invocation.envelope.log_level,
+            progress: invocation.envelope.meta.and_then(Progress::wanted).map(Arc::new),
             notifier,
-            dialogue: caller.dialogue(),
-            principal: caller.line.principal().cloned(),
-            server: ServerHandle::new(Arc::clone(&caller.line.core.shared)),
+            dialogue: invocation.dialogue(),
+            principal: invocation.channel.principal().cloned(),
+            server: ServerHandle::new(Arc::clone(&invocation.channel.core.shared)),
             #[cfg(feature = "http")]
-            http: caller.line.outlet().parts().cloned(),
+            http: invocation.channel.outbox().parts().cloned(),
             #[cfg(feature = "http")]
-            resumable: caller.line.outlet().is_resumable(),
+            resumable: invocation.channel.outbox().is_resumable(),
         }
     }
 }

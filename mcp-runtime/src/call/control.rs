@@ -7,14 +7,14 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::in_flight::InFlight;
-use crate::ask::Asks;
+use crate::ask::PendingRequests;
 
 /// What a connection and whoever ends it share.
 #[derive(Debug, Default)]
-pub(crate) struct Control {
+pub(crate) struct ConnectionControl {
     pub(crate) in_flight: Arc<InFlight>,
     /// What the client was asked and has not answered.
-    pub(crate) asks: Asks,
+    pub(crate) asks: PendingRequests,
     closing: AtomicBool,
     /// Nothing is taken or written any more.
     ended: AtomicBool,
@@ -25,9 +25,9 @@ pub(crate) struct Control {
 
 /// The reader is taking messages. Dropped when it waits for more.
 #[derive(Debug)]
-pub(crate) struct AtWork<'a>(&'a Control);
+pub(crate) struct ReadingGuard<'a>(&'a ConnectionControl);
 
-impl Drop for AtWork<'_> {
+impl Drop for ReadingGuard<'_> {
     fn drop(&mut self) {
         self.0.at_work.store(false, Ordering::SeqCst);
         // Whoever began to wait before that line has said so before this one.
@@ -37,7 +37,7 @@ impl Drop for AtWork<'_> {
     }
 }
 
-impl Control {
+impl ConnectionControl {
     /// Lets nothing new begin and ends what would go on for ever.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::SeqCst);
@@ -54,9 +54,9 @@ impl Control {
     }
 
     /// Says that messages have been read and are being taken.
-    pub(crate) fn at_work(&self) -> AtWork<'_> {
+    pub(crate) fn at_work(&self) -> ReadingGuard<'_> {
         self.at_work.store(true, Ordering::SeqCst);
-        AtWork(self)
+        ReadingGuard(self)
     }
 
     /// Ends the connection: waits for calls in flight as long as they may take, and drops the rest,

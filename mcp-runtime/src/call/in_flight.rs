@@ -24,21 +24,21 @@ pub(crate) struct InFlight {
 #[derive(Debug)]
 struct Entry {
     task: AbortHandle,
-    kind: Kind,
+    kind: CallKind,
 }
 
 /// What waits: a call that will be done, or a stream that goes on until it is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum CallKind {
     Call,
     Stream,
 }
 
 /// A task that has something to say. Dropped when it has said it, or never will.
 #[derive(Debug)]
-pub(crate) struct Running(Arc<InFlight>);
+pub(crate) struct RunningGuard(Arc<InFlight>);
 
-impl Drop for Running {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::AcqRel);
         self.0.fewer.notify_waiters();
@@ -47,9 +47,9 @@ impl Drop for Running {
 
 /// Tasks of a connection, dropped with it. Many connections never have any, and pay for none.
 #[derive(Debug, Default)]
-pub(crate) struct Tasks(Option<JoinSet<()>>);
+pub(crate) struct TaskSet(Option<JoinSet<()>>);
 
-impl Tasks {
+impl TaskSet {
     pub(crate) fn spawn_on(
         &mut self,
         task: impl Future<Output = ()> + Send + 'static,
@@ -79,14 +79,14 @@ impl InFlight {
 
     /// Enters a call whose task is about to be started by `spawn`. The entry is there before the
     /// task can look for it.
-    pub(crate) fn enter(&self, id: Id<'_>, kind: Kind, spawn: impl FnOnce() -> AbortHandle) {
+    pub(crate) fn enter(&self, id: Id<'_>, kind: CallKind, spawn: impl FnOnce() -> AbortHandle) {
         let mut calls = self.calls();
         calls.insert(key(id).into(), Entry { task: spawn(), kind });
     }
 
     /// Whether there may be one more of a kind. A cancelled one is none any more; but its task is
     /// there until it is dropped, as is one whose answer nobody reads, so these have a limit, too.
-    pub(crate) fn has_room(&self, kind: Kind, limit: usize, tasks: &mut Tasks) -> bool {
+    pub(crate) fn has_room(&self, kind: CallKind, limit: usize, tasks: &mut TaskSet) -> bool {
         let count = tasks.count();
         let of_kind = || self.calls().values().filter(|entry| entry.kind == kind).count();
         count < limit || (count < limit.saturating_mul(2) && of_kind() < limit)
@@ -107,9 +107,9 @@ impl InFlight {
     }
 
     /// Counts a task, until what is returned is dropped.
-    pub(crate) fn running(self: &Arc<Self>) -> Running {
+    pub(crate) fn running(self: &Arc<Self>) -> RunningGuard {
         self.running.fetch_add(1, Ordering::AcqRel);
-        Running(Arc::clone(self))
+        RunningGuard(Arc::clone(self))
     }
 
     /// Waits until no more than `count` tasks have something to say.
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn spellings_of_an_id_are_one() {
-        let of = |raw| key(Id::trusted(raw)).into_owned();
+        let of = |raw| key(Id::new_unchecked(raw)).into_owned();
         assert_eq!(of(r#""a""#), of(r#""\u0061""#));
         assert_ne!(of("1"), of(r#""1""#));
     }

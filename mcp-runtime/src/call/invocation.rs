@@ -4,11 +4,11 @@
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
-use super::control::Control;
+use super::control::ConnectionControl;
 use super::log::CallLog;
 use super::notifier::Notifier;
-use super::outbox::Outlet;
-use crate::ask::{self, Dialogue, Purpose, Resumed};
+use super::outbox::Outbox;
+use crate::ask::{self, Dialogue, Resumed, StateBinding};
 use crate::era::{Accepted, Envelope, Method};
 use crate::jsonrpc::Id;
 use crate::protocol::{LogLevel, Revision};
@@ -18,10 +18,10 @@ use crate::task::Job;
 /// A call as the dispatcher sees it: borrowed from the frame, so that a handler which asks for no
 /// [`Context`](crate::Context) pays for none.
 #[derive(Debug, Clone, Copy)]
-pub struct Caller<'a> {
+pub struct Invocation<'a> {
     pub(crate) id: Id<'a>,
     pub(crate) envelope: &'a Envelope<'a>,
-    pub(crate) line: &'a Line<'a>,
+    pub(crate) channel: &'a CallChannel<'a>,
     /// The call, where it is one.
     pub(crate) call: Option<&'a Accepted<'a>>,
     /// What `resources/read` asks for.
@@ -30,19 +30,19 @@ pub struct Caller<'a> {
     pub(crate) guarded: bool,
 }
 
-impl Caller<'_> {
+impl Invocation<'_> {
     /// The call's conversation with its client, which begins when somebody asks for it.
     pub(crate) fn dialogue(&self) -> Arc<Dialogue> {
-        Arc::clone(self.line.dialogue.get_or_init(|| ask::dialogue(self, self.line.resumed.take())))
+        Arc::clone(self.channel.dialogue.get_or_init(|| ask::dialogue(self, self.channel.resumed.take())))
     }
 
     /// What a state would be good for, if this is a call whose client can be asked by its answer.
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
-    pub(crate) fn purpose(&self) -> Option<Purpose> {
+    pub(crate) fn purpose(&self) -> Option<StateBinding> {
         let call = self.call.filter(|_| self.envelope.revision.is_modern())?;
         let asks = matches!(call.method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead);
-        asks.then(|| Purpose {
-            principal: self.line.principal().cloned(),
+        asks.then(|| StateBinding {
+            principal: self.channel.principal().cloned(),
             method: call.method.name(),
             params: call.raw_params.map(|raw| raw.get().into()),
         })
@@ -51,11 +51,11 @@ impl Caller<'_> {
 
 /// A call's way back to its client, made when a handler asks for it.
 #[derive(Debug)]
-pub(crate) struct Line<'a> {
-    outlet: &'a Outlet,
+pub(crate) struct CallChannel<'a> {
+    outbox: &'a Outbox,
     pub(crate) core: &'a Arc<Core>,
     /// The connection, if the client can be asked there.
-    pub(crate) control: Option<&'a Arc<Control>>,
+    pub(crate) control: Option<&'a Arc<ConnectionControl>>,
     notifier: OnceCell<Arc<Notifier>>,
     /// What the call brings back from an earlier round.
     pub(crate) resumed: RefCell<Option<Resumed>>,
@@ -64,10 +64,10 @@ pub(crate) struct Line<'a> {
     dialogue: OnceCell<Arc<Dialogue>>,
 }
 
-impl<'a> Line<'a> {
-    pub(crate) fn new(outlet: &'a Outlet, core: &'a Arc<Core>, control: Option<&'a Arc<Control>>) -> Self {
+impl<'a> CallChannel<'a> {
+    pub(crate) fn new(outbox: &'a Outbox, core: &'a Arc<Core>, control: Option<&'a Arc<ConnectionControl>>) -> Self {
         let (notifier, dialogue) = (OnceCell::new(), OnceCell::new());
-        Line { outlet, core, control, notifier, resumed: RefCell::default(), job: RefCell::default(), dialogue }
+        CallChannel { outbox, core, control, notifier, resumed: RefCell::default(), job: RefCell::default(), dialogue }
     }
 
     /// Where what the call says to `tracing` goes, if its client wants it.
@@ -81,14 +81,14 @@ impl<'a> Line<'a> {
     }
 
     pub(crate) fn notifier(&self) -> Arc<Notifier> {
-        let new = || Arc::new(Notifier::new(self.outlet.sender().clone(), self.core.limits.log_rate));
+        let new = || Arc::new(Notifier::new(self.outbox.sender().clone(), self.core.limits.log_rate));
         Arc::clone(self.notifier.get_or_init(new))
     }
 
     /// The way of a task to its client, which goes on where the connection does: what belongs to a
     /// request that has been answered has nowhere to go.
     pub(crate) fn notifier_of_task(&self, revision: Revision) -> Arc<Notifier> {
-        let lasting = self.outlet.lasting().filter(|_| !revision.is_modern());
+        let lasting = self.outbox.lasting().filter(|_| !revision.is_modern());
         let sender = lasting.cloned().unwrap_or_else(|| tokio::sync::mpsc::channel(1).0);
         Arc::new(Notifier::live(sender, self.core.limits.log_rate))
     }
@@ -103,18 +103,18 @@ impl<'a> Line<'a> {
     }
 
     #[cfg(feature = "http")]
-    pub(crate) fn outlet(&self) -> &'a Outlet {
-        self.outlet
+    pub(crate) fn outbox(&self) -> &'a Outbox {
+        self.outbox
     }
 
     /// Whether the client can be sent a request here.
     pub(crate) fn can_ask(&self) -> bool {
-        self.outlet.can_ask()
+        self.outbox.can_ask()
     }
 
     /// Who makes the call, where that is known.
     pub(crate) fn principal(&self) -> Option<&'a Arc<str>> {
-        self.outlet.principal()
+        self.outbox.principal()
     }
 
     /// The way, if a handler asked for it.
@@ -124,8 +124,8 @@ impl<'a> Line<'a> {
 }
 
 /// What a handler takes by reference.
-pub fn provide<T: FromServer>(caller: &Caller<'_>) -> T {
-    T::from_server(caller)
+pub fn extract<T: FromInvocation>(invocation: &Invocation<'_>) -> T {
+    T::from_invocation(invocation)
 }
 
 /// What a handler can take by reference.
@@ -134,7 +134,7 @@ pub fn provide<T: FromServer>(caller: &Caller<'_>) -> T {
     label = "not provided by the server",
     note = "take `{Self}` by value: arguments come from the caller's JSON; only `&self` and `&Context` are borrowed"
 )]
-pub trait FromServer {
+pub trait FromInvocation {
     #[doc(hidden)]
-    fn from_server(caller: &Caller<'_>) -> Self;
+    fn from_invocation(invocation: &Invocation<'_>) -> Self;
 }

@@ -12,24 +12,24 @@ use tokio::sync::{Notify, mpsc};
 /// The way from one call to its client.
 #[derive(Debug)]
 pub(crate) struct Notifier {
-    state: Mutex<State>,
+    state: Mutex<NotifierState>,
     /// Told when lines are held no longer.
     room: Notify,
     begun: Instant,
     outbox: mpsc::Sender<Vec<u8>>,
-    logs: Mutex<Second>,
+    logs: Mutex<LogWindow>,
     log_rate: u32,
 }
 
 /// What was logged in the second that began then.
 #[derive(Debug)]
-struct Second {
+struct LogWindow {
     begun: Instant,
     messages: u32,
 }
 
 #[derive(Debug)]
-enum State {
+enum NotifierState {
     /// The first step: lines to be written before anything else of this call.
     Held(Vec<u8>),
     Live,
@@ -45,16 +45,23 @@ const HELD_TIME: Duration = Duration::from_millis(10);
 impl Notifier {
     pub(crate) fn new(outbox: mpsc::Sender<Vec<u8>>, log_rate: u32) -> Self {
         let begun = Instant::now();
-        let logs = Mutex::new(Second { begun, messages: 0 });
-        Notifier { state: Mutex::new(State::Held(Vec::new())), room: Notify::new(), begun, outbox, logs, log_rate }
+        let logs = Mutex::new(LogWindow { begun, messages: 0 });
+        Notifier {
+            state: Mutex::new(NotifierState::Held(Vec::new())),
+            room: Notify::new(),
+            begun,
+            outbox,
+            logs,
+            log_rate,
+        }
     }
 
     /// One that holds nothing back.
     pub(crate) fn live(outbox: mpsc::Sender<Vec<u8>>, log_rate: u32) -> Self {
-        Notifier { state: Mutex::new(State::Live), ..Self::new(outbox, log_rate) }
+        Notifier { state: Mutex::new(NotifierState::Live), ..Self::new(outbox, log_rate) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, NotifierState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -62,7 +69,7 @@ impl Notifier {
     pub(crate) fn may_log(&self) -> bool {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         if logs.begun.elapsed() >= Duration::from_secs(1) {
-            *logs = Second { begun: Instant::now(), messages: 0 };
+            *logs = LogWindow { begun: Instant::now(), messages: 0 };
         }
         logs.messages = logs.messages.saturating_add(1);
         logs.messages <= self.log_rate
@@ -71,9 +78,9 @@ impl Notifier {
     /// Sends one line if there is room for it now; otherwise it is lost.
     pub(crate) fn try_send(&self, line: Vec<u8>) {
         match &mut *self.state() {
-            State::Held(lines) if lines.len() < HELD_BYTES => lines.extend_from_slice(&line),
-            State::Live => drop(self.outbox.try_send(line)),
-            State::Held(_) | State::Closed => {}
+            NotifierState::Held(lines) if lines.len() < HELD_BYTES => lines.extend_from_slice(&line),
+            NotifierState::Live => drop(self.outbox.try_send(line)),
+            NotifierState::Held(_) | NotifierState::Closed => {}
         }
     }
 
@@ -88,15 +95,15 @@ impl Notifier {
             room.await;
         }
         let heard = match &mut *self.state() {
-            State::Held(lines) => return lines.extend_from_slice(&line),
-            State::Live => true,
-            State::Closed => false,
+            NotifierState::Held(lines) => return lines.extend_from_slice(&line),
+            NotifierState::Live => true,
+            NotifierState::Closed => false,
         };
         // The outbox is closed when the client is gone; nobody is left to tell.
         if heard && let Ok(place) = self.outbox.reserve().await {
             // The call may have been answered meanwhile. The answer comes after it was closed, so what
             // is sent before that is before the answer.
-            if let State::Live = &*self.state() {
+            if let NotifierState::Live = &*self.state() {
                 place.send(line);
             }
         }
@@ -106,21 +113,21 @@ impl Notifier {
 
     /// Whether the call is over.
     pub(crate) fn is_closed(&self) -> bool {
-        matches!(&*self.state(), State::Closed)
+        matches!(&*self.state(), NotifierState::Closed)
     }
 
     fn is_full(&self) -> bool {
         let late = self.begun.elapsed() >= HELD_TIME;
-        matches!(&*self.state(), State::Held(lines) if late || lines.len() >= HELD_BYTES)
+        matches!(&*self.state(), NotifierState::Held(lines) if late || lines.len() >= HELD_BYTES)
     }
 
     /// The call was answered in its first step: what it said, to be written before the answer.
     pub(crate) fn take(&self) -> Vec<u8> {
-        let before = std::mem::replace(&mut *self.state(), State::Closed);
+        let before = std::mem::replace(&mut *self.state(), NotifierState::Closed);
         self.room.notify_waiters();
         match before {
-            State::Held(lines) => lines,
-            State::Live | State::Closed => Vec::new(),
+            NotifierState::Held(lines) => lines,
+            NotifierState::Live | NotifierState::Closed => Vec::new(),
         }
     }
 
@@ -133,9 +140,9 @@ impl Notifier {
 
     fn next_held(&self) -> Option<Vec<u8>> {
         let mut state = self.state();
-        let State::Held(lines) = &mut *state else { return None };
+        let NotifierState::Held(lines) = &mut *state else { return None };
         if lines.is_empty() {
-            *state = State::Live;
+            *state = NotifierState::Live;
             self.room.notify_waiters();
             return None;
         }
@@ -146,7 +153,7 @@ impl Notifier {
 
     /// The call is over: what is said from now on belongs to nobody.
     pub(crate) fn close(&self) {
-        *self.state() = State::Closed;
+        *self.state() = NotifierState::Closed;
         self.room.notify_waiters();
     }
 }

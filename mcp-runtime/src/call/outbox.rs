@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use tokio::sync::mpsc;
+
 #[cfg(feature = "http")]
 use std::sync::OnceLock;
-use tokio::sync::mpsc;
 
 #[cfg(feature = "http")]
 use http::request::Parts;
@@ -19,12 +20,12 @@ pub(crate) const LET_GO: &[u8] = b"\0";
 
 /// The way of lines from calls to their client.
 #[derive(Debug)]
-pub(crate) enum Outlet {
+pub(crate) enum Outbox {
     /// One for all calls of a connection, and whose it is, if somebody in front has found out.
     Shared(mpsc::Sender<Vec<u8>>, Option<Arc<str>>),
     /// One for this request, made when a call needs it.
     #[cfg(feature = "http")]
-    Own(Own),
+    RequestStream(RequestStream),
 }
 
 #[cfg(feature = "http")]
@@ -33,7 +34,7 @@ type Channel = (mpsc::Sender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
 /// A stream of a request's own.
 #[cfg(feature = "http")]
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct RequestStream {
     channel: OnceLock<Channel>,
     /// The request without its body.
     parts: Arc<Parts>,
@@ -43,25 +44,25 @@ pub(crate) struct Own {
     principal: Option<Arc<str>>,
 }
 
-impl Outlet {
+impl Outbox {
     /// The way of a connection with one stream, and its other end.
     pub(crate) fn shared() -> (Self, mpsc::Receiver<Vec<u8>>) {
         let (sender, lines) = mpsc::channel(LINES);
-        (Outlet::Shared(sender, None), lines)
+        (Outbox::Shared(sender, None), lines)
     }
 
     /// The way of one request.
     #[cfg(feature = "http")]
     pub(crate) fn own(parts: Arc<Parts>, resumable: bool) -> Self {
-        Outlet::Own(Own { channel: OnceLock::new(), parts, resumable, principal: None })
+        Outbox::RequestStream(RequestStream { channel: OnceLock::new(), parts, resumable, principal: None })
     }
 
     /// Says who makes the request, or all of them.
     #[cfg(feature = "http")]
     pub(crate) fn of(mut self, who: Option<Arc<str>>) -> Self {
         match &mut self {
-            Outlet::Shared(_, principal) => *principal = who,
-            Outlet::Own(own) => own.principal = who,
+            Outbox::Shared(_, principal) => *principal = who,
+            Outbox::RequestStream(own) => own.principal = who,
         }
         self
     }
@@ -70,33 +71,33 @@ impl Outlet {
     #[cfg(feature = "http")]
     pub(crate) fn parts(&self) -> Option<&Arc<Parts>> {
         match self {
-            Outlet::Shared(..) => None,
-            Outlet::Own(own) => Some(&own.parts),
+            Outbox::Shared(..) => None,
+            Outbox::RequestStream(own) => Some(&own.parts),
         }
     }
 
     /// Whether a call can let go of its client, which comes back for the rest.
     #[cfg(feature = "http")]
     pub(crate) fn is_resumable(&self) -> bool {
-        matches!(self, Outlet::Own(own) if own.resumable)
+        matches!(self, Outbox::RequestStream(own) if own.resumable)
     }
 
     /// Whether the client can be sent a request here, and answer it.
     pub(crate) fn can_ask(&self) -> bool {
         match self {
-            Outlet::Shared(..) => true,
+            Outbox::Shared(..) => true,
             // In a session, of a client that takes streams.
             #[cfg(feature = "http")]
-            Outlet::Own(own) => own.resumable,
+            Outbox::RequestStream(own) => own.resumable,
         }
     }
 
     /// Who makes the request, where that is known.
     pub(crate) fn principal(&self) -> Option<&Arc<str>> {
         match self {
-            Outlet::Shared(_, principal) => principal.as_ref(),
+            Outbox::Shared(_, principal) => principal.as_ref(),
             #[cfg(feature = "http")]
-            Outlet::Own(own) => own.principal.as_ref(),
+            Outbox::RequestStream(own) => own.principal.as_ref(),
         }
     }
 
@@ -104,17 +105,17 @@ impl Outlet {
     #[cfg_attr(not(feature = "http"), allow(clippy::unnecessary_wraps, reason = "only over HTTP is there none"))]
     pub(crate) fn lasting(&self) -> Option<&mpsc::Sender<Vec<u8>>> {
         match self {
-            Outlet::Shared(sender, _) => Some(sender),
+            Outbox::Shared(sender, _) => Some(sender),
             #[cfg(feature = "http")]
-            Outlet::Own(_) => None,
+            Outbox::RequestStream(_) => None,
         }
     }
 
     pub(crate) fn sender(&self) -> &mpsc::Sender<Vec<u8>> {
         match self {
-            Outlet::Shared(sender, _) => sender,
+            Outbox::Shared(sender, _) => sender,
             #[cfg(feature = "http")]
-            Outlet::Own(own) => &own.channel.get_or_init(|| mpsc::channel(LINES)).0,
+            Outbox::RequestStream(own) => &own.channel.get_or_init(|| mpsc::channel(LINES)).0,
         }
     }
 
@@ -122,8 +123,8 @@ impl Outlet {
     #[cfg(feature = "http")]
     pub(crate) fn into_lines(self) -> Option<mpsc::Receiver<Vec<u8>>> {
         match self {
-            Outlet::Shared(..) => None,
-            Outlet::Own(own) => own.channel.into_inner().map(|(_, lines)| lines),
+            Outbox::Shared(..) => None,
+            Outbox::RequestStream(own) => own.channel.into_inner().map(|(_, lines)| lines),
         }
     }
 }

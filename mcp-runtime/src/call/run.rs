@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, oneshot};
 use super::log::CallLog;
 use crate::ask::Dialogue;
 use crate::jsonrpc::error::RpcError;
-use crate::outcome::{Answer, Failure, Reply, Step, Work};
+use crate::outcome::{Failure, Outcome, Reply, Step, Work};
 use crate::panic::catch;
 use crate::server::core::Core;
 use crate::task;
@@ -31,32 +31,32 @@ impl From<Reply> for Started {
 }
 
 /// How far a call got on its first step.
-pub(crate) enum Progress {
-    Done(Answer),
-    Pending(Pending),
+pub(crate) enum FirstPoll {
+    Done(Outcome),
+    Pending(PendingCall),
 }
 
 /// A call that has to wait.
 #[derive(Debug)]
-pub(crate) struct Pending {
-    future: Running,
+pub(crate) struct PendingCall {
+    future: GuardedFuture,
     timeout: Option<Duration>,
     log: Option<CallLog>,
 }
 
 /// A handler's future. Whatever it does when polled or dropped stays in here.
-struct Running {
+struct GuardedFuture {
     future: Option<Work>,
     /// Its conversation with the client, if it has one.
     dialogue: Option<Arc<Dialogue>>,
 }
 
-impl Running {
+impl GuardedFuture {
     fn new(future: Work, dialogue: Option<Arc<Dialogue>>) -> Self {
-        Running { future: Some(future), dialogue }
+        GuardedFuture { future: Some(future), dialogue }
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
         let Some(future) = &mut self.future else { return Poll::Ready(Err(Failure::Panicked)) };
         match catch(|| future.as_mut().poll(cx)).unwrap_or(Poll::Ready(Err(Failure::Panicked))) {
             // Perhaps for what only the next round can bring.
@@ -66,15 +66,15 @@ impl Running {
     }
 
     /// A handler that is done may have been promised to be a task, and has not become one.
-    fn is_done(&mut self, answer: Answer, cx: &mut Context<'_>) -> Poll<Answer> {
+    fn is_done(&mut self, answer: Outcome, cx: &mut Context<'_>) -> Poll<Outcome> {
         let job = self.dialogue.as_ref().and_then(|dialogue| dialogue.planned_task());
         let Some(job) = job.filter(|job| job.is_owed(&answer)) else { return Poll::Ready(answer) };
-        self.future = Some(task::launch(job, Pending::new(async { answer }), |_| ()));
+        self.future = Some(task::launch(job, PendingCall::new(async { answer }), |_| ()));
         self.poll(cx)
     }
 
     /// A handler that waits may wait for another round, or to become a task.
-    fn goes_on(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
+    fn goes_on(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
         let Some(dialogue) = &self.dialogue else { return Poll::Pending };
         // What is asked before it is a task is asked before it is one.
         if let Poll::Ready(round) = dialogue.poll_round(cx) {
@@ -82,8 +82,8 @@ impl Running {
         }
         let Some(job) = dialogue.wanted_task(cx) else { return Poll::Pending };
         let dialogue = self.dialogue.take();
-        let rest = Running { future: self.future.take(), dialogue: dialogue.clone() };
-        let work = Pending { future: rest, timeout: job.timeout, log: None };
+        let rest = GuardedFuture { future: self.future.take(), dialogue: dialogue.clone() };
+        let work = PendingCall { future: rest, timeout: job.timeout, log: None };
         self.future = Some(task::launch(job, work, move |job| {
             if let Some(dialogue) = dialogue {
                 dialogue.became(job);
@@ -93,13 +93,13 @@ impl Running {
     }
 }
 
-impl fmt::Debug for Running {
+impl fmt::Debug for GuardedFuture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Running")
+        f.write_str("GuardedFuture")
     }
 }
 
-impl Drop for Running {
+impl Drop for GuardedFuture {
     fn drop(&mut self) {
         let future = self.future.take();
         catch(|| drop(future));
@@ -115,46 +115,46 @@ impl Drop for Running {
 /// The first poll has no waker. What is pending is polled again by the task it becomes, so no
 /// wake-up is lost; what is ready needed none.
 pub(crate) fn start(
-    threads: &Threads,
+    blocking_threads: &BlockingThreads,
     log: Option<CallLog>,
     mut has_room: impl FnMut() -> bool,
     call: impl FnOnce() -> Result<Started, Failure>,
-) -> Progress {
+) -> FirstPoll {
     let Started { step, timeout, dialogue } = match catch(|| CallLog::with(log.as_ref(), call)) {
         Some(Ok(started)) => started,
-        Some(Err(failure)) => return Progress::Done(Err(failure)),
-        None => return Progress::Done(Err(Failure::Panicked)),
+        Some(Err(failure)) => return FirstPoll::Done(Err(failure)),
+        None => return FirstPoll::Done(Err(Failure::Panicked)),
     };
     match step {
         Step::Ready(answer) => {
             if let Some(dialogue) = dialogue {
                 dialogue.end();
             }
-            Progress::Done(answer)
+            FirstPoll::Done(answer)
         }
         // Before anything of it ran: the caller is told to try again.
-        Step::Future(_) | Step::Blocking(_) if !has_room() => Progress::Done(Err(busy())),
+        Step::Future(_) | Step::Blocking(_) if !has_room() => FirstPoll::Done(Err(busy())),
         Step::Future(future) => {
-            let mut future = Running::new(future, dialogue);
+            let mut future = GuardedFuture::new(future, dialogue);
             let first = CallLog::with(log.as_ref(), || future.poll(&mut Context::from_waker(Waker::noop())));
             match first {
-                Poll::Ready(answer) => Progress::Done(answer),
-                Poll::Pending => Progress::Pending(Pending { future, timeout, log }),
+                Poll::Ready(answer) => FirstPoll::Done(answer),
+                Poll::Pending => FirstPoll::Pending(PendingCall { future, timeout, log }),
             }
         }
-        Step::Blocking(work) => match threads.start(heard(log, work)) {
+        Step::Blocking(work) => match blocking_threads.start(with_subscriber(log, work)) {
             Ok(done) => {
                 let done = async move { done.await.ok().flatten().unwrap_or(Err(Failure::Panicked)) };
-                let future = Running::new(Box::pin(done), dialogue);
-                Progress::Pending(Pending { future, timeout, log: None })
+                let future = GuardedFuture::new(Box::pin(done), dialogue);
+                FirstPoll::Pending(PendingCall { future, timeout, log: None })
             }
-            Err(failure) => Progress::Done(Err(failure)),
+            Err(failure) => FirstPoll::Done(Err(failure)),
         },
     }
 }
 
 /// Work for another thread, heard there by who listens here, if its client is to hear it.
-fn heard<T>(log: Option<CallLog>, work: impl FnOnce() -> T) -> impl FnOnce() -> Option<T> {
+fn with_subscriber<T>(log: Option<CallLog>, work: impl FnOnce() -> T) -> impl FnOnce() -> Option<T> {
     let says = log.is_some().then(|| tracing::dispatcher::get_default(tracing::Dispatch::clone));
     move || {
         let _says = says.as_ref().map(tracing::dispatcher::set_default);
@@ -168,11 +168,11 @@ fn heard<T>(log: Option<CallLog>, work: impl FnOnce() -> T) -> impl FnOnce() -> 
 /// returns would keep the process from exiting. These are let go. A handler over its timeout
 /// still has its thread, and still counts.
 #[derive(Debug)]
-pub(crate) struct Threads(Arc<Semaphore>);
+pub(crate) struct BlockingThreads(Arc<Semaphore>);
 
-impl Threads {
+impl BlockingThreads {
     pub(crate) fn new(limit: usize) -> Self {
-        Threads(Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))))
+        BlockingThreads(Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))))
     }
 
     fn start<T: Send + 'static>(
@@ -198,10 +198,10 @@ fn busy() -> Failure {
     RpcError::new(RpcError::INTERNAL, "Too many calls in flight: wait for an answer, then try again").into()
 }
 
-impl Pending {
+impl PendingCall {
     /// Something to wait for that is no handler's.
-    pub(crate) fn new(future: impl Future<Output = Answer> + Send + 'static) -> Self {
-        Pending { future: Running::new(Box::pin(future), None), timeout: None, log: None }
+    pub(crate) fn new(future: impl Future<Output = Outcome> + Send + 'static) -> Self {
+        PendingCall { future: GuardedFuture::new(Box::pin(future), None), timeout: None, log: None }
     }
 
     /// A call that goes on as a task: nothing of it runs before it is polled.
@@ -211,18 +211,23 @@ impl Pending {
             Step::Ready(answer) => Box::pin(async { answer }),
             Step::Future(future) => future,
             Step::Blocking(work) => Box::pin(async move {
-                core.threads.start(heard(None, work))?.await.ok().flatten().unwrap_or(Err(Failure::Panicked))
+                core.blocking_threads
+                    .start(with_subscriber(None, work))?
+                    .await
+                    .ok()
+                    .flatten()
+                    .unwrap_or(Err(Failure::Panicked))
             }),
         };
-        Pending { future: Running::new(work, dialogue), timeout, log: None }
+        PendingCall { future: GuardedFuture::new(work, dialogue), timeout, log: None }
     }
 
     /// Limits how long it may take.
     pub(crate) fn within(self, timeout: Option<Duration>) -> Self {
-        Pending { timeout, ..self }
+        PendingCall { timeout, ..self }
     }
 
-    pub(crate) async fn finish(mut self) -> Answer {
+    pub(crate) async fn finish(mut self) -> Outcome {
         let dialogue = self.future.dialogue.clone();
         let (future, log) = (&mut self.future, self.log.as_ref());
         let answer = std::future::poll_fn(|cx| CallLog::with(log, || future.poll(cx)));

@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::catalog::pagination::Rendered;
+use crate::catalog::pagination::PageCache;
 use crate::catalog::table::Table;
 use crate::era::{Method, Offers};
 use crate::error;
 use crate::handler::builder::Handler;
-use crate::handler::custom::{self, Custom};
+use crate::handler::custom::{self, CustomMethod};
 use crate::handler::prompt::Prompt;
-use crate::handler::resource::{Place, Resource};
+use crate::handler::resource::{Resource, ResourceAddress};
 use crate::handler::tool::Tool;
 use crate::handler::uri_template::UriTemplate;
-use crate::outcome::Answer;
+use crate::outcome::Outcome;
 use crate::protocol::{Meta, ResourceDescriptor, TemplateDescriptor};
 
 /// Everything a server offers. Lists keep the order of registration.
@@ -26,19 +26,19 @@ use crate::protocol::{Meta, ResourceDescriptor, TemplateDescriptor};
 pub(crate) struct Catalog {
     pub(crate) tools: Table<Tool>,
     pub(crate) prompts: Table<Prompt>,
-    pub(crate) resources: Table<Fixed>,
-    pub(crate) templates: Table<Family>,
-    pub(crate) methods: Table<Custom<Answer>>,
-    pub(crate) notifications: Table<Custom<error::Result<()>>>,
-    pub(crate) rendered: Rendered,
+    pub(crate) resources: Table<FixedResource>,
+    pub(crate) templates: Table<TemplateResource>,
+    pub(crate) methods: Table<CustomMethod<Outcome>>,
+    pub(crate) notifications: Table<CustomMethod<error::Result<()>>>,
+    pub(crate) rendered: PageCache,
     pub(crate) settings: Settings,
     /// Whether a tool has, or had, arguments that headers mirror.
-    pub(crate) mirrors: bool,
+    pub(crate) has_header_args: bool,
 }
 
 /// A resource at one URI.
 #[derive(Debug)]
-pub(crate) struct Fixed {
+pub(crate) struct FixedResource {
     pub(crate) descriptor: ResourceDescriptor,
     pub(crate) handler: Handler,
     pub(crate) announced: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Fixed {
 
 /// The resources of a template.
 #[derive(Debug)]
-pub(crate) struct Family {
+pub(crate) struct TemplateResource {
     pub(crate) template: UriTemplate,
     pub(crate) descriptor: TemplateDescriptor,
     pub(crate) handler: Handler,
@@ -74,7 +74,7 @@ impl Catalog {
         let name = tool.name().to_owned();
         check_name("tool", &name)?;
         vacant("tool", &name, self.tools.contains(&name))?;
-        self.mirrors |= !tool.mirrored.is_empty();
+        self.has_header_args |= !tool.header_args.is_empty();
         self.tools.push(&name, tool);
         Ok(())
     }
@@ -92,24 +92,24 @@ impl Catalog {
     pub(crate) fn add_resource(&mut self, resource: Resource) -> Result<(), String> {
         let Resource { place, handler, announced } = resource;
         match place {
-            Place::Fixed(descriptor) => {
+            ResourceAddress::Fixed(descriptor) => {
                 let uri = descriptor.uri.clone();
                 vacant("resource", &uri, self.resources.contains(&uri))?;
-                self.resources.push(&uri, Fixed { descriptor, handler, announced });
+                self.resources.push(&uri, FixedResource { descriptor, handler, announced });
             }
-            Place::Template(template, descriptor) => {
+            ResourceAddress::Template(template, descriptor) => {
                 let uri = descriptor.uri_template.clone();
                 if let Some(earlier) = self.templates.all().find(|other| other.template.same_places(&template)) {
                     return Err(format!("`{}` and `{uri}` match the same URIs", earlier.descriptor.uri_template));
                 }
-                self.templates.push(&uri, Family { template, descriptor, handler, announced });
+                self.templates.push(&uri, TemplateResource { template, descriptor, handler, announced });
             }
         }
         Ok(())
     }
 
     /// Adds a method of the server's own; the error says why not.
-    pub(crate) fn add_method(&mut self, method: Custom<Answer>) -> Result<(), String> {
+    pub(crate) fn add_method(&mut self, method: CustomMethod<Outcome>) -> Result<(), String> {
         custom::check_name(&method.name)?;
         vacant("method", &method.name, self.methods.contains(&method.name))?;
         self.methods.push(&method.name.clone(), method);
@@ -117,7 +117,7 @@ impl Catalog {
     }
 
     /// Adds a notification the server takes; the error says why not.
-    pub(crate) fn add_notification(&mut self, own: Custom<error::Result<()>>) -> Result<(), String> {
+    pub(crate) fn add_notification(&mut self, own: CustomMethod<error::Result<()>>) -> Result<(), String> {
         custom::check_name(&own.name)?;
         vacant("notification", &own.name, self.notifications.contains(&own.name))?;
         self.notifications.push(&own.name.clone(), own);

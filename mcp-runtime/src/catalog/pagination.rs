@@ -13,7 +13,7 @@ use crate::protocol::Revision;
 
 /// A list the server can give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum List {
+pub(crate) enum ListKind {
     /// `tools/list`
     Tools,
     /// `resources/list`
@@ -24,32 +24,32 @@ pub(crate) enum List {
     Prompts,
 }
 
-impl List {
+impl ListKind {
     /// The member of the result that holds it.
     pub(crate) fn member(self) -> &'static str {
         match self {
-            List::Tools => "tools",
-            List::Resources => "resources",
-            List::Templates => "resourceTemplates",
-            List::Prompts => "prompts",
+            ListKind::Tools => "tools",
+            ListKind::Resources => "resources",
+            ListKind::Templates => "resourceTemplates",
+            ListKind::Prompts => "prompts",
         }
     }
 }
 
 /// The first page of each list, by revision: what nearly every client asks for.
 #[derive(Debug, Default)]
-pub(crate) struct Rendered([[OnceLock<Arc<str>>; Revision::ALL.len()]; 4]);
+pub(crate) struct PageCache([[OnceLock<Arc<str>>; Revision::ALL.len()]; 4]);
 
-impl Rendered {
-    pub(crate) fn first_page(&self, list: List, revision: Revision, render: impl FnOnce() -> Arc<str>) -> Arc<str> {
+impl PageCache {
+    pub(crate) fn first_page(&self, list: ListKind, revision: Revision, render: impl FnOnce() -> Arc<str>) -> Arc<str> {
         Arc::clone(self.0[list as usize][revision as usize].get_or_init(render))
     }
 }
 
 /// What is offered has changed: nothing rendered holds.
-impl Clone for Rendered {
+impl Clone for PageCache {
     fn clone(&self) -> Self {
-        Rendered::default()
+        PageCache::default()
     }
 }
 
@@ -69,18 +69,18 @@ impl Cursor {
     }
 
     /// The text a client sends back, which means nothing to it.
-    pub(crate) fn print(&self, list: List) -> String {
+    pub(crate) fn print(&self, list: ListKind) -> String {
         BASE64.encode(format!("{}:{}:{}", list.member(), self.at, self.name))
     }
 
-    fn parse(text: &str, list: List) -> Option<Self> {
+    fn parse(text: &str, list: ListKind) -> Option<Self> {
         let text = String::from_utf8(BASE64.decode(text).ok()?).ok()?;
         let (at, name) = text.strip_prefix(list.member())?.strip_prefix(':')?.split_once(':')?;
         Some(Cursor { at: at.parse().ok()?, name: name.to_owned() })
     }
 
     /// The cursor of a request, if it has one.
-    pub(crate) fn wanted(raw: Option<Raw<'_>>, list: List) -> Result<Option<Self>, RpcError> {
+    pub(crate) fn wanted(raw: Option<Raw<'_>>, list: ListKind) -> Result<Option<Self>, RpcError> {
         let raw = match raw {
             None => return Ok(None),
             Some(raw) if raw.get() == "null" => return Ok(None),
@@ -110,11 +110,11 @@ mod tests {
     #[test]
     fn a_cursor_is_for_the_list_that_gave_it() {
         let cursor = Cursor::behind(7, "a:b");
-        let text = cursor.print(List::Tools);
-        assert_eq!(Cursor::parse(&text, List::Tools), Some(cursor));
-        assert_eq!(Cursor::parse(&text, List::Prompts), None);
+        let text = cursor.print(ListKind::Tools);
+        assert_eq!(Cursor::parse(&text, ListKind::Tools), Some(cursor));
+        assert_eq!(Cursor::parse(&text, ListKind::Prompts), None);
         for other in ["", "x", "dG9vbHM", "dG9vbHM6eDp5"] {
-            assert_eq!(Cursor::parse(other, List::Tools), None, "{other}");
+            assert_eq!(Cursor::parse(other, ListKind::Tools), None, "{other}");
         }
     }
 

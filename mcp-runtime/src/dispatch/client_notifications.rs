@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::connection::{Connection, Exited};
 use super::router::own_params;
-use crate::call::in_flight::Kind;
-use crate::call::invocation::{Caller, Line, provide};
+use crate::call::in_flight::CallKind;
+use crate::call::invocation::{CallChannel, Invocation, extract};
 use crate::call::notifier::CloseOnDrop;
-use crate::call::outbox::Outlet;
-use crate::call::run::Pending;
+use crate::call::outbox::Outbox;
+use crate::call::run::PendingCall;
 use crate::error::Result;
-use crate::handler::custom::Custom;
+use crate::handler::custom::CustomMethod;
 use crate::jsonrpc::error::RpcError;
-use crate::jsonrpc::object::{Object, members};
+use crate::jsonrpc::object::{Object, optional_object};
 use crate::jsonrpc::{Id, Notification};
 use crate::outcome::{Failure, Reply};
 use crate::server::hooks::Peer;
@@ -21,17 +21,17 @@ use crate::{era, panic};
 impl Connection {
     /// What is told and not asked is never answered, understood or not. What goes wrong is told to
     /// the server's author.
-    pub(crate) fn notification(&mut self, notification: &Notification<'_>, raw: &[u8], outlet: &Outlet) {
+    pub(crate) fn notification(&mut self, notification: &Notification<'_>, raw: &[u8], outbox: &Outbox) {
         let catalog = Arc::clone(self.view.catalog());
         let own = catalog.notifications.get(&notification.method);
         match &*notification.method {
             "notifications/cancelled" => self.cancel(notification),
             // Without its prefix, some clients have it from the Language Server Protocol.
-            "notifications/initialized" | "initialized" => self.ready(outlet),
+            "notifications/initialized" | "initialized" => self.ready(outbox),
             "exit" if catalog.settings.ends_on_request => {
                 self.exited = Some(Exited { announced: self.control.is_closing() });
             }
-            method => match own.map(|own| self.take(own, notification, outlet)) {
+            method => match own.map(|own| self.take(own, notification, outbox)) {
                 None => tracing::trace!(method, "notification"),
                 Some(Ok(())) => {}
                 Some(Err(error)) => self.core.hooks.protocol_error(raw, &error),
@@ -40,17 +40,17 @@ impl Connection {
     }
 
     /// The client has taken note of what was settled: from now on it is told of changes.
-    fn ready(&mut self, outlet: &Outlet) {
+    fn ready(&mut self, outbox: &Outbox) {
         let Some(client) = self.session.client().filter(|_| !self.ready) else { return };
         self.ready = true;
         self.core.hooks.initialized(&Peer { client, revision: self.session.revision() });
         // Where every request has a stream of its own, the client opens one for this.
-        let (Some(interest), Outlet::Shared(outbox, _)) = (self.interest.clone(), outlet) else { return };
+        let (Some(subscription), Outbox::Shared(outbox, _)) = (self.subscription.clone(), outbox) else { return };
         let (outbox, control) = (outbox.clone(), Arc::clone(&self.control));
         let running = self.control.in_flight.running();
         let telling = async move {
             let _running = running;
-            interest.tell(&outbox, None, control.closing()).await;
+            subscription.tell(&outbox, None, control.closing()).await;
         };
         self.telling.spawn_on(telling, &self.runtime);
     }
@@ -58,7 +58,7 @@ impl Connection {
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>: a call
     /// that is unknown or done by now is none to cancel.
     fn cancel(&self, notification: &Notification<'_>) {
-        let params = members("params", notification.params).unwrap_or_default();
+        let params = optional_object("params", notification.params).unwrap_or_default();
         let id = params.get("requestId").and_then(|raw| Id::parse(raw.get()));
         let cancelled = id.is_some_and(|id| self.control.in_flight.cancel(id));
         tracing::debug!(id = id.map(Id::as_str), cancelled, "cancellation");
@@ -67,30 +67,31 @@ impl Connection {
     /// Runs the handler of a notification of the server's own making, in a task.
     fn take(
         &mut self,
-        own: &Custom<Result<()>>,
+        own: &CustomMethod<Result<()>>,
         notification: &Notification<'_>,
-        outlet: &Outlet,
+        outbox: &Outbox,
     ) -> Result<(), RpcError> {
         let limit = self.core.limits.in_flight;
-        if self.control.is_closing() || !self.control.in_flight.has_room(Kind::Call, limit, &mut self.waiting) {
+        if self.control.is_closing() || !self.control.in_flight.has_room(CallKind::Call, limit, &mut self.waiting) {
             return Err(internal("there is no room for another call; the notification is lost".to_owned()));
         }
         let params = match notification.params {
             Some(raw) if raw.get().starts_with('[') => Object::default(),
-            raw => members("params", raw)?,
+            raw => optional_object("params", raw)?,
         };
         let envelope = era::envelope(&params, &self.session);
-        let line = Line::new(outlet, &self.core, None);
-        let caller = Caller { id: Id::NULL, envelope: &envelope, line: &line, call: None, uri: "", guarded: false };
+        let channel = CallChannel::new(outbox, &self.core, None);
+        let invocation =
+            Invocation { id: Id::NULL, envelope: &envelope, channel: &channel, call: None, uri: "", guarded: false };
         let own_params = own_params(notification.params, &params);
-        let started = panic::catch(|| (own.call)(provide(&caller), &own_params));
+        let started = panic::catch(|| (own.call)(extract(&invocation), &own_params));
         let future = started
             .ok_or_else(|| internal("the handler panicked".to_owned()))?
             .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))?;
-        let done = Pending::new(async { future.await.map(|()| Reply::Empty).map_err(Failure::from) })
+        let done = PendingCall::new(async { future.await.map(|()| Reply::Empty).map_err(Failure::from) })
             .within(self.view.catalog().settings.timeout);
         let (core, name, control) = (Arc::clone(&self.core), own.name.clone(), Arc::clone(&self.control));
-        let (running, line) = (self.control.in_flight.running(), CloseOnDrop(line.into_notifier()));
+        let (running, line) = (self.control.in_flight.running(), CloseOnDrop(channel.into_notifier()));
         let task = async move {
             let _running = running;
             if let Some(notifier) = &line.0 {

@@ -7,17 +7,17 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::ask::{self, Resumed};
-use crate::call::invocation::{Caller, Line, provide};
-use crate::call::run::{Pending, Started};
+use crate::call::invocation::{CallChannel, Invocation, extract};
+use crate::call::run::{PendingCall, Started};
 use crate::catalog::Catalog;
-use crate::catalog::pagination::{Cursor, List};
+use crate::catalog::pagination::{Cursor, ListKind};
 use crate::era::{self, Accepted, Method, Offers, encode};
 use crate::handler::args::Args;
 use crate::handler::builder::Handler;
 use crate::handler::completion::{self, Reference};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::{RpcError, shorten};
-use crate::jsonrpc::object::{Key, Object};
+use crate::jsonrpc::object::{JsonStr, Object};
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, Reply, Step};
 use crate::protocol::{Cache, Revision};
@@ -29,7 +29,7 @@ use crate::task::{self, Job};
 pub(crate) struct Router<'a> {
     pub(crate) core: &'a Core,
     pub(crate) catalog: &'a Catalog,
-    pub(crate) caller: Caller<'a>,
+    pub(crate) invocation: Invocation<'a>,
 }
 
 impl<'a> Router<'a> {
@@ -38,12 +38,12 @@ impl<'a> Router<'a> {
         catalog: &'a Catalog,
         id: Id<'a>,
         call: &'a Accepted<'a>,
-        line: &'a Line<'a>,
+        channel: &'a CallChannel<'a>,
     ) -> Self {
         Router {
             core,
             catalog,
-            caller: Caller { id, envelope: &call.envelope, line, call: Some(call), uri: "", guarded: false },
+            invocation: Invocation { id, envelope: &call.envelope, channel, call: Some(call), uri: "", guarded: false },
         }
     }
 
@@ -61,10 +61,10 @@ impl<'a> Router<'a> {
             Method::PromptsGet => self.get_prompt(params),
             Method::ResourcesRead => self.read_resource(params),
             Method::Complete => self.complete(params),
-            Method::ToolsList => self.list(params, List::Tools),
-            Method::PromptsList => self.list(params, List::Prompts),
-            Method::ResourcesList => self.list(params, List::Resources),
-            Method::TemplatesList => self.list(params, List::Templates),
+            Method::ToolsList => self.list(params, ListKind::Tools),
+            Method::PromptsList => self.list(params, ListKind::Prompts),
+            Method::ResourcesList => self.list(params, ListKind::Resources),
+            Method::TemplatesList => self.list(params, ListKind::Templates),
             Method::TasksGet | Method::TasksResult | Method::TasksList | Method::TasksUpdate | Method::TasksCancel => {
                 Ok(Started { step: super::tasks::method(self, call)?, timeout: None, dialogue: None })
             }
@@ -83,8 +83,8 @@ impl<'a> Router<'a> {
     fn capabilities(&self) -> Value {
         let mut capabilities = self.catalog.capabilities();
         if self.catalog.has_tasks() {
-            let listed = self.caller.line.principal().is_some();
-            era::task::declare(&mut capabilities, self.caller.envelope.revision, listed);
+            let listed = self.invocation.channel.principal().is_some();
+            era::task::declare(&mut capabilities, self.invocation.envelope.revision, listed);
         }
         capabilities
     }
@@ -92,22 +92,22 @@ impl<'a> Router<'a> {
     /// Takes what a call brings back from an earlier round.
     fn resume(&self, params: &Object<'_>) -> Result<(), Failure> {
         if params.get("inputResponses").or_else(|| params.get("requestState")).is_some()
-            && let Some(purpose) = self.caller.purpose()
+            && let Some(purpose) = self.invocation.purpose()
         {
-            *self.caller.line.resumed.borrow_mut() = Resumed::read(params, &purpose, &self.core.secrets)?;
+            *self.invocation.channel.resumed.borrow_mut() = Resumed::read(params, &purpose, &self.core.secrets)?;
         }
         Ok(())
     }
 
     fn call_tool(&self, params: &Object<'a>) -> Result<Started, Failure> {
-        let Key(name) = string(params, "name")?;
+        let JsonStr(name) = string(params, "name")?;
         let tool = self.catalog.tools.get(&name).filter(|tool| self.sees(&tool.handler));
         let tool = tool.ok_or_else(|| {
             let known = self.catalog.tools.iter().filter(|(_, tool)| self.sees(&tool.handler));
             unknown("tool", &name, known.map(|(name, _)| name))
         })?;
         let args = Args::json(params.get("arguments"))?;
-        match task::wanted(&self.caller, self.catalog, tool)? {
+        match task::wanted(&self.invocation, self.catalog, tool)? {
             None => self.started(&tool.handler, &args),
             Some(job) => Ok(self.task(job, &tool.handler, &args)),
         }
@@ -115,8 +115,8 @@ impl<'a> Router<'a> {
 
     /// A call that goes on when it is answered: at once, or when its handler says so.
     fn task(&self, job: Arc<Job>, handler: &Handler, args: &Args<'_>) -> Started {
-        let line = self.caller.line;
-        line.set_task(Arc::clone(&job));
+        let channel = self.invocation.channel;
+        channel.set_task(Arc::clone(&job));
         let started = match self.started(handler, args) {
             Err(failure) => Started { step: Step::Ready(Err(failure)), timeout: None, dialogue: None },
             Ok(started) => started,
@@ -129,12 +129,12 @@ impl<'a> Router<'a> {
         if !owed {
             return started;
         }
-        let work = Pending::of_task(Arc::clone(line.core), started);
+        let work = PendingCall::of_task(Arc::clone(channel.core), started);
         Started { step: Step::Future(task::launch(job, work, |_| ())), timeout: None, dialogue: None }
     }
 
     fn get_prompt(&self, params: &Object<'a>) -> Result<Started, Failure> {
-        let Key(name) = string(params, "name")?;
+        let JsonStr(name) = string(params, "name")?;
         let handler = self.prompt(&name)?;
         let args = Args::text(params.get("arguments"))?;
         self.started(handler, &args)
@@ -150,10 +150,10 @@ impl<'a> Router<'a> {
     }
 
     fn read_resource(&self, params: &Object<'_>) -> Result<Started, Failure> {
-        let Key(uri) = string(params, "uri")?;
+        let JsonStr(uri) = string(params, "uri")?;
         let read = |handler: &Handler, variables| {
-            let caller = Caller { uri: &uri, guarded: handler.visible.is_some(), ..self.caller };
-            Router { caller, ..*self }.started(handler, &Args::uri(variables))
+            let invocation = Invocation { uri: &uri, guarded: handler.visible.is_some(), ..self.invocation };
+            Router { invocation, ..*self }.started(handler, &Args::uri(variables))
         };
         if let Some(resource) = self.catalog.resources.get(&uri).filter(|resource| self.sees(&resource.handler)) {
             return read(&resource.handler, Vec::new());
@@ -183,7 +183,7 @@ impl<'a> Router<'a> {
     }
 
     fn complete(&self, params: &Object<'_>) -> Result<Started, Failure> {
-        let request = completion::Request::read(params, self.caller.envelope.completion_context(params))?;
+        let request = completion::CompletionRequest::read(params, self.invocation.envelope.completion_context(params))?;
         let handler = match &request.reference {
             Reference::Prompt(name) => self.prompt(name)?,
             Reference::Resource(uri) => self.template(uri)?,
@@ -204,17 +204,17 @@ impl<'a> Router<'a> {
     fn custom(&self, index: usize, call: &Accepted<'a>) -> Result<Started, Failure> {
         let method = self.catalog.methods.at(index).ok_or_else(|| era::unknown_method("?"))?;
         let params = own_params(call.raw_params, &call.params);
-        let future = (method.call)(provide(&self.caller), &params).map_err(Failure::Arguments)?;
-        let dialogue = self.caller.line.dialogue();
+        let future = (method.call)(extract(&self.invocation), &params).map_err(Failure::Arguments)?;
+        let dialogue = self.invocation.channel.dialogue();
         Ok(Started { step: Step::Future(future), timeout: self.catalog.settings.timeout, dialogue })
     }
 
     fn started(&self, handler: &Handler, args: &Args<'_>) -> Result<Started, Failure> {
         for capability in &handler.requires {
-            ask::required(*capability, &self.caller).map_err(Failure::Lacks)?;
+            ask::required(*capability, &self.invocation).map_err(Failure::MissingCapability)?;
         }
-        let step = handler.call(args, &self.caller).map_err(Failure::Arguments)?;
-        Ok(Started { step, timeout: self.timeout(handler), dialogue: self.caller.line.dialogue() })
+        let step = handler.call(args, &self.invocation).map_err(Failure::Arguments)?;
+        Ok(Started { step, timeout: self.timeout(handler), dialogue: self.invocation.channel.dialogue() })
     }
 
     fn timeout(&self, handler: &Handler) -> Option<Duration> {
@@ -223,12 +223,12 @@ impl<'a> Router<'a> {
 
     /// Whether the caller may know of a handler. What it may not know of does not exist.
     pub(crate) fn sees(&self, handler: &Handler) -> bool {
-        handler.visible.as_ref().is_none_or(|visible| visible.to(&provide(&self.caller)))
+        handler.visible.as_ref().is_none_or(|visible| visible.to(&extract(&self.invocation)))
     }
 
-    fn list(&self, params: &Object<'_>, list: List) -> Result<Started, Failure> {
+    fn list(&self, params: &Object<'_>, list: ListKind) -> Result<Started, Failure> {
         let cursor = Cursor::wanted(params.get("cursor"), list)?;
-        let revision = self.caller.envelope.revision;
+        let revision = self.invocation.envelope.revision;
         let page = match cursor {
             None if !self.depends_on_caller(list) => {
                 self.catalog.rendered.first_page(list, revision, || self.page(list, revision, None))
@@ -239,35 +239,35 @@ impl<'a> Router<'a> {
     }
 
     /// Whether some of a list is only for some.
-    fn depends_on_caller(&self, list: List) -> bool {
+    fn depends_on_caller(&self, list: ListKind) -> bool {
         let Catalog { tools, prompts, resources, templates, .. } = self.catalog;
         match list {
-            List::Tools => tools.iter().any(|(_, tool)| tool.handler.visible.is_some()),
-            List::Prompts => prompts.iter().any(|(_, prompt)| prompt.handler.visible.is_some()),
-            List::Resources => resources.iter().any(|(_, resource)| resource.handler.visible.is_some()),
-            List::Templates => templates.iter().any(|(_, family)| family.handler.visible.is_some()),
+            ListKind::Tools => tools.iter().any(|(_, tool)| tool.handler.visible.is_some()),
+            ListKind::Prompts => prompts.iter().any(|(_, prompt)| prompt.handler.visible.is_some()),
+            ListKind::Resources => resources.iter().any(|(_, resource)| resource.handler.visible.is_some()),
+            ListKind::Templates => templates.iter().any(|(_, family)| family.handler.visible.is_some()),
         }
     }
 
-    fn page(&self, list: List, revision: Revision, cursor: Option<Cursor>) -> Arc<str> {
+    fn page(&self, list: ListKind, revision: Revision, cursor: Option<Cursor>) -> Arc<str> {
         let (catalog, caches) = (self.catalog, self.core.info.caches);
         match list {
-            List::Tools => {
+            ListKind::Tools => {
                 let items = catalog.tools.iter().filter(|(_, tool)| self.sees(&tool.handler));
                 let items = items.map(|(name, tool)| (name, encode::tool_descriptor(tool.descriptor(), revision)));
                 self.render(list, &items.collect::<Vec<_>>(), cursor, caches.tools)
             }
-            List::Prompts => {
+            ListKind::Prompts => {
                 let items = catalog.prompts.iter().filter(|(_, prompt)| self.sees(&prompt.handler));
                 let items = items.map(|(name, prompt)| (name, &prompt.descriptor));
                 self.render(list, &items.collect::<Vec<_>>(), cursor, caches.prompts)
             }
-            List::Resources => {
+            ListKind::Resources => {
                 let items = catalog.resources.iter().filter(|(_, resource)| self.sees(&resource.handler));
                 let items = items.map(|(uri, resource)| (uri, &resource.descriptor));
                 self.render(list, &items.collect::<Vec<_>>(), cursor, caches.resources)
             }
-            List::Templates => {
+            ListKind::Templates => {
                 let items = catalog.templates.iter().filter(|(_, family)| self.sees(&family.handler));
                 let items = items.map(|(uri, family)| (uri, &family.descriptor));
                 self.render(list, &items.collect::<Vec<_>>(), cursor, caches.resources)
@@ -278,7 +278,7 @@ impl<'a> Router<'a> {
     /// One page of a list of everything the caller may know of.
     fn render<T: serde::Serialize>(
         &self,
-        list: List,
+        list: ListKind,
         items: &[(&str, T)],
         cursor: Option<Cursor>,
         cache: Option<Cache>,
@@ -292,7 +292,7 @@ impl<'a> Router<'a> {
             cache = cache.unshared();
         }
         let page: Vec<&T> = items[start..end].iter().map(|(_, item)| item).collect();
-        encode::list(&self.core.info, self.caller.envelope.revision, list.member(), &page, next.as_deref(), cache)
+        encode::list(&self.core.info, self.invocation.envelope.revision, list.member(), &page, next.as_deref(), cache)
     }
 }
 
@@ -317,7 +317,7 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
 }
 
 /// A member that must be a text.
-pub(crate) fn string<'a>(params: &Object<'a>, field: &str) -> Result<Key<'a>, RpcError> {
+pub(crate) fn string<'a>(params: &Object<'a>, field: &str) -> Result<JsonStr<'a>, RpcError> {
     let raw = params.get(field).ok_or_else(|| RpcError::wrong_field(field, "string", "missing"))?;
-    raw.text().map(Key).ok_or_else(|| RpcError::wrong_field(field, "string", raw.kind()))
+    raw.text().map(JsonStr).ok_or_else(|| RpcError::wrong_field(field, "string", raw.kind()))
 }

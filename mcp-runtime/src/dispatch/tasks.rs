@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::router::{Router, string};
-use crate::ask::{AskError, Exchange};
+use crate::ask::{AskError, SessionChannel};
 use crate::era::task::RELATED;
 use crate::era::{Accepted, Method};
 use crate::jsonrpc::error::{RpcError, shorten};
-use crate::jsonrpc::object::{Key, members};
+use crate::jsonrpc::object::{JsonStr, optional_object};
 use crate::jsonrpc::raw::Raw;
-use crate::outcome::{Answer, Failure, Question, Reply, Step};
+use crate::outcome::{Failure, Outcome, Question, Reply, Step};
 use crate::protocol::Revision;
 use crate::server::core::Core;
-use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, within};
-use crate::task::watch::Watch;
+use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, with_timeout};
+use crate::task::watch::TaskWatch;
 use crate::task::{change, declared, load, unavailable};
 
 /// Who asks for which task.
-struct Asked {
+struct TaskRequest {
     core: Arc<Core>,
     id: String,
     owner: Option<String>,
@@ -30,10 +30,10 @@ struct Asked {
 
 /// Takes one of the methods.
 pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, Failure> {
-    declared(&router.caller).map_err(Failure::Lacks)?;
-    let line = router.caller.line;
-    let owner = line.principal().map(ToString::to_string);
-    let (core, revision) = (Arc::clone(line.core), router.caller.envelope.revision);
+    declared(&router.invocation).map_err(Failure::MissingCapability)?;
+    let channel = router.invocation.channel;
+    let owner = channel.principal().map(ToString::to_string);
+    let (core, revision) = (Arc::clone(channel.core), router.invocation.envelope.revision);
     if call.method == Method::TasksList {
         let cursor = call.params.get("cursor").filter(|cursor| cursor.get() != "null");
         return match owner {
@@ -44,8 +44,8 @@ pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, F
             None => Err(crate::era::unknown_method(call.method.name()).into()),
         };
     }
-    let Key(id) = string(&call.params, "taskId")?;
-    let asked = Asked { core, id: id.into_owned(), owner, revision };
+    let JsonStr(id) = string(&call.params, "taskId")?;
+    let asked = TaskRequest { core, id: id.into_owned(), owner, revision };
     Ok(Step::Future(match call.method {
         Method::TasksUpdate => {
             let answers = responses(call)?;
@@ -53,15 +53,15 @@ pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, F
         }
         Method::TasksCancel => Box::pin(async move { asked.cancel().await }),
         Method::TasksResult => {
-            let exchange = Exchange::of(&router.caller);
+            let exchange = SessionChannel::of(&router.invocation);
             Box::pin(async move { asked.result(exchange).await })
         }
         _ => Box::pin(async move { asked.task().await.map(|task| Reply::Task(Box::new(task))) }),
     }))
 }
 
-async fn list(core: Arc<Core>, owner: String) -> Answer {
-    let all = within(core.limits.store_time, "tasks", core.tasks.store.list(Some(&owner)));
+async fn list(core: Arc<Core>, owner: String) -> Outcome {
+    let all = with_timeout(core.limits.store_time, "tasks", core.tasks.store.list(Some(&owner)));
     let mut all = all.await.map_err(unavailable)?;
     all.retain(|task| !task.revision.is_modern());
     Ok(Reply::Tasks(all))
@@ -74,12 +74,12 @@ fn responses(call: &Accepted<'_>) -> Result<Vec<(String, Value)>, RpcError> {
     if raw.kind() != "object" {
         return Err(RpcError::wrong_field("inputResponses", "object", raw.kind()));
     }
-    let all = members("inputResponses", Some(raw))?;
+    let all = optional_object("inputResponses", Some(raw))?;
     let answer = |value: Raw<'_>| serde_json::from_str(value.get()).unwrap_or_default();
     Ok(all.iter().map(|(key, value)| (key.to_owned(), answer(value))).collect())
 }
 
-impl Asked {
+impl TaskRequest {
     /// The task, if it is there and theirs: one that is not theirs is not there.
     async fn task(&self) -> Result<TaskRecord, Failure> {
         let task = load(&self.core, &self.id).await.map_err(unavailable)?;
@@ -92,7 +92,7 @@ impl Asked {
     }
 
     /// Gives it answers. What was not asked, or has been answered, is ignored, and what is no answer.
-    async fn update(self, answers: Vec<(String, Value)>) -> Answer {
+    async fn update(self, answers: Vec<(String, Value)>) -> Outcome {
         self.task().await?;
         let done = change(&self.core, &self.id, |task| {
             let mut taken = false;
@@ -111,7 +111,7 @@ impl Asked {
     }
 
     /// Ends it. Where the client is told what became of it, one that was over is an error.
-    async fn cancel(self) -> Answer {
+    async fn cancel(self) -> Outcome {
         self.task().await?;
         let ended = change(&self.core, &self.id, |task| {
             (task.status, task.status_message) = (TaskStatus::Cancelled, Some("the client cancelled it".to_owned()));
@@ -128,8 +128,8 @@ impl Asked {
 
     /// What came of it, when it is over. Meanwhile its questions are asked here.
     /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#input-required-status>
-    async fn result(self, exchange: Option<Exchange>) -> Answer {
-        let watch = Watch::over(&self.core, &self.id);
+    async fn result(self, exchange: Option<SessionChannel>) -> Outcome {
+        let watch = TaskWatch::over(&self.core, &self.id);
         let mut news = watch.news();
         let mut asking = Asking { asked: HashMap::new(), tasks: JoinSet::new() };
         loop {
@@ -148,7 +148,7 @@ impl Asked {
                 }
             }
             // Nobody tells that its time is over.
-            let _ = tokio::time::timeout(task.left(), Watch::happens(&mut news)).await;
+            let _ = tokio::time::timeout(task.left(), TaskWatch::happens(&mut news)).await;
         }
     }
 }
@@ -174,7 +174,7 @@ impl Asking {
     }
 
     /// Asks what was not asked here before.
-    fn ask(&mut self, exchange: &Exchange, asked: &Asked, questions: &BTreeMap<String, TaskQuestion>) {
+    fn ask(&mut self, exchange: &SessionChannel, asked: &TaskRequest, questions: &BTreeMap<String, TaskQuestion>) {
         for (key, question) in questions {
             if !self.asked.contains_key(key) {
                 let (exchange, core, id) = (exchange.clone(), Arc::clone(&asked.core), asked.id.clone());
@@ -187,7 +187,7 @@ impl Asking {
 }
 
 /// Asks a question of a task's on the stream of whoever waits for it. The first answer counts.
-async fn ask(exchange: &Exchange, core: &Core, id: &str, key: String, question: TaskQuestion) {
+async fn ask(exchange: &SessionChannel, core: &Core, id: &str, key: String, question: TaskQuestion) {
     let mut asked = question.clone();
     asked.params["_meta"][RELATED] = json!({"taskId": id});
     let answer = match exchange.ask(&asked.method, &asked.params, core.limits.answer_time).await {
@@ -215,7 +215,7 @@ fn refusal(code: i64, message: &str) -> Value {
 }
 
 /// Exactly what the call would have been answered, and which task that was.
-fn concluded(task: TaskRecord) -> Answer {
+fn concluded(task: TaskRecord) -> Outcome {
     match task.outcome {
         Some(TaskOutcome::Result(mut result)) => {
             result["_meta"][RELATED] = json!({"taskId": task.id});

@@ -9,22 +9,22 @@ use crate::protocol::Implementation;
 
 /// A client, by its own account.
 #[derive(Debug, Default)]
-pub(crate) struct Client {
+pub(crate) struct ClientInfo {
     info: Option<Implementation>,
     /// What it said when it opened its session; nothing where there is none.
     greeting: Vec<(Box<str>, Box<str>)>,
 }
 
-impl Client {
+impl ClientInfo {
     /// The client a request names.
     pub(crate) fn new(info: Option<Raw<'_>>) -> Self {
-        Client { info: info.and_then(|raw| serde_json::from_str(raw.get()).ok()), greeting: Vec::new() }
+        ClientInfo { info: info.and_then(|raw| serde_json::from_str(raw.get()).ok()), greeting: Vec::new() }
     }
 
     /// The client that sent `initialize` with these parameters.
     pub(crate) fn greeting(params: &Object<'_>) -> Self {
         let greeting = params.iter().map(|(name, value)| (name.into(), value.get().into())).collect();
-        Client { greeting, ..Client::new(params.get("clientInfo")) }
+        ClientInfo { greeting, ..ClientInfo::new(params.get("clientInfo")) }
     }
 
     /// The client that sent an `initialize` with these members, some time ago.
@@ -33,8 +33,9 @@ impl Client {
         let members = greeting.iter();
         let greeting: Vec<(Box<str>, Box<str>)> =
             members.map(|(name, value)| (name.as_str().into(), value.to_string().into())).collect();
-        let info = greeting.iter().find(|(name, _)| **name == *"clientInfo").map(|(_, value)| Raw::trusted(value));
-        Client { info: Client::new(info).info, greeting }
+        let info =
+            greeting.iter().find(|(name, _)| **name == *"clientInfo").map(|(_, value)| Raw::new_unchecked(value));
+        ClientInfo { info: ClientInfo::new(info).info, greeting }
     }
 
     /// What it said in `initialize`, to be remembered.
@@ -53,7 +54,7 @@ impl Client {
     }
 
     /// One member of its greeting.
-    pub(crate) fn said(&self, name: &str) -> Option<&str> {
+    pub(crate) fn initialize_param(&self, name: &str) -> Option<&str> {
         self.greeting.iter().find(|(other, _)| **other == *name).map(|(_, value)| &**value)
     }
 }

@@ -10,7 +10,7 @@ use super::{Method, task};
 use crate::era::server_info::ServerInfo;
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::{RpcError, shorten};
-use crate::outcome::{Answer, ArgumentError, Failure, Lack, Question, Reply};
+use crate::outcome::{ArgumentError, Failure, MissingCapability, Outcome, Question, Reply};
 use crate::protocol::{
     Blocks, Cache, Content, ContentKind, Meta, PromptResult, ReadResult, ResourceContents, Revision, ToolDescriptor,
     ToolResult,
@@ -27,14 +27,14 @@ pub(crate) const MAX_COMPLETIONS: usize = 100;
 
 /// Where an answer goes: the request's id, method and revision.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Site<'a> {
+pub(crate) struct ResponseTo<'a> {
     pub(crate) id: Id<'a>,
     pub(crate) method: Method,
     pub(crate) revision: Revision,
 }
 
 /// Appends the response to `out`, one line.
-pub(crate) fn answer(server: &ServerInfo, site: Site<'_>, answer: Answer, out: &mut Vec<u8>) {
+pub(crate) fn answer(server: &ServerInfo, site: ResponseTo<'_>, answer: Outcome, out: &mut Vec<u8>) {
     match answer {
         Ok(reply) => result(server, site, &reply, out),
         Err(failure) => self::failure(server, site, failure, out),
@@ -56,7 +56,7 @@ fn open(id: Id<'_>, member: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\":");
 }
 
-fn result(server: &ServerInfo, site: Site<'_>, reply: &Reply, out: &mut Vec<u8>) {
+fn result(server: &ServerInfo, site: ResponseTo<'_>, reply: &Reply, out: &mut Vec<u8>) {
     open(site.id, "result", out);
     let revision = site.revision;
     match reply {
@@ -312,7 +312,7 @@ fn completion(values: &[String], out: &mut Vec<u8>) {
 
 /// A call without an ordinary result. What the model can act on is a result of the tool; the rest
 /// is an error of the request.
-fn failure(server: &ServerInfo, site: Site<'_>, failure: Failure, out: &mut Vec<u8>) {
+fn failure(server: &ServerInfo, site: ResponseTo<'_>, failure: Failure, out: &mut Vec<u8>) {
     let internal = |text: String| RpcError::new(RpcError::INTERNAL, text);
     let error = match failure {
         Failure::Protocol(error) => error,
@@ -327,12 +327,12 @@ fn failure(server: &ServerInfo, site: Site<'_>, failure: Failure, out: &mut Vec<
             return tool_failure(server, site, ToolResult::error(text), out);
         }
         Failure::Handler(text) => internal(text),
-        Failure::Lacks(lack) if site.revision.is_modern() => missing_capability(&lack),
+        Failure::MissingCapability(missing) if site.revision.is_modern() => missing_capability(&missing),
         // Before that there is no code for it: the model is told, or the client in words.
-        Failure::Lacks(lack) if site.method == Method::ToolsCall => {
-            return tool_failure(server, site, ToolResult::error(lack.text), out);
+        Failure::MissingCapability(missing) if site.method == Method::ToolsCall => {
+            return tool_failure(server, site, ToolResult::error(missing.text), out);
         }
-        Failure::Lacks(lack) => internal(lack.text),
+        Failure::MissingCapability(missing) => internal(missing.text),
         Failure::Panicked | Failure::TimedOut(_) => {
             let text = match failure {
                 Failure::TimedOut(limit) => format!("timed out after {limit:?}"),
@@ -348,12 +348,12 @@ fn failure(server: &ServerInfo, site: Site<'_>, failure: Failure, out: &mut Vec<
 }
 
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes>
-fn missing_capability(lack: &Lack) -> RpcError {
-    RpcError::new(RpcError::MISSING_CAPABILITY, format!("Missing client capability: {}", lack.text))
-        .with_data(json!({"requiredCapabilities": lack.required}))
+fn missing_capability(missing: &MissingCapability) -> RpcError {
+    RpcError::new(RpcError::MISSING_CAPABILITY, format!("Missing client capability: {}", missing.text))
+        .with_data(json!({"requiredCapabilities": missing.required}))
 }
 
-fn tool_failure(server: &ServerInfo, site: Site<'_>, failed: ToolResult, out: &mut Vec<u8>) {
+fn tool_failure(server: &ServerInfo, site: ResponseTo<'_>, failed: ToolResult, out: &mut Vec<u8>) {
     result(server, site, &Reply::Tool(failed), out);
 }
 

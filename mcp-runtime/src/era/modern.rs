@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use super::{Envelope, Method, Peer, Witness};
+use super::{ClientSource, Envelope, HeaderCheck, Method};
 use crate::era::Offers;
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::Object;
@@ -39,7 +39,7 @@ pub(super) fn accept<'a>(
     meta: Option<Raw<'a>>,
     entries: &Object<'a>,
     catalog: &impl Offers,
-    witness: &impl Witness,
+    witness: &impl HeaderCheck,
 ) -> Result<(Method, Envelope<'a>), RpcError> {
     let envelope = envelope(meta, entries, |claim| witness.version(claim, method, params))?;
     witness.call(method, params)?;
@@ -66,7 +66,7 @@ pub(super) fn envelope<'a>(
     contradicted(&claim)?;
     let revision =
         Revision::MODERN.into_iter().find(|revision| revision.as_str() == claim).ok_or_else(|| unsupported(&claim))?;
-    Ok(Envelope { revision, meta, log_level, peer: Peer::Request(client) })
+    Ok(Envelope { revision, meta, log_level, peer: ClientSource::Request(client) })
 }
 
 fn string<'a>(entries: &Object<'a>, key: &str) -> Result<Option<Cow<'a, str>>, RpcError> {

@@ -76,7 +76,7 @@ fn on_stream(method: &str, stream: Option<&str>) -> Vec<u8> {
 
 /// Who is told, and by which task, if it is one that has to say so.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Site<'a> {
+pub(crate) struct NotificationTo<'a> {
     pub(crate) revision: Revision,
     pub(crate) task: Option<&'a str>,
 }
@@ -87,7 +87,7 @@ pub(crate) fn progress(
     done: f64,
     total: Option<f64>,
     message: Option<&str>,
-    Site { revision, task }: Site<'_>,
+    NotificationTo { revision, task }: NotificationTo<'_>,
 ) -> Vec<u8> {
     let mut out = notification("notifications/progress");
     out.extend_from_slice(br#"{"progressToken":"#);

@@ -8,25 +8,25 @@ pub(crate) struct ServerInfo {
     /// The server's name and version as JSON, sent as it is.
     pub(crate) implementation: Box<str>,
     pub(crate) instructions: Option<String>,
-    pub(crate) caches: Caches,
+    pub(crate) caches: CacheHints,
 }
 
 /// The hints of one server.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Caches {
+pub(crate) struct CacheHints {
     pub(crate) server: Cache,
     pub(crate) tools: Option<Cache>,
     pub(crate) prompts: Option<Cache>,
     pub(crate) resources: Option<Cache>,
 }
 
-impl Default for Caches {
+impl Default for CacheHints {
     fn default() -> Self {
-        Caches { server: Cache::NONE, tools: None, prompts: None, resources: None }
+        CacheHints { server: Cache::NONE, tools: None, prompts: None, resources: None }
     }
 }
 
-impl Caches {
+impl CacheHints {
     /// For contents of a resource that says nothing of its own.
     pub(crate) fn reads(self) -> Cache {
         self.resources.unwrap_or(self.server)

@@ -15,15 +15,15 @@ use super::args::{Args, Argument, Key};
 use super::completion::{Completers, Completes};
 use crate::ask::Capability;
 use crate::call::context::Context;
-use crate::call::invocation::Caller;
-use crate::outcome::{Answer, ArgumentError, Step};
+use crate::call::invocation::Invocation;
+use crate::outcome::{ArgumentError, Outcome, Step};
 use crate::protocol::{Icon, Meta};
 
-type Call = Box<dyn for<'a> Fn(&Args<'a>, &Caller<'a>) -> Result<Step, ArgumentError> + Send + Sync>;
+type CallFn = Box<dyn for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentError> + Send + Sync>;
 
 /// A described handler, ready to be called.
 pub struct Handler {
-    call: Call,
+    call: CallFn,
     pub(crate) timeout: Option<Duration>,
     pub(crate) completers: Completers,
     pub(crate) takes_context: bool,
@@ -42,8 +42,8 @@ impl Visible {
         Visible(Box::new(visible))
     }
 
-    pub(crate) fn to(&self, caller: &Context) -> bool {
-        (self.0)(caller)
+    pub(crate) fn to(&self, invocation: &Context) -> bool {
+        (self.0)(invocation)
     }
 }
 
@@ -54,11 +54,11 @@ impl fmt::Debug for Visible {
 }
 
 impl Handler {
-    pub(crate) fn call<'a>(&self, args: &Args<'a>, caller: &Caller<'a>) -> Result<Step, ArgumentError> {
+    pub(crate) fn call<'a>(&self, args: &Args<'a>, invocation: &Invocation<'a>) -> Result<Step, ArgumentError> {
         if !self.takes_arguments {
             args.refuse_any()?;
         }
-        (self.call)(args, caller)
+        (self.call)(args, invocation)
     }
 }
 
@@ -105,7 +105,7 @@ pub struct Declared {
 }
 
 /// What sets tools, prompts and resources apart.
-pub trait Kind: Sized {
+pub trait HandlerKind: Sized {
     /// What the description is turned into.
     type Item;
     /// What a reply needs to know of its request.
@@ -115,14 +115,14 @@ pub trait Kind: Sized {
     #[doc(hidden)]
     fn declare<T: Argument>(&mut self, of: &str, arg: ArgInfo, optional: bool, default: Option<Value>) -> Declared;
     #[doc(hidden)]
-    fn site(&self) -> impl Fn(&Caller<'_>) -> Self::Site + Send + Sync + 'static;
+    fn site(&self) -> impl Fn(&Invocation<'_>) -> Self::Site + Send + Sync + 'static;
     #[doc(hidden)]
-    fn build(self, about: About, handler: Handler) -> Self::Item;
+    fn build(self, about: Metadata, handler: Handler) -> Self::Item;
 }
 
 /// What every kind of handler says of itself.
 #[derive(Debug, Default)]
-pub struct About {
+pub struct Metadata {
     pub(crate) name: String,
     pub(crate) title: Option<String>,
     pub(crate) description: Option<String>,
@@ -134,11 +134,11 @@ pub struct About {
 ///
 /// Like a [`Key`], it is made where the type is written, so that one which cannot be returned is
 /// reported there, once; what takes it needs no bound.
-pub struct Returns<K: Kind, R> {
-    pub(crate) reply: fn(R, &K::Site) -> Answer,
+pub struct ReturnType<K: HandlerKind, R> {
+    pub(crate) reply: fn(R, &K::Site) -> Outcome,
 }
 
-impl<K: Kind, R> fmt::Debug for Returns<K, R> {
+impl<K: HandlerKind, R> fmt::Debug for ReturnType<K, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(std::any::type_name::<R>())
     }
@@ -146,9 +146,9 @@ impl<K: Kind, R> fmt::Debug for Returns<K, R> {
 
 /// A handler under description.
 #[derive(Debug)]
-pub struct Spec<K> {
+pub struct HandlerBuilder<K> {
     pub(crate) kind: K,
-    about: About,
+    about: Metadata,
     timeout: Option<Duration>,
     completers: Completers,
     takes_context: bool,
@@ -157,10 +157,10 @@ pub struct Spec<K> {
     takes_arguments: bool,
 }
 
-impl<K: Kind> Spec<K> {
+impl<K: HandlerKind> HandlerBuilder<K> {
     pub(crate) fn of(kind: K, name: &str) -> Self {
-        let about = About { name: name.to_owned(), ..About::default() };
-        Spec {
+        let about = Metadata { name: name.to_owned(), ..Metadata::default() };
+        HandlerBuilder {
             kind,
             about,
             timeout: None,
@@ -254,48 +254,49 @@ impl<K: Kind> Spec<K> {
     }
 
     /// A sync function, run where the message was read.
-    pub fn sync<R, F>(self, Returns { reply }: Returns<K, R>, function: F) -> K::Item
+    pub fn sync<R, F>(self, ReturnType { reply }: ReturnType<K, R>, function: F) -> K::Item
     where
         R: 'static,
-        F: Fn(&Args<'_>, &Caller<'_>) -> Result<R, ArgumentError> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<R, ArgumentError> + Send + Sync + 'static,
     {
         let site = self.kind.site();
-        self.build(move |args, caller| Ok(Step::Ready(reply(function(args, caller)?, &site(caller)))))
+        self.build(move |args, invocation| Ok(Step::Ready(reply(function(args, invocation)?, &site(invocation)))))
     }
 
     /// An async function.
-    pub fn future<R, Fut, F>(self, Returns { reply }: Returns<K, R>, function: F) -> K::Item
+    pub fn future<R, Fut, F>(self, ReturnType { reply }: ReturnType<K, R>, function: F) -> K::Item
     where
         R: 'static,
         Fut: Future<Output = R> + Send + 'static,
-        F: Fn(&Args<'_>, &Caller<'_>) -> Result<Fut, ArgumentError> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<Fut, ArgumentError> + Send + Sync + 'static,
     {
         let site = self.kind.site();
-        self.build(move |args, caller| {
-            let (future, site) = (function(args, caller)?, site(caller));
+        self.build(move |args, invocation| {
+            let (future, site) = (function(args, invocation)?, site(invocation));
             Ok(Step::Future(Box::pin(async move { reply(future.await, &site) })))
         })
     }
 
     /// A sync function that takes its time, run on a thread of its own.
-    pub fn blocking<R, Work, F>(self, Returns { reply }: Returns<K, R>, function: F) -> K::Item
+    pub fn blocking<R, Work, F>(self, ReturnType { reply }: ReturnType<K, R>, function: F) -> K::Item
     where
         R: 'static,
         Work: FnOnce() -> R + Send + 'static,
-        F: Fn(&Args<'_>, &Caller<'_>) -> Result<Work, ArgumentError> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<Work, ArgumentError> + Send + Sync + 'static,
     {
         let site = self.kind.site();
-        self.build(move |args, caller| {
-            let (work, site) = (function(args, caller)?, site(caller));
+        self.build(move |args, invocation| {
+            let (work, site) = (function(args, invocation)?, site(invocation));
             Ok(Step::Blocking(Box::new(move || reply(work(), &site))))
         })
     }
 
     fn build<F>(self, call: F) -> K::Item
     where
-        F: for<'a> Fn(&Args<'a>, &Caller<'a>) -> Result<Step, ArgumentError> + Send + Sync + 'static,
+        F: for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentError> + Send + Sync + 'static,
     {
-        let Spec { kind, about, timeout, completers, takes_context, requires, visible, takes_arguments } = self;
+        let HandlerBuilder { kind, about, timeout, completers, takes_context, requires, visible, takes_arguments } =
+            self;
         let call = Box::new(call);
         let handler = Handler { call, timeout, completers, takes_context, requires, visible, takes_arguments };
         kind.build(about, handler)

@@ -11,18 +11,18 @@ use serde_json::{Map, Value};
 use super::args::explain;
 use crate::call::context::Context;
 use crate::error::Result;
-use crate::outcome::{Answer, ArgumentError, Failure, Reply};
+use crate::outcome::{ArgumentError, Failure, Outcome, Reply};
 
-type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-type Call<T> = Box<dyn Fn(Context, &str) -> Result<Running<T>, ArgumentError> + Send + Sync>;
+type CustomFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+type CustomFn<T> = Box<dyn Fn(Context, &str) -> Result<CustomFuture<T>, ArgumentError> + Send + Sync>;
 
 /// A method of the server's own, which comes to an answer, or a notification it takes.
-pub(crate) struct Custom<T> {
+pub(crate) struct CustomMethod<T> {
     pub(crate) name: Box<str>,
-    pub(crate) call: Call<T>,
+    pub(crate) call: CustomFn<T>,
 }
 
-impl Custom<Answer> {
+impl CustomMethod<Outcome> {
     pub(crate) fn method<P, R, F, Fut>(name: &str, function: F) -> Self
     where
         P: DeserializeOwned,
@@ -30,23 +30,23 @@ impl Custom<Answer> {
         F: Fn(Context, P) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<R>> + Send + 'static,
     {
-        let call: Call<Answer> = Box::new(move |ctx, params| {
+        let call: CustomFn<Outcome> = Box::new(move |ctx, params| {
             let future = function(ctx, decode(params)?);
             Ok(Box::pin(async move { future.await.and_then(result).map_err(Failure::from) }))
         });
-        Custom { name: name.into(), call }
+        CustomMethod { name: name.into(), call }
     }
 }
 
-impl Custom<Result<()>> {
+impl CustomMethod<Result<()>> {
     pub(crate) fn notification<P, F, Fut>(name: &str, function: F) -> Self
     where
         P: DeserializeOwned,
         F: Fn(Context, P) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<()>> + Send + 'static,
     {
-        let call: Call<Result<()>> = Box::new(move |ctx, params| Ok(Box::pin(function(ctx, decode(params)?))));
-        Custom { name: name.into(), call }
+        let call: CustomFn<Result<()>> = Box::new(move |ctx, params| Ok(Box::pin(function(ctx, decode(params)?))));
+        CustomMethod { name: name.into(), call }
     }
 }
 
@@ -119,9 +119,9 @@ pub(crate) fn is_identifier(id: &str) -> bool {
     prefix.split('.').all(label) && name_fits
 }
 
-impl<T> fmt::Debug for Custom<T> {
+impl<T> fmt::Debug for CustomMethod<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Custom").field(&self.name).finish()
+        f.debug_tuple("CustomMethod").field(&self.name).finish()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::jsonrpc::raw::{Raw, type_of};
 
 /// An argument with a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mirrored {
+pub(crate) struct HeaderArg {
     /// The part of the header's name that is the author's, in lower case.
     pub(crate) header: String,
     /// The keys that lead to it.
@@ -20,7 +20,7 @@ pub(crate) struct Mirrored {
 
 /// A value in the body that a header mirrors.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Mirror {
+pub(crate) enum HeaderValue {
     Text(String),
     Whole(i128),
     Number(f64),
@@ -28,7 +28,7 @@ pub(crate) enum Mirror {
 }
 
 /// The arguments of a schema that have headers, or what is wrong with one that has.
-pub(crate) fn mirrored(schema: &Value) -> Result<Vec<Mirrored>, String> {
+pub(crate) fn header_args(schema: &Value) -> Result<Vec<HeaderArg>, String> {
     let mut found = Vec::new();
     collect(schema, &mut Vec::new(), &mut found)?;
     for (index, one) in found.iter().enumerate() {
@@ -39,7 +39,7 @@ pub(crate) fn mirrored(schema: &Value) -> Result<Vec<Mirrored>, String> {
     Ok(found)
 }
 
-fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<Mirrored>) -> Result<(), String> {
+fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<HeaderArg>) -> Result<(), String> {
     let Some(Value::Object(properties)) = schema.get("properties") else { return Ok(()) };
     for (name, property) in properties {
         path.push(name.clone());
@@ -52,7 +52,7 @@ fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<Mirrored>) ->
                 ));
             }
             let header = header.as_str().unwrap_or_default().to_ascii_lowercase();
-            found.push(Mirrored { header, path: path.clone() });
+            found.push(HeaderArg { header, path: path.clone() });
         }
         collect(property, path, found)?;
         path.pop();
@@ -60,9 +60,9 @@ fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<Mirrored>) ->
     Ok(())
 }
 
-impl Mirrored {
+impl HeaderArg {
     /// The value in a call's arguments, if it is there and not null.
-    pub(crate) fn value(&self, arguments: Option<Raw<'_>>) -> Option<Mirror> {
+    pub(crate) fn value(&self, arguments: Option<Raw<'_>>) -> Option<HeaderValue> {
         let mut raw = arguments?;
         for key in &self.path {
             let object = Object::read(raw).ok()?;
@@ -70,12 +70,12 @@ impl Mirrored {
         }
         let text = raw.get();
         match type_of(text) {
-            "string" => serde_json::from_str(text).ok().map(Mirror::Text),
-            "boolean" => Some(Mirror::Flag(text == "true")),
+            "string" => serde_json::from_str(text).ok().map(HeaderValue::Text),
+            "boolean" => Some(HeaderValue::Flag(text == "true")),
             // Exactly, where it can be: a double cannot tell large ones apart.
             "integer" | "number" => match text.parse() {
-                Ok(whole) => Some(Mirror::Whole(whole)),
-                Err(_) => text.parse().ok().map(Mirror::Number),
+                Ok(whole) => Some(HeaderValue::Whole(whole)),
+                Err(_) => text.parse().ok().map(HeaderValue::Number),
             },
             // Null is nothing; what is no value of these types is the schema's business.
             _ => None,
@@ -83,13 +83,13 @@ impl Mirrored {
     }
 }
 
-impl Mirror {
+impl HeaderValue {
     /// Whether a header says the same.
     pub(crate) fn equals(&self, header: &str) -> bool {
         match self {
-            Mirror::Text(text) => text == header,
-            Mirror::Flag(flag) => header == if *flag { "true" } else { "false" },
-            Mirror::Whole(whole) => match header.parse::<i128>() {
+            HeaderValue::Text(text) => text == header,
+            HeaderValue::Flag(flag) => header == if *flag { "true" } else { "false" },
+            HeaderValue::Whole(whole) => match header.parse::<i128>() {
                 Ok(other) => other == *whole,
                 // `42.0` is `42`.
                 Err(_) => header.split_once('.').is_some_and(|(digits, zeros)| {
@@ -97,18 +97,18 @@ impl Mirror {
                 }),
             },
             #[expect(clippy::float_cmp, reason = "whole numbers that a header can mirror are exact")]
-            Mirror::Number(number) => header.parse::<f64>().is_ok_and(|other| other == *number),
+            HeaderValue::Number(number) => header.parse::<f64>().is_ok_and(|other| other == *number),
         }
     }
 }
 
-impl fmt::Display for Mirror {
+impl fmt::Display for HeaderValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Mirror::Text(text) => write!(f, "{text:?}"),
-            Mirror::Whole(number) => write!(f, "{number}"),
-            Mirror::Number(number) => write!(f, "{number}"),
-            Mirror::Flag(flag) => write!(f, "{flag}"),
+            HeaderValue::Text(text) => write!(f, "{text:?}"),
+            HeaderValue::Whole(number) => write!(f, "{number}"),
+            HeaderValue::Number(number) => write!(f, "{number}"),
+            HeaderValue::Flag(flag) => write!(f, "{flag}"),
         }
     }
 }
@@ -126,22 +126,22 @@ mod tests {
             "deep": {"type": "object", "properties": {"n": {"type": "integer", "x-mcp-header": "N"}}},
             "plain": {"type": "string"},
         }});
-        let found = mirrored(&schema).unwrap();
-        let arguments = Raw::trusted(r#"{"region":"eu","deep":{"n":42.0}}"#);
+        let found = header_args(&schema).unwrap();
+        let arguments = Raw::new_unchecked(r#"{"region":"eu","deep":{"n":42.0}}"#);
         let values: Vec<_> = found.iter().map(|one| (&*one.header, one.value(Some(arguments)).unwrap())).collect();
-        assert_eq!(values, [("region", Mirror::Text("eu".into())), ("n", Mirror::Number(42.0))]);
+        assert_eq!(values, [("region", HeaderValue::Text("eu".into())), ("n", HeaderValue::Number(42.0))]);
         assert!(values[1].1.equals("42") && !values[1].1.equals("43"));
-        let absent = Raw::trusted(r#"{"region":null}"#);
+        let absent = Raw::new_unchecked(r#"{"region":null}"#);
         assert!(found.iter().all(|one| one.value(Some(absent)).is_none()));
     }
 
     #[test]
     fn what_a_header_cannot_mirror_is_refused() {
-        let of = |property: Value| mirrored(&json!({"properties": {"x": property}}));
+        let of = |property: Value| header_args(&json!({"properties": {"x": property}}));
         assert!(of(json!({"type": "number", "x-mcp-header": "X"})).is_err());
         assert!(of(json!({"type": ["string", "null"], "x-mcp-header": "X"})).is_err());
         let twice = json!({"properties": {
             "a": {"type": "string", "x-mcp-header": "X"}, "b": {"type": "string", "x-mcp-header": "x"}}});
-        assert!(mirrored(&twice).unwrap_err().contains("two arguments"));
+        assert!(header_args(&twice).unwrap_err().contains("two arguments"));
     }
 }

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::args::Argument;
-use super::builder::{About, ArgInfo, Declared, Handler, Kind, Returns, Spec, Visible};
+use super::builder::{ArgInfo, Declared, Handler, HandlerBuilder, HandlerKind, Metadata, ReturnType, Visible};
 use super::output::IntoPrompt;
 use crate::call::context::Context;
-use crate::call::invocation::Caller;
+use crate::call::invocation::Invocation;
 use crate::outcome::{Failure, Reply};
 use crate::protocol::{PromptArgument, PromptDescriptor};
 
@@ -45,11 +45,11 @@ pub struct PromptKind {
 }
 
 /// Starts the description of a prompt.
-pub fn describe(name: &str) -> Spec<PromptKind> {
-    Spec::of(PromptKind { arguments: Vec::new() }, name)
+pub fn describe(name: &str) -> HandlerBuilder<PromptKind> {
+    HandlerBuilder::of(PromptKind { arguments: Vec::new() }, name)
 }
 
-impl Kind for PromptKind {
+impl HandlerKind for PromptKind {
     type Item = Prompt;
     type Site = ();
 
@@ -62,11 +62,11 @@ impl Kind for PromptKind {
         super::args::declare_text::<T>(of, arg.name, optional)
     }
 
-    fn site(&self) -> impl Fn(&Caller<'_>) + Send + Sync + 'static {
+    fn site(&self) -> impl Fn(&Invocation<'_>) + Send + Sync + 'static {
         |_| ()
     }
 
-    fn build(self, about: About, handler: Handler) -> Prompt {
+    fn build(self, about: Metadata, handler: Handler) -> Prompt {
         let descriptor = PromptDescriptor {
             name: about.name,
             title: about.title,
@@ -80,8 +80,8 @@ impl Kind for PromptKind {
 }
 
 /// Declares the return type. A function rather than a method: the compiler's errors are shorter.
-pub fn returns<R: IntoPrompt>(_: &mut Spec<PromptKind>) -> Returns<PromptKind, R> {
-    Returns { reply: |value, ()| value.into_prompt().map(Reply::Prompt).map_err(Failure::from) }
+pub fn returns<R: IntoPrompt>(_: &mut HandlerBuilder<PromptKind>) -> ReturnType<PromptKind, R> {
+    ReturnType { reply: |value, ()| value.into_prompt().map(Reply::Prompt).map_err(Failure::from) }
 }
 
 /// What `#[prompt]` leaves beside a function, so that `prompts![name]` finds it.

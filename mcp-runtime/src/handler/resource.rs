@@ -7,18 +7,18 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::args::Argument;
-use super::builder::{About, ArgInfo, Declared, Handler, Kind, Returns, Spec, Visible};
+use super::builder::{ArgInfo, Declared, Handler, HandlerBuilder, HandlerKind, Metadata, ReturnType, Visible};
 use super::output::IntoContents;
 use super::uri_template::UriTemplate;
 use crate::call::context::Context;
-use crate::call::invocation::Caller;
+use crate::call::invocation::Invocation;
 use crate::outcome::{Failure, Reply};
 use crate::protocol::{Annotations, Cache, ReadResult, ResourceContents, ResourceDescriptor, Role, TemplateDescriptor};
 
 /// A resource or a family of them, made by `#[resource]` or `#[derive(Resource)]`.
 #[derive(Debug)]
 pub struct Resource {
-    pub(crate) place: Place,
+    pub(crate) place: ResourceAddress,
     pub(crate) handler: Handler,
     /// Whether its updates are announced.
     pub(crate) announced: bool,
@@ -26,7 +26,7 @@ pub struct Resource {
 
 /// Where a resource is found.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum ResourceAddress {
     Fixed(ResourceDescriptor),
     Template(UriTemplate, TemplateDescriptor),
 }
@@ -35,16 +35,16 @@ impl Resource {
     /// The URI, or the template of URIs.
     pub fn uri(&self) -> &str {
         match &self.place {
-            Place::Fixed(descriptor) => &descriptor.uri,
-            Place::Template(_, descriptor) => &descriptor.uri_template,
+            ResourceAddress::Fixed(descriptor) => &descriptor.uri,
+            ResourceAddress::Template(_, descriptor) => &descriptor.uri_template,
         }
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
         match &self.place {
-            Place::Fixed(descriptor) => &descriptor.name,
-            Place::Template(_, descriptor) => &descriptor.name,
+            ResourceAddress::Fixed(descriptor) => &descriptor.name,
+            ResourceAddress::Template(_, descriptor) => &descriptor.name,
         }
     }
 
@@ -64,8 +64,8 @@ impl Resource {
 
     pub(crate) fn rename(&mut self, name: String) {
         match &mut self.place {
-            Place::Fixed(descriptor) => descriptor.name = name,
-            Place::Template(_, descriptor) => descriptor.name = name,
+            ResourceAddress::Fixed(descriptor) => descriptor.name = name,
+            ResourceAddress::Template(_, descriptor) => descriptor.name = name,
         }
     }
 }
@@ -82,7 +82,7 @@ pub struct ResourceKind {
 }
 
 /// Starts the description of a resource.
-pub fn describe(uri: &str, name: &str) -> Spec<ResourceKind> {
+pub fn describe(uri: &str, name: &str) -> HandlerBuilder<ResourceKind> {
     let kind = ResourceKind {
         uri: uri.to_owned(),
         mime: None,
@@ -91,13 +91,13 @@ pub fn describe(uri: &str, name: &str) -> Spec<ResourceKind> {
         cache: None,
         announced: false,
     };
-    let mut spec = Spec::of(kind, name);
+    let mut spec = HandlerBuilder::of(kind, name);
     // A URI is all a resource is asked for; its variables are arguments, and there are no others.
     spec.takes_arguments();
     spec
 }
 
-impl Spec<ResourceKind> {
+impl HandlerBuilder<ResourceKind> {
     /// Sets the media type.
     pub fn mime(&mut self, mime: &str) {
         self.kind.mime = Some(mime.into());
@@ -144,7 +144,7 @@ pub struct ReadSite {
     guarded: bool,
 }
 
-impl Kind for ResourceKind {
+impl HandlerKind for ResourceKind {
     type Item = Resource;
     type Site = ReadSite;
 
@@ -152,17 +152,22 @@ impl Kind for ResourceKind {
         super::args::declare_text::<T>(of, arg.name, optional)
     }
 
-    fn site(&self) -> impl Fn(&Caller<'_>) -> ReadSite + Send + Sync + 'static {
+    fn site(&self) -> impl Fn(&Invocation<'_>) -> ReadSite + Send + Sync + 'static {
         let (mime, cache) = (self.mime.clone(), self.cache);
-        move |caller| ReadSite { uri: caller.uri.to_owned(), mime: mime.clone(), cache, guarded: caller.guarded }
+        move |invocation| ReadSite {
+            uri: invocation.uri.to_owned(),
+            mime: mime.clone(),
+            cache,
+            guarded: invocation.guarded,
+        }
     }
 
     #[track_caller]
-    fn build(self, about: About, handler: Handler) -> Resource {
+    fn build(self, about: Metadata, handler: Handler) -> Resource {
         let mime_type = self.mime.map(|mime| mime.to_string());
         let template = UriTemplate::parse(&self.uri).unwrap_or_else(|why| panic!("resource URI `{}`: {why}", self.uri));
         let place = if template.is_fixed() {
-            Place::Fixed(ResourceDescriptor {
+            ResourceAddress::Fixed(ResourceDescriptor {
                 uri: self.uri,
                 name: about.name,
                 title: about.title,
@@ -184,7 +189,7 @@ impl Kind for ResourceKind {
                 annotations: self.annotations,
                 meta: about.meta,
             };
-            Place::Template(template, descriptor)
+            ResourceAddress::Template(template, descriptor)
         };
         Resource { place, handler, announced: self.announced }
     }
@@ -206,8 +211,8 @@ impl ReadSite {
 }
 
 /// Declares the return type. A function rather than a method: the compiler's errors are shorter.
-pub fn returns<R: IntoContents>(_: &mut Spec<ResourceKind>) -> Returns<ResourceKind, R> {
-    Returns {
+pub fn returns<R: IntoContents>(_: &mut HandlerBuilder<ResourceKind>) -> ReturnType<ResourceKind, R> {
+    ReturnType {
         reply: |value, site| {
             let result = value.into_contents(&site.uri).map_err(Failure::from)?;
             Ok(site.complete(result))

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::args::{Argument, Key};
-use super::builder::{About, ArgInfo, Declared, Handler, Kind, Returns, Spec, Visible};
-use super::header_args::{self, Mirrored};
+use super::builder::{ArgInfo, Declared, Handler, HandlerBuilder, HandlerKind, Metadata, ReturnType, Visible};
+use super::header_args::{self, HeaderArg};
 use super::output::IntoToolResult;
 use super::schema::{Extras, InputSchema};
 use crate::call::context::Context;
-use crate::call::invocation::Caller;
+use crate::call::invocation::Invocation;
 use crate::outcome::{Failure, Reply};
 use crate::protocol::{SampleTool, ToolAnnotations, ToolDescriptor, ToolExecution};
 
@@ -22,7 +22,7 @@ pub struct Tool {
     pub(crate) task: Option<TaskSupport>,
     /// The arguments that travel in headers, too.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
-    pub(crate) mirrored: Vec<Mirrored>,
+    pub(crate) header_args: Vec<HeaderArg>,
 }
 
 impl Tool {
@@ -63,12 +63,12 @@ pub struct ToolKind {
 }
 
 /// Starts the description of a tool.
-pub fn describe(name: &str) -> Spec<ToolKind> {
+pub fn describe(name: &str) -> HandlerBuilder<ToolKind> {
     let annotations = ToolAnnotations::default();
-    Spec::of(ToolKind { input: InputSchema::new(), output: None, annotations, task: None }, name)
+    HandlerBuilder::of(ToolKind { input: InputSchema::new(), output: None, annotations, task: None }, name)
 }
 
-impl Spec<ToolKind> {
+impl HandlerBuilder<ToolKind> {
     /// Hints that it changes nothing.
     pub fn read_only(&mut self, hint: bool) {
         self.kind.annotations.read_only_hint = Some(hint);
@@ -102,7 +102,7 @@ impl Spec<ToolKind> {
     }
 }
 
-impl Kind for ToolKind {
+impl HandlerKind for ToolKind {
     type Item = Tool;
     type Site = ();
 
@@ -112,11 +112,11 @@ impl Kind for ToolKind {
         Declared { expected: self.input.property::<T>(arg.name, extras), choices: None }
     }
 
-    fn site(&self) -> impl Fn(&Caller<'_>) + Send + Sync + 'static {
+    fn site(&self) -> impl Fn(&Invocation<'_>) + Send + Sync + 'static {
         |_| ()
     }
 
-    fn build(self, about: About, handler: Handler) -> Tool {
+    fn build(self, about: Metadata, handler: Handler) -> Tool {
         let descriptor = ToolDescriptor {
             name: about.name,
             title: about.title,
@@ -130,16 +130,16 @@ impl Kind for ToolKind {
             }),
             meta: about.meta,
         };
-        let mirrored = header_args::mirrored(&descriptor.input_schema)
+        let header_args = header_args::header_args(&descriptor.input_schema)
             .unwrap_or_else(|why| panic!("tool `{}`: {why}", descriptor.name));
-        Tool { descriptor: Box::new(descriptor), handler, task: self.task, mirrored }
+        Tool { descriptor: Box::new(descriptor), handler, task: self.task, header_args }
     }
 }
 
 /// Declares the return type. A function rather than a method: the compiler's errors are shorter.
-pub fn returns<R: IntoToolResult>(spec: &mut Spec<ToolKind>) -> Returns<ToolKind, R> {
+pub fn returns<R: IntoToolResult>(spec: &mut HandlerBuilder<ToolKind>) -> ReturnType<ToolKind, R> {
     spec.kind.output = R::output_schema();
-    Returns { reply: |value, ()| value.into_tool_result().map(Reply::Tool).map_err(Failure::from) }
+    ReturnType { reply: |value, ()| value.into_tool_result().map(Reply::Tool).map_err(Failure::from) }
 }
 
 /// What `#[tool]` leaves beside a function, so that `tools![name]` finds it.

@@ -16,7 +16,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use crate::jsonrpc::error::RpcError;
-use crate::jsonrpc::object::Key;
+use crate::jsonrpc::object::JsonStr;
 use crate::jsonrpc::raw::{Raw, string_end, type_of};
 
 /// One well-formed frame.
@@ -69,7 +69,7 @@ impl<'a> Id<'a> {
     }
 
     /// The id whose JSON text is `raw`, kept by [`Id::as_str`] when the frame went away.
-    pub(crate) fn trusted(raw: &'a str) -> Self {
+    pub(crate) fn new_unchecked(raw: &'a str) -> Self {
         Id(raw)
     }
 
@@ -145,9 +145,9 @@ impl<'de> Deserialize<'de> for Wire<'de> {
                 let mut wire = Wire::default();
                 while let Some(member) = map.next_key()? {
                     let twice = match member {
-                        Member::Jsonrpc => wire.jsonrpc.replace(map.next_value::<Key<'_>>()?.0).is_some(),
+                        Member::Jsonrpc => wire.jsonrpc.replace(map.next_value::<JsonStr<'_>>()?.0).is_some(),
                         Member::Id => wire.id.replace(map.next_value()?).is_some(),
-                        Member::Method => wire.method.replace(map.next_value::<Key<'_>>()?.0).is_some(),
+                        Member::Method => wire.method.replace(map.next_value::<JsonStr<'_>>()?.0).is_some(),
                         Member::Params => wire.params.replace(map.next_value()?).is_some(),
                         Member::Result => wire.result.replace(map.next_value()?).is_some(),
                         Member::Error => wire.error.replace(map.next_value()?).is_some(),
@@ -205,7 +205,7 @@ fn malformed<'a>(text: &'a str, error: &serde_json::Error) -> Rejection<'a> {
     }
     match type_of(text.trim_ascii_start()) {
         "object" => {
-            let id = only_id(Raw::trusted(text.trim_ascii())).unwrap_or(Id::NULL);
+            let id = only_id(Raw::new_unchecked(text.trim_ascii())).unwrap_or(Id::NULL);
             let why = crate::jsonrpc::error::without_position(error);
             reject(id, RpcError::invalid_request(&format!("not a JSON-RPC message: {why}")))
         }
@@ -228,8 +228,8 @@ fn only_id(frame: Raw<'_>) -> Option<Id<'_>> {
 
 /// The id of a frame of which only the beginning is there, if it stands in that: whoever sent a
 /// message that is too long should not wait for ever.
-pub(crate) fn id_of_beginning(beginning: &[u8]) -> Option<Id<'_>> {
-    let value = member_of_beginning(beginning, &[r#""id""#])?;
+pub(crate) fn id_in_prefix(beginning: &[u8]) -> Option<Id<'_>> {
+    let value = member_in_prefix(beginning, &[r#""id""#])?;
     let text = value.starts_with('"');
     let length = if text { string_end(value.as_bytes(), 0)? } else { value.find([',', '}'])? };
     // Nobody has read this as JSON yet, and it is to be echoed.
@@ -238,13 +238,13 @@ pub(crate) fn id_of_beginning(beginning: &[u8]) -> Option<Id<'_>> {
 }
 
 /// Whether a frame of which only the beginning is there is an answer: that is not answered.
-pub(crate) fn begins_an_answer(beginning: &[u8]) -> bool {
-    member_of_beginning(beginning, &[r#""result""#, r#""error""#]).is_some()
-        && member_of_beginning(beginning, &[r#""method""#]).is_none()
+pub(crate) fn prefix_is_response(beginning: &[u8]) -> bool {
+    member_in_prefix(beginning, &[r#""result""#, r#""error""#]).is_some()
+        && member_in_prefix(beginning, &[r#""method""#]).is_none()
 }
 
 /// What comes after the first of these names in the outermost object, as far as it is there.
-fn member_of_beginning<'a>(beginning: &'a [u8], names: &[&str]) -> Option<&'a str> {
+fn member_in_prefix<'a>(beginning: &'a [u8], names: &[&str]) -> Option<&'a str> {
     let text = match std::str::from_utf8(beginning) {
         Ok(text) => text,
         Err(error) => std::str::from_utf8(&beginning[..error.valid_up_to()]).ok()?,
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn the_beginning_of_a_message_may_tell_its_id() {
-        let id = |text: &str| id_of_beginning(text.as_bytes()).map(|id| id.as_str().to_owned());
+        let id = |text: &str| id_in_prefix(text.as_bytes()).map(|id| id.as_str().to_owned());
         assert_eq!(id(r#"{"jsonrpc":"2.0","id": 77 ,"method":"x","params":{"a":"yyy"#), Some("77".into()));
         assert_eq!(id(r#"{"a":["{\"id\":1}",{"id":2}],"id":"a\"b","params":"zz"#), Some(r#""a\"b""#.into()));
         assert_eq!(id(r#"{"method":"x","params":{"id":5,"text":"yyy"#), None, "not the message's own");
@@ -329,7 +329,7 @@ mod tests {
             assert_eq!(id(&format!(r#"{{"id":{no_json},"params":"#)), None, "{no_json}");
         }
         assert_eq!(id(""), None);
-        assert_eq!(id_of_beginning(b"{\"id\":1,\"m\":\"\xff"), Some(Id("1")));
+        assert_eq!(id_in_prefix(b"{\"id\":1,\"m\":\"\xff"), Some(Id("1")));
     }
 
     #[test]

@@ -35,7 +35,8 @@ impl Capability {
     pub(crate) fn is_declared<'a>(self, revision: Revision, settings: impl Fn(&str) -> Option<&'a str>) -> bool {
         let (name, part, since) = self.parts();
         let Some(declared) = settings(name).filter(|_| revision >= since) else { return false };
-        let has = |part: &str| Object::read(Raw::trusted(declared)).is_ok_and(|settings| settings.get(part).is_some());
+        let has =
+            |part: &str| Object::read(Raw::new_unchecked(declared)).is_ok_and(|settings| settings.get(part).is_some());
         match (self, part) {
             // Where nothing more is said, a form it is.
             (Self::Elicitation, _) => revision < Revision::V2025_11_25 || has("form") || !has("url"),
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     fn declares(declared: &str, revision: Revision, capability: Capability) -> bool {
-        let all = Object::read(Raw::trusted(declared)).unwrap();
+        let all = Object::read(Raw::new_unchecked(declared)).unwrap();
         capability.is_declared(revision, |name| all.get(name).map(Raw::get))
     }
 

@@ -20,7 +20,7 @@ pub(crate) use capability::TASKS_EXTENSION;
 pub(crate) use common::Implementation;
 pub use common::{Annotations, Icon, Meta, Role};
 pub use content::Content;
-pub(crate) use content::Kind as ContentKind;
+pub(crate) use content::ContentKind;
 pub use logging::LogLevel;
 pub use prompts::{PromptArgument, PromptDescriptor, PromptMessage, PromptResult};
 pub use resources::{ReadResult, ResourceContents, ResourceDescriptor, TemplateDescriptor};

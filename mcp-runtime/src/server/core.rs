@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::hooks::Hooks;
-use super::state::Shared;
-use crate::ask::sealed_state::Secrets;
-use crate::call::run::Threads;
+use super::state::ServerState;
+use crate::ask::sealed_state::StateSealer;
+use crate::call::run::BlockingThreads;
 use crate::era::server_info::ServerInfo;
 use crate::limits::Limits;
 use crate::task::Tasks;
@@ -16,8 +16,8 @@ pub(crate) struct Core {
     pub(crate) info: ServerInfo,
     pub(crate) limits: Limits,
     pub(crate) hooks: Hooks,
-    pub(crate) threads: Threads,
-    pub(crate) secrets: Arc<Secrets>,
+    pub(crate) blocking_threads: BlockingThreads,
+    pub(crate) secrets: Arc<StateSealer>,
     pub(crate) tasks: Tasks,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ServerState>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::state::{Phase, Shared};
+use super::state::{Phase, ServerState};
 use crate::catalog::Catalog;
 use crate::catalog::table::Edit;
 use crate::error::{Error, Result};
@@ -44,10 +44,10 @@ use crate::store::bus::Change;
 /// # }
 /// ```
 #[derive(Debug, Clone)]
-pub struct ServerHandle(Arc<Shared>);
+pub struct ServerHandle(Arc<ServerState>);
 
 impl ServerHandle {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(shared: Arc<ServerState>) -> Self {
         ServerHandle(shared)
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::era::client_info::Client;
+use crate::era::client_info::ClientInfo;
 use crate::error::Error;
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::protocol::Revision;
@@ -20,7 +20,7 @@ pub(crate) struct Hooks {
 /// A client that has opened a session.
 #[derive(Debug)]
 pub struct Peer<'a> {
-    pub(crate) client: &'a Client,
+    pub(crate) client: &'a ClientInfo,
     pub(crate) revision: Revision,
 }
 

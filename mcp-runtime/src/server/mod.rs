@@ -12,13 +12,13 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::ask::sealed_state::Secrets;
+use crate::ask::sealed_state::StateSealer;
 use crate::call::context::Context;
-use crate::call::run::Threads;
+use crate::call::run::BlockingThreads;
 use crate::catalog::Catalog;
-use crate::era::server_info::{Caches, ServerInfo};
+use crate::era::server_info::{CacheHints, ServerInfo};
 use crate::error::Result;
-use crate::handler::custom::Custom;
+use crate::handler::custom::CustomMethod;
 use crate::handler::handlers::IntoHandlers;
 use crate::handler::prompt::Prompt;
 use crate::handler::resource::Resource;
@@ -28,7 +28,7 @@ use crate::protocol::{Icon, Implementation};
 use crate::server::core::Core;
 use crate::server::handle::ServerHandle;
 use crate::server::hooks::Hooks;
-use crate::server::state::Shared;
+use crate::server::state::ServerState;
 use crate::store::bus::ChangeBus;
 use crate::task::Tasks;
 
@@ -57,25 +57,25 @@ pub struct Server {
     pub(crate) info: Implementation,
     instructions: Option<String>,
     limits: Limits,
-    caches: Caches,
+    caches: CacheHints,
     hooks: Hooks,
     pub(crate) keep_signals: bool,
-    secrets: Arc<Secrets>,
+    secrets: Arc<StateSealer>,
     tasks: Tasks,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ServerState>,
 }
 
 impl Server {
     /// A server that offers nothing yet, with the name and version it tells its clients.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         let info = Implementation { name: name.into(), version: version.into(), ..Implementation::default() };
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ServerState::default());
         shared.change(|catalog| catalog.settings.ends_on_request = true);
         Server {
             info,
             instructions: None,
             limits: Limits::default(),
-            caches: Caches::default(),
+            caches: CacheHints::default(),
             hooks: Hooks::default(),
             keep_signals: false,
             secrets: Arc::default(),
@@ -143,7 +143,7 @@ impl Server {
         F: Fn(Context, P) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<R>> + Send + 'static,
     {
-        self.add([Custom::method(name, function)], Catalog::add_method)
+        self.add([CustomMethod::method(name, function)], Catalog::add_method)
     }
 
     /// Takes a notification of the server's own, as [`method`](Self::method) does a request. An error
@@ -155,7 +155,7 @@ impl Server {
         F: Fn(Context, P) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<()>> + Send + 'static,
     {
-        self.add([Custom::notification(name, function)], Catalog::add_notification)
+        self.add([CustomMethod::notification(name, function)], Catalog::add_notification)
     }
 
     /// Says that what the server offers may change while it is served. Clients are told so, and then
@@ -235,7 +235,7 @@ impl Server {
         let implementation = serde_json::to_string(&self.info).unwrap_or_default().into_boxed_str();
         let Server { instructions, limits, caches, hooks, secrets, tasks, shared, .. } = self;
         let info = ServerInfo { implementation, instructions, caches };
-        let threads = Threads::new(limits.in_flight);
-        Arc::new(Core { info, limits, hooks, threads, secrets, tasks, shared })
+        let blocking_threads = BlockingThreads::new(limits.in_flight);
+        Arc::new(Core { info, limits, hooks, blocking_threads, secrets, tasks, shared })
     }
 }

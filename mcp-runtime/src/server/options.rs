@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Server;
 use super::hooks::{Disconnected, Peer, ProtocolError};
-use crate::ask::sealed_state::Secrets;
+use crate::ask::sealed_state::StateSealer;
 #[cfg(feature = "tracing-layer")]
 use crate::call::tracing_layer::LogLayer;
 use crate::catalog::Settings;
@@ -50,7 +50,7 @@ impl Server {
     #[track_caller]
     pub fn secrets(mut self, secrets: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
         let secrets = secrets.into_iter().map(|secret| secret.as_ref().into()).collect();
-        match Secrets::new(secrets) {
+        match StateSealer::new(secrets) {
             Ok(secrets) => self.secrets = Arc::new(secrets),
             // Not in a closure: those do not know who called.
             Err(mistake) => panic!("{mistake}"),

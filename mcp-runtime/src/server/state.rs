@@ -7,22 +7,22 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
 
 use crate::catalog::Catalog;
-use crate::catalog::pagination::Rendered;
+use crate::catalog::pagination::PageCache;
 use crate::panic::catch;
 use crate::store::bus::{Change, ChangeBus, LocalBus};
 
 /// The part of a server that can change while it is served.
-pub(crate) struct Shared {
+pub(crate) struct ServerState {
     catalog: Mutex<Arc<Catalog>>,
     /// Counts the changes of the catalog, so that whoever has the newest need not lock to know it.
     version: AtomicU64,
     bus: OnceLock<Arc<dyn ChangeBus>>,
-    state: watch::Sender<State>,
+    state: watch::Sender<Lifecycle>,
 }
 
 /// Whether a server goes on, and how many serve it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct State {
+pub(crate) struct Lifecycle {
     pub(crate) phase: Phase,
     serving: usize,
 }
@@ -38,18 +38,18 @@ pub(crate) enum Phase {
     Aborted,
 }
 
-impl Default for Shared {
+impl Default for ServerState {
     fn default() -> Self {
-        Shared {
+        ServerState {
             catalog: Mutex::default(),
             version: AtomicU64::new(0),
             bus: OnceLock::new(),
-            state: watch::Sender::new(State::default()),
+            state: watch::Sender::new(Lifecycle::default()),
         }
     }
 }
 
-impl Shared {
+impl ServerState {
     fn lock(&self) -> MutexGuard<'_, Arc<Catalog>> {
         self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -60,7 +60,7 @@ impl Shared {
         let mut catalog = self.lock();
         let next = Arc::make_mut(&mut catalog);
         let result = change(next);
-        next.rendered = Rendered::default();
+        next.rendered = PageCache::default();
         self.version.fetch_add(1, Ordering::Release);
         result
     }
@@ -130,23 +130,23 @@ impl Shared {
     }
 
     /// Counts one who serves, until what is returned is dropped.
-    pub(crate) fn serving(self: &Arc<Self>) -> Serving {
+    pub(crate) fn serving(self: &Arc<Self>) -> ServingGuard {
         self.state.send_modify(|state| state.serving += 1);
-        Serving(Arc::clone(self))
+        ServingGuard(Arc::clone(self))
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for ServerState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("state", &*self.state.borrow()).finish_non_exhaustive()
+        f.debug_struct("ServerState").field("state", &*self.state.borrow()).finish_non_exhaustive()
     }
 }
 
 /// Somebody who serves.
 #[derive(Debug)]
-pub(crate) struct Serving(Arc<Shared>);
+pub(crate) struct ServingGuard(Arc<ServerState>);
 
-impl Drop for Serving {
+impl Drop for ServingGuard {
     fn drop(&mut self) {
         self.0.state.send_modify(|state| state.serving -= 1);
     }
@@ -154,21 +154,21 @@ impl Drop for Serving {
 
 /// The catalog as one connection last saw it.
 #[derive(Debug)]
-pub(crate) struct View {
+pub(crate) struct CatalogView {
     catalog: Arc<Catalog>,
     version: u64,
 }
 
-impl View {
-    pub(crate) fn new(shared: &Shared) -> Self {
+impl CatalogView {
+    pub(crate) fn new(shared: &ServerState) -> Self {
         let catalog = shared.lock();
-        View { catalog: Arc::clone(&catalog), version: shared.version.load(Ordering::Acquire) }
+        CatalogView { catalog: Arc::clone(&catalog), version: shared.version.load(Ordering::Acquire) }
     }
 
     /// Looks again. Costs one load, unless something has changed.
-    pub(crate) fn refresh(&mut self, shared: &Shared) {
+    pub(crate) fn refresh(&mut self, shared: &ServerState) {
         if self.version != shared.version.load(Ordering::Acquire) {
-            let before = std::mem::replace(self, View::new(shared));
+            let before = std::mem::replace(self, CatalogView::new(shared));
             // This may be the last of something of the user's, which does what it likes.
             catch(|| drop(before));
         }

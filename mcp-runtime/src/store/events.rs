@@ -4,7 +4,7 @@
 use std::time::Duration;
 use std::{fmt, io};
 
-use super::Asking;
+use super::StoreFuture;
 
 /// Keeps the events of streams, so that a client which was cut off from one replica can go on at
 /// another: with what it missed, and with what comes while the call still runs where it began.
@@ -49,32 +49,32 @@ pub struct Tail {
 }
 
 /// An [`EventStore`], whichever it is.
-pub(crate) trait AnyEvents: fmt::Debug + Send + Sync {
-    fn keep<'a>(&'a self, stream: &'a str, keep: Duration) -> Asking<'a, ()>;
-    fn append<'a>(&'a self, stream: &'a str, number: u64, event: &'a [u8], oldest: u64) -> Asking<'a, ()>;
-    fn end<'a>(&'a self, stream: &'a str) -> Asking<'a, ()>;
-    fn after<'a>(&'a self, stream: &'a str, number: u64) -> Asking<'a, Option<Tail>>;
-    fn forget<'a>(&'a self, stream: &'a str) -> Asking<'a, ()>;
+pub(crate) trait DynEventStore: fmt::Debug + Send + Sync {
+    fn keep<'a>(&'a self, stream: &'a str, keep: Duration) -> StoreFuture<'a, ()>;
+    fn append<'a>(&'a self, stream: &'a str, number: u64, event: &'a [u8], oldest: u64) -> StoreFuture<'a, ()>;
+    fn end<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()>;
+    fn after<'a>(&'a self, stream: &'a str, number: u64) -> StoreFuture<'a, Option<Tail>>;
+    fn forget<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()>;
 }
 
-impl<T: EventStore> AnyEvents for T {
-    fn keep<'a>(&'a self, stream: &'a str, keep: Duration) -> Asking<'a, ()> {
+impl<T: EventStore> DynEventStore for T {
+    fn keep<'a>(&'a self, stream: &'a str, keep: Duration) -> StoreFuture<'a, ()> {
         Box::pin(EventStore::keep(self, stream, keep))
     }
 
-    fn append<'a>(&'a self, stream: &'a str, number: u64, event: &'a [u8], oldest: u64) -> Asking<'a, ()> {
+    fn append<'a>(&'a self, stream: &'a str, number: u64, event: &'a [u8], oldest: u64) -> StoreFuture<'a, ()> {
         Box::pin(EventStore::append(self, stream, number, event, oldest))
     }
 
-    fn end<'a>(&'a self, stream: &'a str) -> Asking<'a, ()> {
+    fn end<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(EventStore::end(self, stream))
     }
 
-    fn after<'a>(&'a self, stream: &'a str, number: u64) -> Asking<'a, Option<Tail>> {
+    fn after<'a>(&'a self, stream: &'a str, number: u64) -> StoreFuture<'a, Option<Tail>> {
         Box::pin(EventStore::after(self, stream, number))
     }
 
-    fn forget<'a>(&'a self, stream: &'a str) -> Asking<'a, ()> {
+    fn forget<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(EventStore::forget(self, stream))
     }
 }

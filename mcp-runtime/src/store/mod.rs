@@ -59,25 +59,29 @@ pub use crate::store::memory::events::MemoryEvents;
 pub use crate::store::memory::sessions::MemorySessions;
 pub use crate::store::memory::tasks::MemoryTasks;
 #[cfg(feature = "http")]
-pub(crate) use events::AnyEvents;
+pub(crate) use events::DynEventStore;
 #[cfg(feature = "http")]
 pub use events::{EventStore, Tail};
 #[cfg(feature = "http")]
-pub(crate) use sessions::AnySessions;
+pub(crate) use sessions::DynSessionStore;
 #[cfg(feature = "http")]
 pub use sessions::{SessionRecord, SessionStore};
-pub(crate) use tasks::AnyTasks;
+pub(crate) use tasks::DynTaskStore;
 pub use tasks::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, TaskStore};
 
 /// What a store is asked, where it is not known which store it is.
-pub(crate) type Asking<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
+pub(crate) type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
 /// A store did not do what it was asked. Why is in the log, and not for clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unavailable;
 
 /// Waits for a store, but not for ever.
-pub(crate) async fn within<T>(limit: Duration, what: &'static str, asking: Asking<'_, T>) -> Result<T, Unavailable> {
+pub(crate) async fn with_timeout<T>(
+    limit: Duration,
+    what: &'static str,
+    asking: StoreFuture<'_, T>,
+) -> Result<T, Unavailable> {
     match tokio::time::timeout(limit, asking).await {
         Ok(Ok(answer)) => return Ok(answer),
         Ok(Err(error)) => tracing::error!(%error, what, "a store failed"),

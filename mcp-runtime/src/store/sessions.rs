@@ -8,7 +8,7 @@ use std::{fmt, io};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Asking;
+use super::StoreFuture;
 use crate::protocol::{LogLevel, Revision};
 
 /// Keeps sessions, so that any replica can serve them.
@@ -141,32 +141,32 @@ impl SessionRecord {
 }
 
 /// A [`SessionStore`], whichever it is.
-pub(crate) trait AnySessions: fmt::Debug + Send + Sync {
-    fn create<'a>(&'a self, id: &'a str, record: &'a SessionRecord, keep: Duration) -> Asking<'a, ()>;
-    fn load<'a>(&'a self, id: &'a str) -> Asking<'a, Option<SessionRecord>>;
-    fn update<'a>(&'a self, id: &'a str, record: &'a SessionRecord, keep: Duration) -> Asking<'a, bool>;
-    fn touch<'a>(&'a self, id: &'a str, keep: Duration) -> Asking<'a, bool>;
-    fn remove<'a>(&'a self, id: &'a str) -> Asking<'a, ()>;
+pub(crate) trait DynSessionStore: fmt::Debug + Send + Sync {
+    fn create<'a>(&'a self, id: &'a str, record: &'a SessionRecord, keep: Duration) -> StoreFuture<'a, ()>;
+    fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<SessionRecord>>;
+    fn update<'a>(&'a self, id: &'a str, record: &'a SessionRecord, keep: Duration) -> StoreFuture<'a, bool>;
+    fn touch<'a>(&'a self, id: &'a str, keep: Duration) -> StoreFuture<'a, bool>;
+    fn remove<'a>(&'a self, id: &'a str) -> StoreFuture<'a, ()>;
 }
 
-impl<T: SessionStore> AnySessions for T {
-    fn create<'a>(&'a self, id: &'a str, record: &'a SessionRecord, keep: Duration) -> Asking<'a, ()> {
+impl<T: SessionStore> DynSessionStore for T {
+    fn create<'a>(&'a self, id: &'a str, record: &'a SessionRecord, keep: Duration) -> StoreFuture<'a, ()> {
         Box::pin(SessionStore::create(self, id, record, keep))
     }
 
-    fn load<'a>(&'a self, id: &'a str) -> Asking<'a, Option<SessionRecord>> {
+    fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<SessionRecord>> {
         Box::pin(SessionStore::load(self, id))
     }
 
-    fn update<'a>(&'a self, id: &'a str, record: &'a SessionRecord, keep: Duration) -> Asking<'a, bool> {
+    fn update<'a>(&'a self, id: &'a str, record: &'a SessionRecord, keep: Duration) -> StoreFuture<'a, bool> {
         Box::pin(SessionStore::update(self, id, record, keep))
     }
 
-    fn touch<'a>(&'a self, id: &'a str, keep: Duration) -> Asking<'a, bool> {
+    fn touch<'a>(&'a self, id: &'a str, keep: Duration) -> StoreFuture<'a, bool> {
         Box::pin(SessionStore::touch(self, id, keep))
     }
 
-    fn remove<'a>(&'a self, id: &'a str) -> Asking<'a, ()> {
+    fn remove<'a>(&'a self, id: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(SessionStore::remove(self, id))
     }
 }

@@ -8,7 +8,7 @@ use std::{fmt, io};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Asking;
+use super::StoreFuture;
 use crate::protocol::Revision;
 
 /// Keeps tasks: while they run, and after that until their time is over.
@@ -253,37 +253,37 @@ fn now() -> u64 {
 }
 
 /// A [`TaskStore`], whichever it is.
-pub(crate) trait AnyTasks: fmt::Debug + Send + Sync {
-    fn create<'a>(&'a self, task: &'a TaskRecord, keep: Duration) -> Asking<'a, ()>;
-    fn load<'a>(&'a self, id: &'a str) -> Asking<'a, Option<TaskRecord>>;
-    fn update<'a>(&'a self, task: &'a TaskRecord) -> Asking<'a, bool>;
-    fn list<'a>(&'a self, owner: Option<&'a str>) -> Asking<'a, Vec<TaskRecord>>;
-    fn count(&self) -> Asking<'_, usize>;
-    fn sweep(&self) -> Asking<'_, usize>;
+pub(crate) trait DynTaskStore: fmt::Debug + Send + Sync {
+    fn create<'a>(&'a self, task: &'a TaskRecord, keep: Duration) -> StoreFuture<'a, ()>;
+    fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<TaskRecord>>;
+    fn update<'a>(&'a self, task: &'a TaskRecord) -> StoreFuture<'a, bool>;
+    fn list<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<TaskRecord>>;
+    fn count(&self) -> StoreFuture<'_, usize>;
+    fn sweep(&self) -> StoreFuture<'_, usize>;
 }
 
-impl<T: TaskStore> AnyTasks for T {
-    fn create<'a>(&'a self, task: &'a TaskRecord, keep: Duration) -> Asking<'a, ()> {
+impl<T: TaskStore> DynTaskStore for T {
+    fn create<'a>(&'a self, task: &'a TaskRecord, keep: Duration) -> StoreFuture<'a, ()> {
         Box::pin(TaskStore::create(self, task, keep))
     }
 
-    fn load<'a>(&'a self, id: &'a str) -> Asking<'a, Option<TaskRecord>> {
+    fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<TaskRecord>> {
         Box::pin(TaskStore::load(self, id))
     }
 
-    fn update<'a>(&'a self, task: &'a TaskRecord) -> Asking<'a, bool> {
+    fn update<'a>(&'a self, task: &'a TaskRecord) -> StoreFuture<'a, bool> {
         Box::pin(TaskStore::update(self, task))
     }
 
-    fn list<'a>(&'a self, owner: Option<&'a str>) -> Asking<'a, Vec<TaskRecord>> {
+    fn list<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<TaskRecord>> {
         Box::pin(TaskStore::list(self, owner))
     }
 
-    fn count(&self) -> Asking<'_, usize> {
+    fn count(&self) -> StoreFuture<'_, usize> {
         Box::pin(TaskStore::count(self))
     }
 
-    fn sweep(&self) -> Asking<'_, usize> {
+    fn sweep(&self) -> StoreFuture<'_, usize> {
         Box::pin(TaskStore::sweep(self))
     }
 }

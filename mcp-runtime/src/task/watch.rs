@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::load;
-use crate::call::invocation::Caller;
+use crate::call::invocation::Invocation;
 use crate::server::core::Core;
 use crate::store::TaskRecord;
 use crate::store::bus::{Change, Listener};
@@ -16,17 +16,17 @@ const LOOK: Duration = Duration::from_secs(2);
 
 /// Counts what happens to one task, for as long as it is kept.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct TaskWatch {
     id: String,
     news: watch::Sender<u64>,
     /// Has seen nothing: who begins to look later misses nothing.
     unseen: watch::Receiver<u64>,
 }
 
-impl Watch {
+impl TaskWatch {
     pub(crate) fn over(core: &Core, id: &str) -> Arc<Self> {
         let (news, unseen) = watch::channel(0);
-        let watch = Arc::new(Watch { id: id.to_owned(), news, unseen });
+        let watch = Arc::new(TaskWatch { id: id.to_owned(), news, unseen });
         let listener: Weak<Self> = Arc::downgrade(&watch);
         core.shared.bus().subscribe(listener);
         watch
@@ -44,7 +44,7 @@ impl Watch {
     }
 }
 
-impl Listener for Watch {
+impl Listener for TaskWatch {
     fn changed(&self, change: &Change) {
         if matches!(change, Change::Task(id) if *id == self.id) {
             self.news.send_modify(|news| *news += 1);
@@ -54,15 +54,15 @@ impl Listener for Watch {
 
 /// The tasks somebody may be told of: their own, and those of nobody if they are nobody.
 #[derive(Debug, Clone)]
-pub(crate) struct Watched {
+pub(crate) struct TaskReader {
     core: Arc<Core>,
     owner: Option<String>,
 }
 
-impl Watched {
-    pub(crate) fn by(caller: &Caller<'_>) -> Self {
-        let owner = caller.line.principal().map(ToString::to_string);
-        Watched { core: Arc::clone(caller.line.core), owner }
+impl TaskReader {
+    pub(crate) fn by(invocation: &Invocation<'_>) -> Self {
+        let owner = invocation.channel.principal().map(ToString::to_string);
+        TaskReader { core: Arc::clone(invocation.channel.core), owner }
     }
 
     /// A task as it is now. One that is not theirs is not there.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::notifications::{Kept, Observed, ProgressNote, Wanted};
+use super::notifications::{Observed, ObservedLog, ProgressNote, Wanted};
 use super::{CallResult, TestClient, result};
 use crate::error::Result;
 use crate::jsonrpc::error::RpcError;
@@ -18,7 +18,7 @@ pub struct Call<'a> {
     id: u64,
     params: Value,
     answer: oneshot::Receiver<Value>,
-    kept: Arc<Kept>,
+    kept: Arc<ObservedLog>,
 }
 
 impl TestClient {

@@ -99,20 +99,20 @@ impl Wanted {
 
 /// Notifications kept for one who wants them.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
-    state: Mutex<State>,
+pub(super) struct ObservedLog {
+    state: Mutex<ObservedState>,
     arrived: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ObservedState {
     messages: VecDeque<Value>,
     /// Whether none can come any more.
     over: bool,
 }
 
-impl Kept {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl ObservedLog {
+    fn state(&self) -> MutexGuard<'_, ObservedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -173,7 +173,7 @@ impl Drop for Ending {
 /// ends the subscription.
 #[derive(Debug)]
 pub struct Changes {
-    pub(super) kept: Arc<Kept>,
+    pub(super) kept: Arc<ObservedLog>,
     pub(super) agreed: Value,
     #[expect(dead_code, reason = "for its end")]
     pub(super) end: Ending,

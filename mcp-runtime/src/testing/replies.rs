@@ -88,13 +88,13 @@ impl From<&str> for SampleReply {
 }
 
 /// A test's own answer to a question.
-type Answer<Q, R> = Mutex<Box<dyn FnMut(&Q) -> R + Send>>;
+type AnswerFn<Q, R> = Mutex<Box<dyn FnMut(&Q) -> R + Send>>;
 
 /// What a client answers, by what it is asked.
 #[derive(Default)]
 pub(super) struct Answers {
-    pub(super) elicit: Option<Answer<Question, Reply>>,
-    pub(super) sample: Option<Answer<Value, SampleReply>>,
+    pub(super) elicit: Option<AnswerFn<Question, Reply>>,
+    pub(super) sample: Option<AnswerFn<Value, SampleReply>>,
     pub(super) roots: Option<Vec<Value>>,
 }
 
@@ -134,7 +134,7 @@ impl Answers {
     }
 }
 
-fn call<Q, R>(answer: &Answer<Q, R>, question: &Q) -> R {
+fn call<Q, R>(answer: &AnswerFn<Q, R>, question: &Q) -> R {
     // One that panicked says so in its test; the next question is as good as the first.
     let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
     (*answer)(question)

@@ -10,24 +10,24 @@ use super::Form;
 
 /// A type the body of a handler asks for. It has two methods called `check`, and the compiler takes
 /// the first that fits: its own if there is a schema, otherwise the one of what it derefs to.
-pub struct Asked<T>(PhantomData<T>);
+pub struct FormCheck<T>(PhantomData<T>);
 
 /// A type without a schema: where it is asked for, the compiler says so, and once is enough.
 #[derive(Debug)]
 pub struct NoSchema;
 
 /// The type that is named in a body.
-pub fn asked<T>() -> Asked<T> {
-    Asked(PhantomData)
+pub fn asked<T>() -> FormCheck<T> {
+    FormCheck(PhantomData)
 }
 
 /// The type that is taken apart in a body: that of the parameter.
-pub fn asked_by<T>(_: fn(T)) -> Asked<T> {
-    Asked(PhantomData)
+pub fn asked_by<T>(_: fn(T)) -> FormCheck<T> {
+    FormCheck(PhantomData)
 }
 
 #[expect(clippy::unused_self, reason = "which `check` it is, is found by the type of the receiver")]
-impl<T: JsonSchema> Asked<T> {
+impl<T: JsonSchema> FormCheck<T> {
     /// Panics if nobody can be asked for a `T`.
     #[track_caller]
     pub fn check(&self, handler: &str) {
@@ -43,7 +43,7 @@ impl NoSchema {
     pub fn check(&self, _handler: &str) {}
 }
 
-impl<T> Deref for Asked<T> {
+impl<T> Deref for FormCheck<T> {
     type Target = NoSchema;
 
     fn deref(&self) -> &NoSchema {
@@ -51,8 +51,8 @@ impl<T> Deref for Asked<T> {
     }
 }
 
-impl<T> fmt::Debug for Asked<T> {
+impl<T> fmt::Debug for FormCheck<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Asked")
+        f.write_str("FormCheck")
     }
 }

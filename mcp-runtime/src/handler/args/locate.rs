@@ -9,7 +9,7 @@ use crate::jsonrpc::raw::string_end;
 
 /// The value a decoder stopped at.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Located<'a> {
     /// Keys and indices from the argument down, joined by dots; empty for the argument itself.
     pub(crate) path: String,
     /// The JSON that begins there.
@@ -23,7 +23,7 @@ enum Level {
 }
 
 /// The value at, or just before, the place `error` names in `raw`.
-pub(crate) fn locate<'a>(raw: &'a str, error: &serde_json::Error) -> Place<'a> {
+pub(crate) fn locate<'a>(raw: &'a str, error: &serde_json::Error) -> Located<'a> {
     let lines_before: usize = raw.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let end = (lines_before + error.column()).min(raw.len());
     let bytes = raw.as_bytes();
@@ -57,7 +57,7 @@ pub(crate) fn locate<'a>(raw: &'a str, error: &serde_json::Error) -> Place<'a> {
     }
     let names = open.iter().map(|(level, _)| level.name());
     let path = names.collect::<Vec<_>>().join(".");
-    Place { path, value: raw.get(value.unwrap_or(end)..).unwrap_or_default().trim_start() }
+    Located { path, value: raw.get(value.unwrap_or(end)..).unwrap_or_default().trim_start() }
 }
 
 impl Level {
@@ -134,7 +134,7 @@ mod tests {
 
     fn found(raw: &str) -> (String, String) {
         let error = serde_json::from_str::<Vec<Point>>(raw).unwrap_err();
-        let Place { path, value } = locate(raw, &error);
+        let Located { path, value } = locate(raw, &error);
         (path, value.to_owned())
     }
 

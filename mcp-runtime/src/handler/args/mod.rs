@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use super::builder::Declared;
 use super::schema::{Extras, InputSchema};
 use crate::jsonrpc::error::{RpcError, shorten, without_position};
-use crate::jsonrpc::object::{Key as JsonStr, Object, members};
+use crate::jsonrpc::object::{JsonStr, Object, optional_object};
 use crate::jsonrpc::raw::{Raw, type_of};
 use crate::outcome::ArgumentError;
 
@@ -54,7 +54,7 @@ pub(crate) fn declare_text<T: Argument>(of: &str, name: &str, optional: bool) ->
 /// is reported there, once.
 #[derive(Debug)]
 pub struct Key<T> {
-    place: Place,
+    place: ArgumentSource,
     expected: Cow<'static, str>,
     json: fn(&str) -> Result<T, serde_json::Error>,
     text: fn(&str) -> Result<T, text::Error>,
@@ -63,7 +63,7 @@ pub struct Key<T> {
 
 /// Where in the arguments a key looks.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum ArgumentSource {
     Named(&'static str),
     /// All of them together: a flattened struct.
     Whole,
@@ -84,14 +84,14 @@ impl<T: Argument> Key<T> {
             None if is_optional::<T>() => Absence::Nothing,
             None => Absence::Error,
         };
-        Self::at(Place::Named(name), expected, absent)
+        Self::at(ArgumentSource::Named(name), expected, absent)
     }
 
     pub(crate) fn whole() -> Self {
-        Self::at(Place::Whole, Cow::Borrowed("object"), Absence::Error)
+        Self::at(ArgumentSource::Whole, Cow::Borrowed("object"), Absence::Error)
     }
 
-    fn at(place: Place, expected: Cow<'static, str>, absent: Absence<T>) -> Self {
+    fn at(place: ArgumentSource, expected: Cow<'static, str>, absent: Absence<T>) -> Self {
         Key { place, expected, json: |raw| serde_json::from_str(raw), text: text::read, absent }
     }
 }
@@ -114,12 +114,12 @@ impl<'a> Args<'a> {
     /// A tool's arguments.
     pub(crate) fn json(raw: Option<Raw<'a>>) -> Result<Self, RpcError> {
         let whole = raw.map(Raw::get).filter(|raw| *raw != "null").unwrap_or("{}");
-        Ok(Args(Source::Json(members("arguments", raw)?, whole)))
+        Ok(Args(Source::Json(optional_object("arguments", raw)?, whole)))
     }
 
     /// A prompt's arguments.
     pub(crate) fn text(raw: Option<Raw<'a>>) -> Result<Self, RpcError> {
-        Ok(Args(Source::Text(members("arguments", raw)?)))
+        Ok(Args(Source::Text(optional_object("arguments", raw)?)))
     }
 
     pub(crate) fn uri(variables: Vec<(&'a str, Cow<'a, str>)>) -> Self {
@@ -143,16 +143,16 @@ impl<'a> Args<'a> {
     /// The value of the argument `key` stands for.
     pub fn take<T>(&self, key: &Key<T>) -> Result<T, ArgumentError> {
         match (&self.0, key.place) {
-            (Source::Json(object, _), Place::Named(name)) => key.read_json(object.get(name).map(Raw::get)),
-            (Source::Json(_, whole), Place::Whole) => key.read_json(Some(whole)),
-            (Source::Text(object), Place::Named(name)) => key.read_prompt(object.get(name)),
-            (Source::Uri(variables), Place::Named(name)) => {
+            (Source::Json(object, _), ArgumentSource::Named(name)) => key.read_json(object.get(name).map(Raw::get)),
+            (Source::Json(_, whole), ArgumentSource::Whole) => key.read_json(Some(whole)),
+            (Source::Text(object), ArgumentSource::Named(name)) => key.read_prompt(object.get(name)),
+            (Source::Uri(variables), ArgumentSource::Named(name)) => {
                 match variables.iter().find(|(variable, _)| *variable == name) {
                     Some((_, value)) => key.read_text(value),
                     None => key.when_absent(),
                 }
             }
-            (Source::Text(_) | Source::Uri(_), Place::Whole) => key.when_absent(),
+            (Source::Text(_) | Source::Uri(_), ArgumentSource::Whole) => key.when_absent(),
         }
     }
 }
@@ -160,7 +160,7 @@ impl<'a> Args<'a> {
 /// What is wrong with the parameters of a method, and where.
 pub(crate) fn explain(raw: &str, error: &serde_json::Error) -> ArgumentError {
     let why = locate::plain(&without_position(error));
-    let locate::Place { path, value } = locate::locate(raw, error);
+    let locate::Located { path, value } = locate::locate(raw, error);
     // Where something is missing, the error is at what it is missing from.
     let missing = why.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
     let names = [&*path, missing.unwrap_or_default()];
@@ -209,8 +209,8 @@ impl<T> Key<T> {
         let inner = explain(raw, error);
         match self.place {
             _ if inner.field == "params" => self.wrong(type_of(raw), &locate::plain(&without_position(error))),
-            Place::Whole => inner,
-            Place::Named(name) => {
+            ArgumentSource::Whole => inner,
+            ArgumentSource::Named(name) => {
                 let field = format!("{name}.{}", inner.field);
                 let text = inner.text.replacen(&*inner.field, &field, 1);
                 ArgumentError { field: Cow::Owned(field), text, ..inner }
@@ -248,8 +248,8 @@ impl<T> Key<T> {
 
     fn name(&self) -> &'static str {
         match self.place {
-            Place::Named(name) => name,
-            Place::Whole => "arguments",
+            ArgumentSource::Named(name) => name,
+            ArgumentSource::Whole => "arguments",
         }
     }
 

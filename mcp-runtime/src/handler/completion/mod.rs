@@ -13,16 +13,16 @@ use crate::outcome::{Reply, Step};
 
 pub use context::Arguments;
 pub(crate) use function::Completes;
-pub(crate) use request::{Reference, Request};
+pub(crate) use request::{CompletionRequest, Reference};
 
-type Values = Pin<Box<dyn Future<Output = Vec<String>> + Send>>;
+type CompletionFuture = Pin<Box<dyn Future<Output = Vec<String>> + Send>>;
 
 /// What completes one argument.
 enum Completer {
     /// The values its type has, all of them.
     Choices(Vec<String>),
     /// What its author named.
-    Function(Box<dyn Fn(String, Arguments) -> Values + Send + Sync>),
+    Function(Box<dyn Fn(String, Arguments) -> CompletionFuture + Send + Sync>),
 }
 
 /// What completes a handler's arguments, by argument.
@@ -42,7 +42,7 @@ impl Completers {
         F: for<'a> Completes<'a, T, M> + Clone + Send + Sync + 'static,
         M: 'static,
     {
-        let complete = move |typed: String, others: Arguments| -> Values {
+        let complete = move |typed: String, others: Arguments| -> CompletionFuture {
             let (state, function) = (Arc::clone(&state), function.clone());
             Box::pin(async move { function.complete(&state, &typed, &others).await })
         };
@@ -59,8 +59,8 @@ impl Completers {
     }
 
     /// What completes the argument of `request`; one that nobody completes has no values.
-    pub(crate) fn start(&self, request: Request<'_>) -> Step {
-        let Request { argument, typed, others, .. } = request;
+    pub(crate) fn start(&self, request: CompletionRequest<'_>) -> Step {
+        let CompletionRequest { argument, typed, others, .. } = request;
         let completer = self.0.iter().find(|(name, _)| *name == argument).map(|(_, completer)| completer);
         match completer {
             None => Step::Ready(Ok(Reply::Completion(Vec::new()))),

@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::Arguments;
 use crate::jsonrpc::error::{RpcError, shorten};
-use crate::jsonrpc::object::{Key, Object, members};
+use crate::jsonrpc::object::{JsonStr, Object, optional_object};
 use crate::jsonrpc::raw::Raw;
 
 /// What is to be completed, and what there is of it.
 #[derive(Debug)]
-pub(crate) struct Request<'a> {
+pub(crate) struct CompletionRequest<'a> {
     pub(crate) reference: Reference<'a>,
     pub(crate) argument: Cow<'a, str>,
     pub(crate) typed: Cow<'a, str>,
@@ -27,14 +27,14 @@ pub(crate) enum Reference<'a> {
     Resource(Cow<'a, str>),
 }
 
-impl<'a> Request<'a> {
+impl<'a> CompletionRequest<'a> {
     /// Reads the members of `params`; `context` is the one that not every revision has.
     pub(crate) fn read(params: &Object<'a>, context: Option<Raw<'a>>) -> Result<Self, RpcError> {
         let reference = Reference::read(&required(params, "ref")?)?;
         let fields = required(params, "argument")?;
         let (argument, typed) = (string(&fields, "argument", "name")?, string(&fields, "argument", "value")?);
         let others = others(context, &argument)?;
-        Ok(Request { reference, argument, typed, others })
+        Ok(CompletionRequest { reference, argument, typed, others })
     }
 }
 
@@ -52,8 +52,8 @@ impl<'a> Reference<'a> {
 /// What is filled in of the arguments besides `argument`, of which some clients repeat what is typed.
 fn others(context: Option<Raw<'_>>, argument: &str) -> Result<Arguments, RpcError> {
     const FIELD: &str = "context.arguments";
-    let context = members("context", context)?;
-    let filled_in = members(FIELD, context.get("arguments"))?;
+    let context = optional_object("context", context)?;
+    let filled_in = optional_object(FIELD, context.get("arguments"))?;
     let texts = filled_in.iter().map(|(name, raw)| Ok((name, text(Some(raw), FIELD, name)?)));
     texts.filter(|pair| !matches!(pair, Ok((name, _)) if *name == argument)).collect()
 }
@@ -61,7 +61,7 @@ fn others(context: Option<Raw<'_>>, argument: &str) -> Result<Arguments, RpcErro
 /// A member that is an object.
 fn required<'a>(params: &Object<'a>, field: &str) -> Result<Object<'a>, RpcError> {
     match params.get(field) {
-        Some(raw) if raw.kind() == "object" => members(field, Some(raw)),
+        Some(raw) if raw.kind() == "object" => optional_object(field, Some(raw)),
         other => Err(RpcError::wrong_field(field, "object", other.map_or("missing", |raw| raw.kind()))),
     }
 }
@@ -74,7 +74,7 @@ fn string<'a>(fields: &Object<'a>, parent: &str, name: &str) -> Result<Cow<'a, s
 /// The string `raw` is.
 fn text<'a>(raw: Option<Raw<'a>>, parent: &str, name: &str) -> Result<Cow<'a, str>, RpcError> {
     match raw.and_then(|raw| serde_json::from_str(raw.get()).ok()) {
-        Some(Key(text)) => Ok(text),
+        Some(JsonStr(text)) => Ok(text),
         None => {
             let actual = raw.map_or("missing", |raw| raw.kind());
             Err(RpcError::wrong_field(&shorten(&format!("{parent}.{name}")), "string", actual))

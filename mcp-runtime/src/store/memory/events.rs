@@ -13,12 +13,12 @@ const MOST: usize = 100_000;
 
 /// An [`EventStore`] in memory. It knows up to 100 000 streams, and refuses more.
 #[derive(Default)]
-pub struct MemoryEvents(Mutex<Table>);
+pub struct MemoryEvents(Mutex<EventTable>);
 
-type Table = HashMap<Box<str>, Expiring<Stream>>;
+type EventTable = HashMap<Box<str>, Expiring<StoredStream>>;
 
 #[derive(Debug, Default)]
-struct Stream {
+struct StoredStream {
     events: VecDeque<(u64, Vec<u8>)>,
     /// Everything after this event is there, or yet to come.
     whole_after: u64,
@@ -31,12 +31,12 @@ impl MemoryEvents {
         Self::default()
     }
 
-    fn all(&self) -> MutexGuard<'_, Table> {
+    fn all(&self) -> MutexGuard<'_, EventTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does something with a stream, if it is known.
-    fn with<T>(&self, stream: &str, act: impl FnOnce(&mut Stream) -> T) -> Option<T> {
+    fn with<T>(&self, stream: &str, act: impl FnOnce(&mut StoredStream) -> T) -> Option<T> {
         self.all().get_mut(stream).filter(|stream| stream.is_there()).map(|stream| act(&mut stream.value))
     }
 }
@@ -54,7 +54,7 @@ impl EventStore for MemoryEvents {
         if all.len() >= MOST {
             return Err(io::Error::other("there are too many streams; keep them somewhere else than in memory"));
         }
-        all.insert(stream.into(), Expiring::new(Stream::default(), keep));
+        all.insert(stream.into(), Expiring::new(StoredStream::default(), keep));
         Ok(())
     }
 

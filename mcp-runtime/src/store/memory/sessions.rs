@@ -13,9 +13,9 @@ const MOST: usize = 100_000;
 
 /// A [`SessionStore`] in memory. It holds up to 100 000 sessions, and refuses more.
 #[derive(Default)]
-pub struct MemorySessions(Mutex<Table>);
+pub struct MemorySessions(Mutex<SessionTable>);
 
-type Table = HashMap<Box<str>, Expiring<SessionRecord>>;
+type SessionTable = HashMap<Box<str>, Expiring<SessionRecord>>;
 
 impl MemorySessions {
     /// A store without sessions.
@@ -23,7 +23,7 @@ impl MemorySessions {
         Self::default()
     }
 
-    fn all(&self) -> MutexGuard<'_, Table> {
+    fn all(&self) -> MutexGuard<'_, SessionTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

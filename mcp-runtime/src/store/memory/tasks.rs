@@ -10,9 +10,9 @@ use crate::store::{TaskRecord, TaskStore};
 
 /// A [`TaskStore`] in memory. How many there may be is for [`Limits::tasks`](crate::Limits::tasks) to say.
 #[derive(Default)]
-pub struct MemoryTasks(Mutex<Table>);
+pub struct MemoryTasks(Mutex<TaskTable>);
 
-type Table = HashMap<Box<str>, Expiring<TaskRecord>>;
+type TaskTable = HashMap<Box<str>, Expiring<TaskRecord>>;
 
 impl MemoryTasks {
     /// A store without tasks.
@@ -20,7 +20,7 @@ impl MemoryTasks {
         Self::default()
     }
 
-    fn all(&self) -> MutexGuard<'_, Table> {
+    fn all(&self) -> MutexGuard<'_, TaskTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,8 +10,8 @@ use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
 use super::response;
-use super::response::body::{Body, Said};
-use crate::call::outbox::Outlet;
+use super::response::body::{Body, LineEvents};
+use crate::call::outbox::Outbox;
 use crate::dispatch::connection::Connection;
 use crate::jsonrpc::error::RpcError;
 use crate::random;
@@ -24,7 +24,7 @@ pub(super) struct SseSessions(Mutex<HashMap<Box<str>, Arc<SseSession>>>);
 #[derive(Debug)]
 struct SseSession {
     connection: Mutex<Connection>,
-    outlet: Outlet,
+    outbox: Outbox,
     principal: Option<Arc<str>>,
 }
 
@@ -41,15 +41,15 @@ impl SseSessions {
         let Ok(id) = random::id() else {
             return response::later(StatusCode::SERVICE_UNAVAILABLE, "no connection can be made now");
         };
-        let (outlet, lines) = Outlet::shared();
+        let (outbox, lines) = Outbox::shared();
         let connection = Mutex::new(Connection::new(Arc::clone(core), Handle::current()));
         let principal: Option<Arc<str>> = principal.map(Into::into);
-        let session = SseSession { connection, outlet: outlet.of(principal.clone()), principal };
+        let session = SseSession { connection, outbox: outbox.of(principal.clone()), principal };
         self.table().insert(id.as_str().into(), Arc::new(session));
         // Relative, so that it is right wherever the service is nested.
         let first = format!("event: endpoint\ndata: messages?sessionId={id}\n\n");
         let open = Open { sessions: Arc::downgrade(self), id: id.into() };
-        response::events(Body::events(Said { first: Some(first.into()), lines, form: events, _source: open }))
+        response::events(Body::events(LineEvents { first: Some(first.into()), lines, form: events, _source: open }))
     }
 
     /// Takes a message; what comes of it is said on the stream.
@@ -62,9 +62,9 @@ impl SseSessions {
             return response::refuse(StatusCode::NOT_FOUND, RpcError::INVALID_REQUEST, text);
         };
         let mut out = Vec::new();
-        session.connection.lock().unwrap_or_else(PoisonError::into_inner).receive(frame, &session.outlet, &mut out);
+        session.connection.lock().unwrap_or_else(PoisonError::into_inner).receive(frame, &session.outbox, &mut out);
         // A client that does not read its stream is not listened to, either.
-        if !out.is_empty() && session.outlet.sender().send(out).await.is_err() {
+        if !out.is_empty() && session.outbox.sender().send(out).await.is_err() {
             return response::empty(StatusCode::NOT_FOUND);
         }
         response::empty(StatusCode::ACCEPTED)

@@ -24,7 +24,7 @@ use std::time::Duration;
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use legacy_sse::SseSessions;
-use quota::Shares;
+use quota::Quotas;
 use session::Sessions;
 use tokio::sync::Semaphore;
 
@@ -35,9 +35,9 @@ use crate::server::core::Core;
 use crate::server::handle::ServerHandle;
 use crate::server::state::Phase;
 use crate::store::{EventStore, SessionStore};
-use crate::transport::http::request::body_budget::Budget;
+use crate::transport::http::request::body_budget::BodyBudget;
 use crate::transport::http::request::headers::Headers;
-use crate::transport::http::request::origin::Guard;
+use crate::transport::http::request::origin::OriginPolicy;
 pub use crate::transport::http::response::body::Body;
 use crate::transport::http::session::stored::Stores;
 
@@ -46,20 +46,20 @@ const MOST_REQUESTS: u32 = u32::MAX >> 3;
 
 /// What comes of a request: a response at once, or when what it waits for is there. Most are done at once,
 /// and pay for no more.
-enum Step<'a> {
+enum Responding<'a> {
     Done(Response<Body>),
     Later(Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>),
 }
 
-impl<'a> Step<'a> {
+impl<'a> Responding<'a> {
     fn later(response: impl Future<Output = Response<Body>> + Send + 'a) -> Self {
-        Step::Later(Box::pin(response))
+        Responding::Later(Box::pin(response))
     }
 
     async fn finish(self) -> Response<Body> {
         match self {
-            Step::Done(response) => response,
-            Step::Later(response) => response.await,
+            Responding::Done(response) => response,
+            Responding::Later(response) => response.await,
         }
     }
 }
@@ -74,24 +74,24 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A server as a service for HTTP requests: a tower `Service`, to be nested in axum or anything else
 /// that takes one. Clones share everything.
 #[derive(Clone)]
-pub struct HttpService(Arc<Inner>);
+pub struct HttpService(Arc<Service>);
 
-struct Inner {
+struct Service {
     core: Arc<Core>,
     sessions: Arc<Sessions>,
     sse: Arc<SseSessions>,
     /// Places for requests; a stream has one until it is over.
     requests: Arc<Semaphore>,
     /// What of them each caller has.
-    shares: Arc<Shares>,
+    shares: Arc<Quotas>,
     /// What may be in memory of long messages.
-    bodies: Budget,
+    bodies: BodyBudget,
     options: Options,
 }
 
 #[derive(Default)]
 struct Options {
-    guard: Guard,
+    guard: OriginPolicy,
     principal: Option<Principal>,
     /// Where sessions are kept besides.
     stores: Option<Arc<Stores>>,
@@ -122,10 +122,10 @@ impl Server {
 impl HttpService {
     pub(crate) fn new(core: Arc<Core>, keep_signals: bool) -> Self {
         let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
-        let (shares, bodies) = (Arc::new(Shares::new(&core.limits)), Budget::new(&core.limits));
+        let (shares, bodies) = (Arc::new(Quotas::new(&core.limits)), BodyBudget::new(&core.limits));
         let (sessions, sse) = (Arc::default(), Arc::default());
         let options = Options { keep_signals, ..Options::default() };
-        HttpService(Arc::new(Inner { core, sessions, sse, requests, shares, bodies, options }))
+        HttpService(Arc::new(Service { core, sessions, sse, requests, shares, bodies, options }))
     }
 
     /// Sets the host names the server answers to, without ports: `*` is any. Without, it answers to
@@ -312,7 +312,7 @@ impl HttpService {
     }
 }
 
-impl Inner {
+impl Service {
     async fn respond<B>(&self, parts: &Arc<Parts>, body: B, path: Option<&str>) -> Response<Body>
     where
         B: http_body::Body,

@@ -9,21 +9,21 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use tokio::sync::mpsc;
 
-use super::quota::Share;
-use super::request::accept::Form;
+use super::quota::QuotaPermit;
+use super::request::accept::ResponseFormat;
 use super::request::headers::Headers;
 use super::response::body::{Body, Events, events};
-use super::{Inner, Step, response};
-use crate::call::in_flight::Kind;
-use crate::call::invocation::Line;
+use super::{Responding, Service, response};
+use crate::call::in_flight::CallKind;
+use crate::call::invocation::CallChannel;
 use crate::call::notifier::CloseOnDrop;
-use crate::call::outbox::Outlet;
-use crate::call::run::{self, Pending, Progress};
+use crate::call::outbox::Outbox;
+use crate::call::run::{self, FirstPoll, PendingCall};
 use crate::catalog::Catalog;
 use crate::dispatch::listen;
 use crate::dispatch::router::Router;
-use crate::era::encode::{self, Site};
-use crate::era::{self, Accepted, Method, Offers, Read, Session};
+use crate::era::encode::{self, ResponseTo};
+use crate::era::{self, Accepted, LegacySession, Method, Offers, RequestParams};
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{Id, Request};
@@ -33,117 +33,117 @@ use crate::protocol::Revision;
 use crate::server::core::Core;
 
 /// What is left of a request when its frame is gone.
-struct Waiting {
+struct WaitingRequest {
     core: Arc<Core>,
     id: Box<str>,
     method: Method,
     revision: Revision,
     /// What the caller has of the server meanwhile.
-    _share: Share,
+    _share: QuotaPermit,
 }
 
-impl Waiting {
-    fn new(core: &Arc<Core>, site: Site<'_>, share: Share) -> Self {
-        let Site { id, method, revision } = site;
-        Waiting { core: Arc::clone(core), id: id.as_str().into(), method, revision, _share: share }
+impl WaitingRequest {
+    fn new(core: &Arc<Core>, site: ResponseTo<'_>, share: QuotaPermit) -> Self {
+        let ResponseTo { id, method, revision } = site;
+        WaitingRequest { core: Arc::clone(core), id: id.as_str().into(), method, revision, _share: share }
     }
 
     /// Waits for the answer, after what the call tells.
-    async fn finish(self, pending: Pending, line: CloseOnDrop) -> Said {
-        if let Some(notifier) = &line.0 {
+    async fn finish(self, pending: PendingCall, notifier: CloseOnDrop) -> StatelessAnswer {
+        if let Some(notifier) = &notifier.0 {
             notifier.go_live().await;
         }
         let answer = pending.finish().await;
-        drop(line);
-        let site = Site { id: Id::trusted(&self.id), method: self.method, revision: self.revision };
+        drop(notifier);
+        let site = ResponseTo { id: Id::new_unchecked(&self.id), method: self.method, revision: self.revision };
         let status = status(&answer);
         let mut line = Vec::new();
         encode::answer(&self.core.info, site, answer, &mut line);
-        Said { status, line }
+        StatelessAnswer { status, line }
     }
 }
 
 /// An answer, and what its status is if nothing was told before it.
-struct Said {
+struct StatelessAnswer {
     status: StatusCode,
     line: Vec<u8>,
 }
 
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#status-codes>
-fn status(answer: &crate::outcome::Answer) -> StatusCode {
+fn status(answer: &crate::outcome::Outcome) -> StatusCode {
     match answer {
-        Err(Failure::Lacks(_)) => StatusCode::BAD_REQUEST,
+        Err(Failure::MissingCapability(_)) => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     }
 }
 
-type Answer = Pin<Box<dyn Future<Output = Said> + Send>>;
+type AnswerFuture = Pin<Box<dyn Future<Output = StatelessAnswer> + Send>>;
 
 /// Serves a request, as far as that can be done at once.
 pub(super) fn serve<'a>(
-    inner: &Inner,
+    inner: &Service,
     catalog: &Arc<Catalog>,
     request: &Request<'a>,
-    read: Result<Read<'a>, RpcError>,
-    (parts, headers, form): (&Arc<Parts>, &Headers<'_>, Form),
-) -> Step<'static> {
+    read: Result<RequestParams<'a>, RpcError>,
+    (parts, headers, form): (&Arc<Parts>, &Headers<'_>, ResponseFormat),
+) -> Responding<'static> {
     let call = match accept(catalog, request, read, headers) {
         Ok(call) => call,
-        Err(error) => return Step::Done(refuse(request.id, &error)),
+        Err(error) => return Responding::Done(refuse(request.id, &error)),
     };
     let principal = match inner.principal(parts) {
         Ok(principal) => principal,
-        Err(refused) => return Step::Done(refused.answer(request.id)),
+        Err(refused) => return Responding::Done(refused.answer(request.id)),
     };
     let core = &inner.core;
-    let site = Site { id: request.id, method: call.method, revision: call.envelope.revision };
-    let outlet = Outlet::own(Arc::clone(parts), false).of(principal.map(Arc::from));
-    let line = Line::new(&outlet, core, None);
-    let router = Router::new(core, catalog, request.id, &call, &line);
-    if let Err(error) = mirrors(&router, &call, headers) {
-        return Step::Done(refuse(request.id, &error));
+    let site = ResponseTo { id: request.id, method: call.method, revision: call.envelope.revision };
+    let outbox = Outbox::own(Arc::clone(parts), false).of(principal.map(Arc::from));
+    let channel = CallChannel::new(&outbox, core, None);
+    let router = Router::new(core, catalog, request.id, &call, &channel);
+    if let Err(error) = has_header_args(&router, &call, headers) {
+        return Responding::Done(refuse(request.id, &error));
     }
     if call.method == Method::Listen {
-        let share = match inner.share(outlet.principal().map(AsRef::as_ref), Kind::Stream) {
+        let share = match inner.share(outbox.principal().map(AsRef::as_ref), CallKind::Stream) {
             Ok(share) => share,
-            Err(refused) => return Step::Done(refused.answer(request.id)),
+            Err(refused) => return Responding::Done(refused.answer(request.id)),
         };
         let opened = panic::catch(|| listen::open(&router, &call));
         let opened = opened.unwrap_or(Err(Failure::Panicked));
-        drop(line);
+        drop(channel);
         return match opened {
             Ok(stream) => {
-                let (waiting, control) = (Waiting::new(core, site, share), Arc::clone(&core.shared));
-                let outbox = outlet.sender().clone();
+                let (waiting, control) = (WaitingRequest::new(core, site, share), Arc::clone(&core.shared));
+                let sender = outbox.sender().clone();
                 let pending =
-                    stream.pending(outbox, async move { control.reaches(crate::server::state::Phase::Draining).await });
+                    stream.pending(sender, async move { control.reaches(crate::server::state::Phase::Draining).await });
                 let answer = Box::pin(waiting.finish(pending, CloseOnDrop(None)));
-                Step::later(first(form, answer, outlet.into_lines()))
+                Responding::later(first(form, answer, outbox.into_lines()))
             }
-            Err(failure) => Step::Done(answered(core, site, Err(failure), Vec::new(), form)),
+            Err(failure) => Responding::Done(answered(core, site, Err(failure), Vec::new(), form)),
         };
     }
-    let log = catalog.settings.forwards_logs.then(|| line.call_log(call.envelope.log_level)).flatten();
+    let log = catalog.settings.forwards_logs.then(|| channel.call_log(call.envelope.log_level)).flatten();
     // Asked for only by what may have to wait, so that nothing else pays for it.
-    let mut share = Ok(Share::default());
+    let mut share = Ok(QuotaPermit::default());
     let has_room = || {
-        share = inner.share(outlet.principal().map(AsRef::as_ref), Kind::Call);
+        share = inner.share(outbox.principal().map(AsRef::as_ref), CallKind::Call);
         share.is_ok()
     };
-    let progress = run::start(&core.threads, log, has_room, || router.start(&call));
+    let progress = run::start(&core.blocking_threads, log, has_room, || router.start(&call));
     let share = match share {
         Ok(share) => share,
-        Err(refused) => return Step::Done(refused.answer(request.id)),
+        Err(refused) => return Responding::Done(refused.answer(request.id)),
     };
-    let notifier = line.into_notifier();
+    let notifier = channel.into_notifier();
     match progress {
-        Progress::Done(answer) => {
+        FirstPoll::Done(answer) => {
             let notices = notifier.map(|notifier| notifier.take()).filter(|_| form.streams()).unwrap_or_default();
-            Step::Done(answered(core, site, answer, notices, form))
+            Responding::Done(answered(core, site, answer, notices, form))
         }
-        Progress::Pending(pending) => {
-            let answer = Box::pin(Waiting::new(core, site, share).finish(pending, CloseOnDrop(notifier)));
-            Step::later(first(form, answer, outlet.into_lines()))
+        FirstPoll::Pending(pending) => {
+            let answer = Box::pin(WaitingRequest::new(core, site, share).finish(pending, CloseOnDrop(notifier)));
+            Responding::later(first(form, answer, outbox.into_lines()))
         }
     }
 }
@@ -152,14 +152,14 @@ pub(super) fn serve<'a>(
 fn accept<'a>(
     catalog: &Catalog,
     request: &Request<'a>,
-    read: Result<Read<'a>, RpcError>,
+    read: Result<RequestParams<'a>, RpcError>,
     headers: &Headers<'_>,
 ) -> Result<Accepted<'a>, RpcError> {
     // Else it would be one of a session, before it is opened.
     if read.as_ref().is_ok_and(|read| !read.is_modern()) {
         return Err(era::incomplete(request));
     }
-    let call = era::accept(request, read, &Session::default(), catalog, headers)?;
+    let call = era::accept(request, read, &LegacySession::default(), catalog, headers)?;
     if !catalog.offers(call.method) {
         return Err(era::unknown_method(call.method.name()));
     }
@@ -168,14 +168,14 @@ fn accept<'a>(
 
 /// Holds the arguments of a tool against the headers that mirror them. A tool the caller may not know
 /// of has none.
-fn mirrors(router: &Router<'_>, call: &Accepted<'_>, headers: &Headers<'_>) -> Result<(), RpcError> {
+fn has_header_args(router: &Router<'_>, call: &Accepted<'_>, headers: &Headers<'_>) -> Result<(), RpcError> {
     if call.method == Method::ToolsCall
-        && router.catalog.mirrors
+        && router.catalog.has_header_args
         && let Some(name) = call.params.get("name").and_then(Raw::text)
-        && let Some(tool) = router.catalog.tools.get(&name).filter(|tool| !tool.mirrored.is_empty())
+        && let Some(tool) = router.catalog.tools.get(&name).filter(|tool| !tool.header_args.is_empty())
         && panic::catch(|| router.sees(&tool.handler)) == Some(true)
     {
-        headers.arguments(&tool.mirrored, call.params.get("arguments"))?;
+        headers.arguments(&tool.header_args, call.params.get("arguments"))?;
     }
     Ok(())
 }
@@ -192,24 +192,32 @@ fn refuse(id: Id<'_>, error: &RpcError) -> Response<Body> {
 /// The answer of a call that is done, behind what it told.
 fn answered(
     core: &Core,
-    site: Site<'_>,
-    answer: crate::outcome::Answer,
+    site: ResponseTo<'_>,
+    answer: crate::outcome::Outcome,
     mut lines: Vec<u8>,
-    form: Form,
+    form: ResponseFormat,
 ) -> Response<Body> {
     let (told, status) = (!lines.is_empty(), status(&answer));
     lines.reserve(response::ANSWER);
     encode::answer(&core.info, site, answer, &mut lines);
-    if told { response::answer(Form::Events, lines) } else { whole(form, Said { status, line: lines }) }
+    if told {
+        response::answer(ResponseFormat::Events, lines)
+    } else {
+        whole(form, StatelessAnswer { status, line: lines })
+    }
 }
 
 /// An answer with nothing told before it. One whose status is an error is JSON, as every refusal is.
-fn whole(form: Form, Said { status, line }: Said) -> Response<Body> {
+fn whole(form: ResponseFormat, StatelessAnswer { status, line }: StatelessAnswer) -> Response<Body> {
     if status == StatusCode::OK { response::answer(form, line) } else { response::json(status, line) }
 }
 
 /// The head of the response is held until it is known what it is the head of: an answer, or a stream.
-async fn first(form: Form, mut answer: Answer, lines: Option<mpsc::Receiver<Vec<u8>>>) -> Response<Body> {
+async fn first(
+    form: ResponseFormat,
+    mut answer: AnswerFuture,
+    lines: Option<mpsc::Receiver<Vec<u8>>>,
+) -> Response<Body> {
     let Some(mut lines) = lines else { return whole(form, answer.await) };
     loop {
         tokio::select! {
@@ -220,7 +228,7 @@ async fn first(form: Form, mut answer: Answer, lines: Option<mpsc::Receiver<Vec<
                     continue;
                 }
                 let first = Some(Bytes::from(events(&line)));
-                return response::events(Body::events(Stream { first, lines, answer: Some(answer) }));
+                return response::events(Body::events(StatelessStream { first, lines, answer: Some(answer) }));
             }
             said = &mut answer => return whole(form, said),
         }
@@ -229,13 +237,13 @@ async fn first(form: Form, mut answer: Answer, lines: Option<mpsc::Receiver<Vec<
 
 /// The events of one request: what it tells, then its answer. Dropped with the connection, and the
 /// call with it.
-struct Stream {
+struct StatelessStream {
     first: Option<Bytes>,
     lines: mpsc::Receiver<Vec<u8>>,
-    answer: Option<Answer>,
+    answer: Option<AnswerFuture>,
 }
 
-impl Events for Stream {
+impl Events for StatelessStream {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(first));
@@ -244,7 +252,7 @@ impl Events for Stream {
             return Poll::Ready(Some(events(&line).into()));
         }
         let Some(answer) = &mut self.answer else { return Poll::Ready(None) };
-        let Poll::Ready(Said { line, .. }) = answer.as_mut().poll(cx) else { return Poll::Pending };
+        let Poll::Ready(StatelessAnswer { line, .. }) = answer.as_mut().poll(cx) else { return Poll::Pending };
         self.answer = None;
         let mut out = Vec::new();
         // What was told while the answer was made comes before it.

@@ -22,8 +22,8 @@ use tracing::dispatcher::set_default;
 
 use super::signals;
 use super::stdio::lines::{Line, Lines};
-use crate::call::control::Control;
-use crate::call::outbox::Outlet;
+use crate::call::control::ConnectionControl;
+use crate::call::outbox::Outbox;
 use crate::dispatch::connection::{Connection, Exited};
 use crate::era::encode;
 use crate::error::{Error, Result};
@@ -110,8 +110,8 @@ where
 {
     let runtime = Handle::current();
     let output = Arc::new(Output(Mutex::new(Some(output))));
-    let (outlet, answers) = Outlet::shared();
-    let last = outlet.sender().clone();
+    let (outbox, answers) = Outbox::shared();
+    let last = outbox.sender().clone();
     let (limit, grace) = (core.limits.message_bytes, core.limits.drain);
     let mut connection = Connection::new(Arc::clone(&core), runtime.clone());
     let end = End { control: Arc::clone(connection.control()), last, output: Arc::clone(&output) };
@@ -124,7 +124,7 @@ where
         let _in_runtime = runtime.enter();
         // What handlers say here is heard by who listens where the server is served.
         let _says = says.as_ref().map(set_default);
-        let read = read(&mut connection, Lines::new(input, limit), &outlet, &output);
+        let read = read(&mut connection, Lines::new(input, limit), &outbox, &output);
         (connection, read)
     })?;
 
@@ -177,7 +177,7 @@ where
 }
 
 /// Ends a connection at once: nobody is owed anything any more.
-fn drop_all(control: &Control) -> Vec<Box<str>> {
+fn drop_all(control: &ConnectionControl) -> Vec<Box<str>> {
     control.abort();
     Vec::new()
 }
@@ -186,7 +186,7 @@ fn drop_all(control: &Control) -> Vec<Box<str>> {
 fn given_up(id: &str) -> Vec<u8> {
     let error = RpcError::new(RpcError::INTERNAL, "The server has ended before the call was done");
     let mut line = Vec::new();
-    encode::error(Id::trusted(id), &error, &mut line);
+    encode::error(Id::new_unchecked(id), &error, &mut line);
     line
 }
 
@@ -202,7 +202,7 @@ async fn told_to_exit(reader: &mut oneshot::Receiver<(Connection, io::Result<()>
 /// Ends a connection, as it should or because nobody serves it any more: nothing is begun or written
 /// from then on, and the client sees it.
 struct End<W: Write> {
-    control: Arc<Control>,
+    control: Arc<ConnectionControl>,
     last: mpsc::Sender<Vec<u8>>,
     output: Arc<Output<W>>,
 }
@@ -253,7 +253,7 @@ fn spawn<T: Send + 'static>(name: &str, body: impl FnOnce() -> T + Send + 'stati
 fn read(
     connection: &mut Connection,
     mut lines: Lines<impl Read>,
-    outlet: &Outlet,
+    outbox: &Outbox,
     output: &Output<impl Write>,
 ) -> io::Result<()> {
     let control = Arc::clone(connection.control());
@@ -261,7 +261,7 @@ fn read(
     let mut batch = Vec::new();
     loop {
         match lines.next() {
-            Line::Message(frame) => connection.receive(frame, outlet, &mut batch),
+            Line::Message(frame) => connection.receive(frame, outbox, &mut batch),
             Line::TooLong(beginning) => connection.refuse_oversized(beginning, &mut batch),
             Line::NoMore => {
                 flush(&mut batch, output)?;

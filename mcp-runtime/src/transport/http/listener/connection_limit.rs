@@ -23,7 +23,7 @@ const SELDOM: Duration = Duration::from_mins(1);
 
 /// The connections there are.
 #[derive(Debug)]
-pub(crate) struct Seats {
+pub(crate) struct ConnectionLimit {
     most: usize,
     /// How long a request may take to arrive.
     time: Duration,
@@ -31,22 +31,22 @@ pub(crate) struct Seats {
     looked: Instant,
     looks: Interval,
     tasks: JoinSet<()>,
-    taken: HashMap<Id, Taken>,
+    taken: HashMap<Id, Entry>,
 }
 
 #[derive(Debug)]
-struct Taken {
-    wait: Arc<Wait>,
+struct Entry {
+    wait: Arc<IdleClock>,
     /// There until it is asked to leave.
-    leave: Option<oneshot::Sender<Notice>>,
+    leave: Option<oneshot::Sender<CloseNow>>,
     /// There from then on, until it is told that its time is over.
     over: Option<oneshot::Sender<()>>,
 }
 
 /// What somebody is told who is asked to leave: when to go at once.
-pub(crate) type Notice = oneshot::Receiver<()>;
+pub(crate) type CloseNow = oneshot::Receiver<()>;
 
-impl Taken {
+impl Entry {
     /// Asks for the place, when whatever is there is done.
     fn ask(&mut self) {
         let Some(leave) = self.leave.take() else { return };
@@ -67,15 +67,15 @@ impl Taken {
 
 /// What a connection knows of its place.
 #[derive(Debug)]
-pub(crate) struct Seat {
-    pub(crate) wait: Arc<Wait>,
+pub(crate) struct Slot {
+    pub(crate) wait: Arc<IdleClock>,
     /// Told when somebody else wants the place, the server is about to end, or it took too long.
-    pub(crate) leave: oneshot::Receiver<Notice>,
+    pub(crate) leave: oneshot::Receiver<CloseNow>,
 }
 
 /// What a connection waits for.
 #[derive(Debug, Default)]
-pub(crate) struct Wait {
+pub(crate) struct IdleClock {
     /// Microseconds of the listener's life, when somebody last looked.
     clock: Arc<AtomicU64>,
     /// Since when it waits for a request, by that clock.
@@ -86,11 +86,11 @@ pub(crate) struct Wait {
     served: AtomicBool,
 }
 
-impl Wait {
+impl IdleClock {
     /// There is something to do. A request is waited for again when all that this gave is dropped.
-    pub(crate) fn busy(self: &Arc<Self>) -> Busy {
+    pub(crate) fn busy(self: &Arc<Self>) -> BusyGuard {
         self.busy.fetch_add(1, Ordering::Relaxed);
-        Busy(Arc::clone(self))
+        BusyGuard(Arc::clone(self))
     }
 
     /// Something happens: it waits from now on.
@@ -111,9 +111,9 @@ impl Wait {
 
 /// Something a connection does instead of waiting.
 #[derive(Debug)]
-pub(crate) struct Busy(Arc<Wait>);
+pub(crate) struct BusyGuard(Arc<IdleClock>);
 
-impl Drop for Busy {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
         self.0.again();
         self.0.served.store(true, Ordering::Relaxed);
@@ -121,12 +121,12 @@ impl Drop for Busy {
     }
 }
 
-impl Seats {
+impl ConnectionLimit {
     pub(crate) fn new(most: usize, time: Duration) -> Self {
         let mut looks = tokio::time::interval((time / LOOKS).clamp(SOON, SELDOM));
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (tasks, taken) = (JoinSet::new(), HashMap::new());
-        Seats { most: most.max(1), time, clock: Arc::default(), looked: Instant::now(), looks, tasks, taken }
+        ConnectionLimit { most: most.max(1), time, clock: Arc::default(), looked: Instant::now(), looks, tasks, taken }
     }
 
     /// Waits until it is time to, and looks.
@@ -175,24 +175,24 @@ impl Seats {
     /// Asks some of those who are idle to leave; not all, for they would all come back.
     pub(crate) fn ask_to_leave(&mut self) {
         let idle = self.taken.values_mut().filter(|taken| taken.leave.is_some() && taken.wait.is_idle());
-        idle.take(self.most.div_ceil(16)).for_each(Taken::ask);
+        idle.take(self.most.div_ceil(16)).for_each(Entry::ask);
     }
 
     /// Asks everybody to leave.
     pub(crate) fn dismiss(&mut self) {
-        self.taken.values_mut().for_each(Taken::ask);
+        self.taken.values_mut().for_each(Entry::ask);
     }
 
     /// Gives a place to a connection, for as long as it is served.
-    pub(crate) fn take<F>(&mut self, serve: impl FnOnce(Seat) -> F)
+    pub(crate) fn take<F>(&mut self, serve: impl FnOnce(Slot) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let (leave, told) = oneshot::channel();
-        let wait = Arc::new(Wait { clock: Arc::clone(&self.clock), ..Wait::default() });
+        let wait = Arc::new(IdleClock { clock: Arc::clone(&self.clock), ..IdleClock::default() });
         wait.again();
-        let task = self.tasks.spawn(serve(Seat { wait: Arc::clone(&wait), leave: told }));
-        self.taken.insert(task.id(), Taken { wait, leave: Some(leave), over: None });
+        let task = self.tasks.spawn(serve(Slot { wait: Arc::clone(&wait), leave: told }));
+        self.taken.insert(task.id(), Entry { wait, leave: Some(leave), over: None });
     }
 
     /// Waits until all have left.
@@ -215,12 +215,12 @@ mod tests {
     use super::*;
 
     /// A connection that stays until it is asked to leave.
-    async fn stays(seat: Seat) {
+    async fn stays(seat: Slot) {
         let _ = seat.leave.await;
     }
 
     /// One that leaves when its time is over.
-    async fn dawdles(seat: Seat) {
+    async fn dawdles(seat: Slot) {
         if let Ok(notice) = seat.leave.await {
             let _ = notice.await;
         }
@@ -228,7 +228,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_who_is_idle_is_asked_to_leave() {
-        let mut seats = Seats::new(2, Duration::MAX);
+        let mut seats = ConnectionLimit::new(2, Duration::MAX);
         let mut waits = Vec::new();
         for _ in 0..2 {
             seats.room().await;
@@ -247,7 +247,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_panics_has_left() {
-        let mut seats = Seats::new(1, Duration::MAX);
+        let mut seats = ConnectionLimit::new(1, Duration::MAX);
         seats.take(|_| async { panic!("a secret") });
         seats.room().await;
         assert_eq!((seats.tasks.len(), seats.taken.len()), (0, 0));
@@ -256,7 +256,7 @@ mod tests {
     #[tokio::test]
     async fn who_waits_too_long_has_left_and_who_is_busy_has_not() {
         let time = Duration::from_millis(50);
-        let mut seats = Seats::new(3, time);
+        let mut seats = ConnectionLimit::new(3, time);
         let mut waits = Vec::new();
         for _ in 0..3 {
             seats.take(|seat| {
@@ -284,7 +284,7 @@ mod tests {
     /// Whoever comes while nobody looks has not waited since somebody did.
     #[tokio::test]
     async fn a_late_look_ends_nobody_who_has_just_come() {
-        let mut seats = Seats::new(2, Duration::from_millis(50));
+        let mut seats = ConnectionLimit::new(2, Duration::from_millis(50));
         std::thread::sleep(Duration::from_millis(200));
         seats.take(stays);
         seats.look();

@@ -12,8 +12,8 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::HttpService;
-use super::listener::connection_limit::{Seat, Seats};
-use super::listener::write_timeout::Stall;
+use super::listener::connection_limit::{ConnectionLimit, Slot};
+use super::listener::write_timeout::WriteTimeout;
 use crate::error::Result;
 use crate::server::state::Phase;
 
@@ -24,7 +24,7 @@ const PATH: &str = "/mcp";
 pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Result<()> {
     let core = Arc::clone(&service.0.core);
     let _serving = core.shared.serving();
-    let mut seats = Seats::new(core.limits.connections, core.limits.request_time);
+    let mut seats = ConnectionLimit::new(core.limits.connections, core.limits.request_time);
     let ending = core.shared.reaches(Phase::Draining);
     let mut ending = std::pin::pin!(ending);
     loop {
@@ -68,16 +68,16 @@ pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Resul
     Ok(())
 }
 
-async fn serve(service: HttpService, stream: TcpStream, seat: Seat) {
+async fn serve(service: HttpService, stream: TcpStream, seat: Slot) {
     // An answer is one write; nothing is gained by waiting for more.
     let _ = stream.set_nodelay(true);
     let limits = &service.0.core.limits;
     let mut builder = http1::Builder::new();
     // Whoever gave the seat looks after that.
     builder.header_read_timeout(None);
-    let Seat { wait, leave } = seat;
+    let Slot { wait, leave } = seat;
     let respond = service_fn(|request| service.respond(request, Some(PATH), wait.busy()));
-    let stream = TokioIo::new(Stall::new(stream, limits.stall_time, Arc::clone(&wait)));
+    let stream = TokioIo::new(WriteTimeout::new(stream, limits.stall_time, Arc::clone(&wait)));
     let mut connection = std::pin::pin!(builder.serve_connection(stream, respond));
     let ended = tokio::select! {
         biased;

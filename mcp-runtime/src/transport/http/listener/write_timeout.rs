@@ -9,28 +9,28 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-use super::connection_limit::{Busy, Wait};
+use super::connection_limit::{BusyGuard, IdleClock};
 
 /// A stream that fails when nothing could be written for too long.
 #[derive(Debug)]
-pub(crate) struct Stall<S> {
+pub(crate) struct WriteTimeout<S> {
     stream: S,
     time: Duration,
     /// There while nothing can be written.
     stuck: Option<Stuck>,
-    wait: Arc<Wait>,
+    wait: Arc<IdleClock>,
 }
 
 #[derive(Debug)]
 struct Stuck {
     most: Pin<Box<Sleep>>,
     /// Who is sent a response is not yet expected to send the next request.
-    _busy: Busy,
+    _busy: BusyGuard,
 }
 
-impl<S> Stall<S> {
-    pub(crate) fn new(stream: S, time: Duration, wait: Arc<Wait>) -> Self {
-        Stall { stream, time, stuck: None, wait }
+impl<S> WriteTimeout<S> {
+    pub(crate) fn new(stream: S, time: Duration, wait: Arc<IdleClock>) -> Self {
+        WriteTimeout { stream, time, stuck: None, wait }
     }
 
     fn judge(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -50,13 +50,13 @@ impl<S> Stall<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Stall<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Stall<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.judge(cx, written)

@@ -13,7 +13,7 @@ const USUAL: &str = "application/json, text/event-stream";
 
 /// What an answer may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ResponseFormat {
     /// JSON; a stream if something is told before the answer.
     Either,
     /// JSON only: nothing is told before.
@@ -22,12 +22,12 @@ pub(crate) enum Form {
     Events,
 }
 
-impl Form {
+impl ResponseFormat {
     /// The form a client takes; none if it takes neither. Whoever says nothing takes any.
     pub(crate) fn of(headers: &Headers<'_>) -> Option<Self> {
         match headers.accept {
-            Field::Absent => return Some(Form::Either),
-            Field::Once(value) if value == USUAL => return Some(Form::Either),
+            Field::Absent => return Some(ResponseFormat::Either),
+            Field::Once(value) if value == USUAL => return Some(ResponseFormat::Either),
             _ => {}
         }
         let (mut json, mut events) = (Judged::default(), Judged::default());
@@ -48,16 +48,16 @@ impl Form {
             }
         }
         match (json.taken, events.taken) {
-            (true, true) => Some(Form::Either),
-            (true, false) => Some(Form::Json),
-            (false, true) => Some(Form::Events),
+            (true, true) => Some(ResponseFormat::Either),
+            (true, false) => Some(ResponseFormat::Json),
+            (false, true) => Some(ResponseFormat::Events),
             (false, false) => None,
         }
     }
 
     /// Whether something can be told before the answer.
     pub(crate) fn streams(self) -> bool {
-        self != Form::Json
+        self != ResponseFormat::Json
     }
 }
 
@@ -98,18 +98,18 @@ mod tests {
             for value in accept {
                 headers.append(ACCEPT, value.parse().unwrap());
             }
-            Form::of(&Headers::of(&headers))
+            ResponseFormat::of(&Headers::of(&headers))
         };
-        assert_eq!(of(&[]), Some(Form::Either));
+        assert_eq!(of(&[]), Some(ResponseFormat::Either));
         for either in ["*/*", "application/json, text/event-stream", "text/*;q=0.1, Application/JSON"] {
-            assert_eq!(of(&[either]), Some(Form::Either), "{either}");
+            assert_eq!(of(&[either]), Some(ResponseFormat::Either), "{either}");
         }
-        assert_eq!(of(&["application/json", "text/event-stream"]), Some(Form::Either));
+        assert_eq!(of(&["application/json", "text/event-stream"]), Some(ResponseFormat::Either));
         for json in ["application/json", "application/*", "*/*, text/event-stream;q=0", "text/html, application/json"] {
-            assert_eq!(of(&[json]), Some(Form::Json), "{json}");
+            assert_eq!(of(&[json]), Some(ResponseFormat::Json), "{json}");
         }
         for events in ["text/event-stream", "text/*", "application/json; q=0.0, */*;q=0.5"] {
-            assert_eq!(of(&[events]), Some(Form::Events), "{events}");
+            assert_eq!(of(&[events]), Some(ResponseFormat::Events), "{events}");
         }
         for neither in ["text/html", "", "json", "*", "*/json", "*/*;q=0"] {
             assert_eq!(of(&[neither]), None, "{neither}");

@@ -10,28 +10,28 @@ const SHORT: usize = 64 * 1024;
 
 /// What is left to be taken.
 #[derive(Debug)]
-pub(crate) struct Budget(AtomicUsize);
+pub(crate) struct BodyBudget(AtomicUsize);
 
 /// What one message takes of it, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Charge<'a> {
-    budget: &'a Budget,
+pub(crate) struct BodyPermit<'a> {
+    budget: &'a BodyBudget,
     bytes: usize,
 }
 
-impl Budget {
+impl BodyBudget {
     pub(crate) fn new(limits: &Limits) -> Self {
         // The longest message there may be must fit, if only alone.
-        Budget(AtomicUsize::new(limits.body_bytes.max(limits.message_bytes)))
+        BodyBudget(AtomicUsize::new(limits.body_bytes.max(limits.message_bytes)))
     }
 
     /// For a message of which nothing has been read.
-    pub(crate) fn charge(&self) -> Charge<'_> {
-        Charge { budget: self, bytes: 0 }
+    pub(crate) fn charge(&self) -> BodyPermit<'_> {
+        BodyPermit { budget: self, bytes: 0 }
     }
 }
 
-impl Charge<'_> {
+impl BodyPermit<'_> {
     /// Makes it as much as has been read; false if there is not so much left. What was only announced
     /// takes nothing, or whoever announces much and sends nothing would keep others out.
     pub(crate) fn grow(&mut self, read: usize) -> bool {
@@ -47,7 +47,7 @@ impl Charge<'_> {
     }
 }
 
-impl Drop for Charge<'_> {
+impl Drop for BodyPermit<'_> {
     fn drop(&mut self) {
         if self.bytes > 0 {
             self.budget.0.fetch_add(self.bytes, Ordering::Relaxed);
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn what_is_taken_is_given_back() {
         let limits = Limits { body_bytes: 3 * SHORT, message_bytes: SHORT, ..Limits::default() };
-        let budget = Budget::new(&limits);
+        let budget = BodyBudget::new(&limits);
         let (mut one, mut other) = (budget.charge(), budget.charge());
         assert!(one.grow(SHORT) && one.bytes == 0, "what is short is not counted");
         assert!(one.grow(2 * SHORT) && one.grow(2 * SHORT) && one.bytes == 2 * SHORT);

@@ -8,8 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::era::Witness;
-use crate::handler::header_args::Mirrored;
+use crate::era::HeaderCheck;
+use crate::handler::header_args::HeaderArg;
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
@@ -105,8 +105,8 @@ impl<'a> Headers<'a> {
     }
 
     /// Holds the arguments of a call against the headers that mirror them.
-    pub(crate) fn arguments(&self, mirrored: &[Mirrored], arguments: Option<Raw<'_>>) -> Result<(), RpcError> {
-        for mirror in mirrored {
+    pub(crate) fn arguments(&self, header_args: &[HeaderArg], arguments: Option<Raw<'_>>) -> Result<(), RpcError> {
+        for mirror in header_args {
             let name = format!("mcp-param-{}", mirror.header);
             let mut field = Field::Absent;
             self.all.get_all(&name).iter().for_each(|value| field.add(value));
@@ -131,7 +131,7 @@ impl<'a> Headers<'a> {
     }
 }
 
-impl Witness for Headers<'_> {
+impl HeaderCheck for Headers<'_> {
     fn version(&self, claim: &str, method: &str, params: &Object<'_>) -> Result<(), RpcError> {
         let header = text(VERSION, self.version)?.ok_or_else(|| self.missing(Some(claim), method, params))?;
         equal(VERSION, header, claim)

@@ -9,14 +9,14 @@ use super::headers::{Field, Headers};
 
 /// The hosts and origins that are let in, by host name; none means those of this machine.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Guard {
+pub(crate) struct OriginPolicy {
     pub(crate) hosts: Vec<String>,
     pub(crate) origins: Vec<String>,
 }
 
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-impl Guard {
+impl OriginPolicy {
     /// Why a request is not let in, if it is not: a sentence that says which option would.
     pub(crate) fn refusal(&self, headers: &Headers<'_>, uri: &Uri) -> Option<String> {
         let host = match one(headers.host) {
@@ -144,7 +144,7 @@ mod tests {
 
     use super::*;
 
-    fn refused(guard: &Guard, host: &str, origin: Option<&str>) -> bool {
+    fn refused(guard: &OriginPolicy, host: &str, origin: Option<&str>) -> bool {
         let mut headers = HeaderMap::new();
         headers.insert(HOST, host.parse().unwrap());
         if let Some(origin) = origin {
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn only_this_machine_by_default() {
-        let guard = Guard::default();
+        let guard = OriginPolicy::default();
         for (host, origin) in [
             ("localhost:8080", None),
             ("127.0.0.1:8080", Some("http://127.0.0.1:8080")),
@@ -179,11 +179,12 @@ mod tests {
 
     #[test]
     fn what_is_allowed_is_allowed() {
-        let guard = Guard { hosts: vec!["api.example.com".into()], origins: vec!["https://app.example.com".into()] };
+        let guard =
+            OriginPolicy { hosts: vec!["api.example.com".into()], origins: vec!["https://app.example.com".into()] };
         assert!(!refused(&guard, "api.example.com:443", Some("https://app.example.com")));
         assert!(refused(&guard, "localhost", None), "a list replaces the default");
         assert!(refused(&guard, "api.example.com", Some("https://api.example.com")));
-        let anywhere = Guard { hosts: vec!["*".into()], origins: Vec::new() };
+        let anywhere = OriginPolicy { hosts: vec!["*".into()], origins: Vec::new() };
         assert!(!refused(&anywhere, "whatever", None));
     }
 
@@ -232,7 +233,7 @@ mod tests {
         for host in ["*", "localhost", "mcp.example.com", "MCP.example.com", "127.0.0.1", "[::1]", "my_host"] {
             check_host(host).unwrap();
             let sent = if host == "*" { "anything" } else { host };
-            let guard = Guard { hosts: vec![host.to_owned()], origins: Vec::new() };
+            let guard = OriginPolicy { hosts: vec![host.to_owned()], origins: Vec::new() };
             assert!(!refused(&guard, sent, None) && !refused(&guard, &format!("{sent}:8095"), None), "{host}");
         }
         let origins = [
@@ -245,7 +246,7 @@ mod tests {
         ];
         for origin in origins {
             check_origin(origin).unwrap();
-            let guard = Guard { hosts: Vec::new(), origins: vec![origin.to_owned()] };
+            let guard = OriginPolicy { hosts: Vec::new(), origins: vec![origin.to_owned()] };
             assert!(!refused(&guard, "localhost", Some(origin)), "{origin}");
         }
     }

@@ -13,15 +13,15 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
-use crate::transport::http::request::body_budget::Charge;
+use crate::transport::http::request::body_budget::BodyPermit;
 
 /// How long a stream may be silent before it says that it is still there.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// The body of a response.
-pub struct Body(Kind);
+pub struct Body(BodyKind);
 
-enum Kind {
+enum BodyKind {
     Full(Option<Bytes>),
     Events { source: Pin<Box<dyn Events>>, silence: Pin<Box<Sleep>>, kept: Vec<Box<dyn Send>> },
 }
@@ -34,15 +34,15 @@ pub(crate) trait Events: Send {
 
 impl Body {
     pub(crate) fn empty() -> Self {
-        Body(Kind::Full(None))
+        Body(BodyKind::Full(None))
     }
 
     pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
-        Body(Kind::Full(Some(bytes.into())))
+        Body(BodyKind::Full(Some(bytes.into())))
     }
 
     pub(crate) fn events(source: impl Events + 'static) -> Self {
-        Body(Kind::Events {
+        Body(BodyKind::Events {
             source: Box::pin(source),
             silence: Box::pin(tokio::time::sleep(KEEP_ALIVE)),
             kept: Vec::new(),
@@ -52,7 +52,7 @@ impl Body {
     /// Gives a stream what it has until it is over, like its place among the requests; anything else is
     /// done already.
     pub(crate) fn keep(&mut self, what: impl Send + 'static) {
-        if let Kind::Events { kept, .. } = &mut self.0 {
+        if let BodyKind::Events { kept, .. } = &mut self.0 {
             kept.push(Box::new(what));
         }
     }
@@ -67,8 +67,8 @@ impl HttpBody for Body {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         match &mut self.0 {
-            Kind::Full(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Kind::Events { source, silence, .. } => {
+            BodyKind::Full(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            BodyKind::Events { source, silence, .. } => {
                 let next = match source.as_mut().poll_next(cx) {
                     Poll::Ready(None) => return Poll::Ready(None),
                     Poll::Ready(Some(bytes)) => bytes,
@@ -84,13 +84,13 @@ impl HttpBody for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Kind::Full(None))
+        matches!(self.0, BodyKind::Full(None))
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
-            Kind::Events { .. } => SizeHint::default(),
+            BodyKind::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            BodyKind::Events { .. } => SizeHint::default(),
         }
     }
 }
@@ -98,8 +98,8 @@ impl HttpBody for Body {
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Full(bytes) => f.debug_tuple("Full").field(bytes).finish(),
-            Kind::Events { .. } => f.write_str("Events"),
+            BodyKind::Full(bytes) => f.debug_tuple("Full").field(bytes).finish(),
+            BodyKind::Events { .. } => f.write_str("Events"),
         }
     }
 }
@@ -117,8 +117,8 @@ pub(crate) enum Incomplete {
 pub(crate) async fn gather<B: HttpBody>(
     body: B,
     limit: usize,
-    mut charge: Charge<'_>,
-) -> Result<(Bytes, Charge<'_>), Incomplete> {
+    mut charge: BodyPermit<'_>,
+) -> Result<(Bytes, BodyPermit<'_>), Incomplete> {
     let mut body = std::pin::pin!(body);
     let (mut whole, mut pieces) = (Bytes::new(), Vec::new());
     while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
@@ -143,7 +143,7 @@ pub(crate) async fn gather<B: HttpBody>(
 
 /// Lines as they come, as events behind a first one, for as long as there can be any. What they come
 /// from lasts as long as they do.
-pub(crate) struct Said<T> {
+pub(crate) struct LineEvents<T> {
     pub(crate) first: Option<Bytes>,
     pub(crate) lines: mpsc::Receiver<Vec<u8>>,
     /// How lines become events.
@@ -151,7 +151,7 @@ pub(crate) struct Said<T> {
     pub(crate) _source: T,
 }
 
-impl<T: Send + Unpin> Events for Said<T> {
+impl<T: Send + Unpin> Events for LineEvents<T> {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(first));
@@ -175,7 +175,7 @@ pub(crate) fn events(lines: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::http::request::body_budget::Budget;
+    use crate::transport::http::request::body_budget::BodyBudget;
 
     /// A body that comes in these pieces, and perhaps breaks off.
     struct Pieces(Vec<Result<&'static [u8], ()>>);
@@ -192,7 +192,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_is_gathered_up_to_the_limit() {
-        let budget = Budget::new(&crate::Limits::default());
+        let budget = BodyBudget::new(&crate::Limits::default());
         let gathered = async |pieces: &[Result<&'static [u8], ()>]| {
             gather(Pieces(pieces.to_vec()), 6, budget.charge()).await.map(|(bytes, _)| bytes)
         };

@@ -6,7 +6,7 @@ use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER}
 use http::{Response, StatusCode};
 
 use self::body::Body;
-use super::request::accept::Form;
+use super::request::accept::ResponseFormat;
 use crate::era::encode;
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
@@ -34,10 +34,10 @@ pub(super) fn events(body: Body) -> Response<Body> {
 }
 
 /// An answer with nothing told before it, in a form the client takes.
-pub(super) fn answer(form: Form, line: Vec<u8>) -> Response<Body> {
+pub(super) fn answer(form: ResponseFormat, line: Vec<u8>) -> Response<Body> {
     match form {
-        Form::Either | Form::Json => json(StatusCode::OK, line),
-        Form::Events => events(Body::full(body::events(&line))),
+        ResponseFormat::Either | ResponseFormat::Json => json(StatusCode::OK, line),
+        ResponseFormat::Events => events(Body::full(body::events(&line))),
     }
 }
 

@@ -15,10 +15,10 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, sleep};
 
 use super::Session;
-use super::stream::{Reader, Stream};
+use super::stream::{EventStream, Reader};
 use super::streams::place;
-use crate::call::control::Control;
-use crate::store::{AnyEvents, Tail, Unavailable, within};
+use crate::call::control::ConnectionControl;
+use crate::store::{DynEventStore, Tail, Unavailable, with_timeout};
 use crate::transport::http::response::body::Events;
 
 /// How long a stream is known whose writer gives no sign of life, and how often it gives one.
@@ -29,42 +29,42 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// A stream in the store.
 #[derive(Debug, Clone)]
-struct Copy {
-    events: Arc<dyn AnyEvents>,
+struct EventLog {
+    events: Arc<dyn DynEventStore>,
     name: String,
     limit: Duration,
 }
 
-impl Copy {
+impl EventLog {
     /// A stream of a session, where its events are kept.
     fn of(session: &Session, number: u64) -> Option<Self> {
         let kept = session.kept.as_ref()?;
         let events = Arc::clone(kept.stores.events.as_ref()?);
-        Some(Copy { events, name: format!("{}.{number}", kept.id), limit: session.core.limits.store_time })
+        Some(EventLog { events, name: format!("{}.{number}", kept.id), limit: session.core.limits.store_time })
     }
 
     async fn keep(&self, time: Duration) -> Result<(), Unavailable> {
-        within(self.limit, "a stream is kept", self.events.keep(&self.name, time)).await
+        with_timeout(self.limit, "a stream is kept", self.events.keep(&self.name, time)).await
     }
 
     async fn append(&self, number: u64, event: &[u8], oldest: u64) -> Result<(), Unavailable> {
-        within(self.limit, "an event is kept", self.events.append(&self.name, number, event, oldest)).await
+        with_timeout(self.limit, "an event is kept", self.events.append(&self.name, number, event, oldest)).await
     }
 
     async fn end(&self) -> Result<(), Unavailable> {
-        within(self.limit, "a stream is ended", self.events.end(&self.name)).await
+        with_timeout(self.limit, "a stream is ended", self.events.end(&self.name)).await
     }
 
     async fn after(&self, number: u64) -> Result<Option<Tail>, Unavailable> {
-        within(self.limit, "events are looked up", self.events.after(&self.name, number)).await
+        with_timeout(self.limit, "events are looked up", self.events.after(&self.name, number)).await
     }
 
     async fn forget(&self) -> Result<(), Unavailable> {
-        within(self.limit, "a stream is forgotten", self.events.forget(&self.name)).await
+        with_timeout(self.limit, "a stream is forgotten", self.events.forget(&self.name)).await
     }
 
     /// Copies a stream from behind the event `at` until it is over; `time` is how long it is kept then.
-    async fn write(self, stream: &Stream, mut at: u64, control: &Control, time: Duration) {
+    async fn write(self, stream: &EventStream, mut at: u64, control: &ConnectionControl, time: Duration) {
         // From where on nothing is missing.
         let mut whole = 0;
         let mut sign = tokio::time::interval_at(Instant::now() + SIGN, SIGN);
@@ -97,8 +97,8 @@ impl Copy {
 }
 
 /// Opens a stream.
-pub(crate) async fn open(session: &Arc<Session>, of_session: bool) -> Arc<Stream> {
-    let numbered = || random_number(of_session).and_then(|number| Some((number, Copy::of(session, number)?)));
+pub(crate) async fn open(session: &Arc<Session>, of_session: bool) -> Arc<EventStream> {
+    let numbered = || random_number(of_session).and_then(|number| Some((number, EventLog::of(session, number)?)));
     match session.kept.as_ref().and_then(|_| numbered()) {
         None => session.streams.open(of_session, session.core.limits.event_bytes),
         Some((number, copy)) => Box::pin(open_copied(session, number, of_session, copy)).await,
@@ -106,20 +106,20 @@ pub(crate) async fn open(session: &Arc<Session>, of_session: bool) -> Arc<Stream
 }
 
 /// Opens a stream that is in the store before its client knows of it.
-async fn open_copied(session: &Arc<Session>, number: u64, of_session: bool, copy: Copy) -> Arc<Stream> {
+async fn open_copied(session: &Arc<Session>, number: u64, of_session: bool, copy: EventLog) -> Arc<EventStream> {
     let (stream, forgotten) = session.streams.open_as(number, of_session, session.core.limits.event_bytes);
     // If not, it can be resumed here, and nowhere else.
     if copy.keep(ALIVE).await.is_ok() {
         write(session, &stream, copy, 0);
     }
-    for copy in forgotten.into_iter().filter_map(|number| Copy::of(session, number)) {
+    for copy in forgotten.into_iter().filter_map(|number| EventLog::of(session, number)) {
         tokio::spawn(async move { copy.forget().await });
     }
     stream
 }
 
 /// Begins to copy a stream.
-fn write(session: &Session, stream: &Arc<Stream>, copy: Copy, at: u64) {
+fn write(session: &Session, stream: &Arc<EventStream>, copy: EventLog, at: u64) {
     let (stream, control, time) = (Arc::clone(stream), Arc::clone(&session.control), session.core.limits.session_idle);
     // A call is not over before its answer is in the store. A session's own stream has no end to wait for.
     let running = (!stream.of_session).then(|| control.in_flight.running());
@@ -142,14 +142,14 @@ pub(crate) enum Resumed {
     /// It goes on in this process.
     Here(Reader),
     /// Another one writes it, or has.
-    Elsewhere(Rest),
+    Elsewhere(RemoteTail),
 }
 
 /// What came after the event with this id, and what will.
 pub(crate) async fn resume(session: &Arc<Session>, id: &str) -> Result<Option<Resumed>, Unavailable> {
     let Some((number, event)) = place(id) else { return Ok(None) };
     let here = || session.streams.resume((number, event)).map(Resumed::Here);
-    let Some(copy) = Copy::of(session, number) else { return Ok(here()) };
+    let Some(copy) = EventLog::of(session, number) else { return Ok(here()) };
     // A request has one writer, and if that is here, nothing is anywhere else that is not here, too.
     let of_session = number % 2 == 1;
     if !of_session && let Some(reader) = here() {
@@ -157,7 +157,7 @@ pub(crate) async fn resume(session: &Arc<Session>, id: &str) -> Result<Option<Re
     }
     let Some(tail) = copy.after(event).await? else { return Ok(None) };
     if !of_session || tail.over {
-        return Ok(Some(Resumed::Elsewhere(Rest::new(session, copy, event, tail))));
+        return Ok(Some(Resumed::Elsewhere(RemoteTail::new(session, copy, event, tail))));
     }
     // The session's own stream is written by whoever the client comes to.
     let last = tail.events.last().map_or(event, |(last, _)| *last);
@@ -173,7 +173,8 @@ pub(crate) async fn resume(session: &Arc<Session>, id: &str) -> Result<Option<Re
 
 /// Forgets the streams of a session that is over.
 pub(crate) fn forget(session: &Session) {
-    let copies: Vec<_> = session.streams.numbers().into_iter().filter_map(|number| Copy::of(session, number)).collect();
+    let copies: Vec<_> =
+        session.streams.numbers().into_iter().filter_map(|number| EventLog::of(session, number)).collect();
     tokio::spawn(async move {
         for copy in copies {
             let _ = copy.forget().await;
@@ -182,13 +183,13 @@ pub(crate) fn forget(session: &Session) {
 }
 
 /// The rest of a stream another replica writes: what is in the store, and what comes there.
-pub(crate) struct Rest {
+pub(crate) struct RemoteTail {
     work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     events: mpsc::Receiver<Vec<u8>>,
 }
 
-impl Rest {
-    fn new(session: &Arc<Session>, copy: Copy, at: u64, tail: Tail) -> Self {
+impl RemoteTail {
+    fn new(session: &Arc<Session>, copy: EventLog, at: u64, tail: Tail) -> Self {
         let (outbox, events) = mpsc::channel(1);
         let session = Arc::clone(session);
         let work = Box::pin(async move {
@@ -199,13 +200,13 @@ impl Rest {
                 () = read(&copy, at, tail, &outbox) => {}
             }
         });
-        Rest { work: Some(work), events }
+        RemoteTail { work: Some(work), events }
     }
 }
 
 /// Reads a stream to its end, or until it is forgotten, which is the end of a replica that gives no sign
 /// of life.
-async fn read(copy: &Copy, mut at: u64, mut tail: Tail, outbox: &mpsc::Sender<Vec<u8>>) {
+async fn read(copy: &EventLog, mut at: u64, mut tail: Tail, outbox: &mpsc::Sender<Vec<u8>>) {
     loop {
         for (number, event) in tail.events {
             at = number;
@@ -225,7 +226,7 @@ async fn read(copy: &Copy, mut at: u64, mut tail: Tail, outbox: &mpsc::Sender<Ve
     }
 }
 
-impl Events for Rest {
+impl Events for RemoteTail {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(work) = &mut self.work
             && work.as_mut().poll(cx).is_ready()
@@ -236,8 +237,8 @@ impl Events for Rest {
     }
 }
 
-impl std::fmt::Debug for Rest {
+impl std::fmt::Debug for RemoteTail {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Rest").finish_non_exhaustive()
+        f.debug_struct("RemoteTail").finish_non_exhaustive()
     }
 }

@@ -6,23 +6,23 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 
 use super::{Session, serve, stored};
-use crate::era::Read;
+use crate::era::RequestParams;
 use crate::error::Result;
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::{Id, Request};
 use crate::protocol::Revision;
 use crate::transport::http::endpoint::{bad, is_modern, unsupported};
-use crate::transport::http::request::accept::Form;
+use crate::transport::http::request::accept::ResponseFormat;
 use crate::transport::http::request::headers::{Field, Headers};
-use crate::transport::http::{Body, Inner, response};
+use crate::transport::http::{Body, Service, response};
 
-impl Inner {
+impl Service {
     /// Takes what is owed no answer.
     pub(crate) async fn told(&self, parts: &Arc<Parts>, headers: &Headers<'_>, frame: &[u8]) -> Response<Body> {
         match self.session(parts, headers).await {
             Ok(session) => {
                 let response = serve::told(&session, parts, frame);
-                stored::saved(&session).await.err().unwrap_or(response)
+                stored::save(&session).await.err().unwrap_or(response)
             }
             Err(refusal) => refusal,
         }
@@ -30,9 +30,9 @@ impl Inner {
 
     pub(crate) async fn request_in_session<'a>(
         &self,
-        (parts, headers, form): (&Arc<Parts>, &Headers<'_>, Form),
+        (parts, headers, form): (&Arc<Parts>, &Headers<'_>, ResponseFormat),
         request: Request<'a>,
-        read: Result<Read<'a>, RpcError>,
+        read: Result<RequestParams<'a>, RpcError>,
     ) -> Response<Body> {
         let session = match self.session(parts, headers).await {
             Ok(session) => session,
@@ -47,16 +47,16 @@ impl Inner {
             return ending.with(response).await;
         }
         let response = serve::request(&session, (parts, form), &request, read).finish().await;
-        stored::saved(&session).await.err().unwrap_or(response)
+        stored::save(&session).await.err().unwrap_or(response)
     }
 
     /// Takes a message of the legacy era, which belongs to a session.
     pub(crate) async fn in_session(&self, parts: &Arc<Parts>, headers: &Headers<'_>, frame: &[u8]) -> Response<Body> {
         match self.session(parts, headers).await {
             Ok(session) => {
-                let form = Form::of(headers).unwrap_or(Form::Either);
+                let form = ResponseFormat::of(headers).unwrap_or(ResponseFormat::Either);
                 let response = serve::message(&session, (parts, form), frame).await;
-                stored::saved(&session).await.err().unwrap_or(response)
+                stored::save(&session).await.err().unwrap_or(response)
             }
             Err(refusal) => refusal,
         }
@@ -94,7 +94,7 @@ impl Inner {
         if self.options.sessionless || !headers.session.is_there() || is_modern(headers) {
             return response::not_allowed("POST");
         }
-        if !Form::of(headers).is_some_and(Form::streams) {
+        if !ResponseFormat::of(headers).is_some_and(ResponseFormat::streams) {
             return response::refuse(
                 StatusCode::NOT_ACCEPTABLE,
                 RpcError::INVALID_REQUEST,

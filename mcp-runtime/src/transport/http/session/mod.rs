@@ -16,18 +16,18 @@ use std::time::{Duration, Instant};
 
 use http::Response;
 
-use self::stored::Kept;
+use self::stored::StoredSession;
 use self::streams::Streams;
 use super::micros;
 use super::response::body::Body;
-use crate::call::control::Control;
+use crate::call::control::ConnectionControl;
 use crate::dispatch::connection::Connection;
 use crate::limits::Limits;
 use crate::protocol::Revision;
 use crate::random;
 use crate::server::core::Core;
 use crate::server::state::Phase;
-use crate::subscription::Interest;
+use crate::subscription::Subscription;
 
 /// How long a session has to be left alone before another may take its place.
 const FORGOTTEN: Duration = Duration::from_mins(1);
@@ -40,10 +40,10 @@ pub(super) struct Sessions(Mutex<HashMap<Box<str>, Arc<Session>>>);
 #[derive(Debug)]
 pub(super) struct Session {
     connection: Mutex<Connection>,
-    pub(super) control: Arc<Control>,
+    pub(super) control: Arc<ConnectionControl>,
     pub(super) core: Arc<Core>,
     /// What it is told of, on the stream it opens for that.
-    pub(super) interest: Option<Arc<Interest>>,
+    pub(super) subscription: Option<Arc<Subscription>>,
     /// The streams of its requests.
     pub(super) streams: Streams,
     /// Whether it has such a stream.
@@ -54,7 +54,7 @@ pub(super) struct Session {
     /// How old it was when it was last used, in microseconds.
     used: AtomicU64,
     /// Where it is kept besides, if it is: then this is a copy.
-    pub(super) kept: Option<Box<Kept>>,
+    pub(super) kept: Option<Box<StoredSession>>,
 }
 
 /// Why there is no room for another.
@@ -145,8 +145,8 @@ impl Sessions {
     }
 
     /// Looks after a session that may be about to be shut down.
-    pub(super) fn ending<'a>(&'a self, session: &'a Arc<Session>) -> Ending<'a> {
-        Ending { sessions: self, session }
+    pub(super) fn ending<'a>(&'a self, session: &'a Arc<Session>) -> ShutdownGuard<'a> {
+        ShutdownGuard { sessions: self, session }
     }
 
     /// Ends a session; false if there is none.
@@ -164,22 +164,22 @@ impl Sessions {
 /// A session that is being shut down. When this is dropped it is over: its `shutdown` is answered, or
 /// nobody waits for that any more.
 #[derive(Debug)]
-pub(super) struct Ending<'a> {
+pub(super) struct ShutdownGuard<'a> {
     sessions: &'a Sessions,
     session: &'a Arc<Session>,
 }
 
-impl Ending<'_> {
+impl ShutdownGuard<'_> {
     /// Ends it for every replica before the answer is given.
     pub(super) async fn with(self, response: Response<Body>) -> Response<Body> {
         if !self.session.control.is_closing() {
-            return stored::saved(self.session).await.err().unwrap_or(response);
+            return stored::save(self.session).await.err().unwrap_or(response);
         }
         stored::end(self.session).await.map_or_else(|refusal| refusal, |()| response)
     }
 }
 
-impl Drop for Ending<'_> {
+impl Drop for ShutdownGuard<'_> {
     fn drop(&mut self) {
         if self.session.control.is_closing() {
             self.sessions.table().retain(|_, other| !Arc::ptr_eq(other, self.session));
@@ -222,7 +222,12 @@ fn evict(table: &mut HashMap<Box<str>, Arc<Session>>, left_alone: Duration) -> b
 
 impl Session {
     /// A session of this age.
-    pub(super) fn new(connection: Connection, principal: Option<&str>, age: Duration, kept: Option<Box<Kept>>) -> Self {
+    pub(super) fn new(
+        connection: Connection,
+        principal: Option<&str>,
+        age: Duration,
+        kept: Option<Box<StoredSession>>,
+    ) -> Self {
         let now = Instant::now();
         let begun = now.checked_sub(age).unwrap_or(now);
         if kept.is_some() {
@@ -231,7 +236,7 @@ impl Session {
         Session {
             control: Arc::clone(connection.control()),
             core: Arc::clone(&connection.core),
-            interest: connection.interest.clone(),
+            subscription: connection.subscription.clone(),
             revision: connection.session.revision(),
             connection: Mutex::new(connection),
             streams: Streams::default(),
@@ -303,9 +308,9 @@ impl Session {
     }
 
     /// Takes the one stream a session has for what belongs to no request; none if it is taken.
-    pub(super) fn stream(self: &Arc<Self>) -> Option<Streaming> {
+    pub(super) fn stream(self: &Arc<Self>) -> Option<StreamGuard> {
         let taken = self.streaming.swap(true, Ordering::AcqRel);
-        (!taken).then(|| Streaming(Arc::clone(self)))
+        (!taken).then(|| StreamGuard(Arc::clone(self)))
     }
 }
 
@@ -318,9 +323,9 @@ impl Drop for Session {
 
 /// A session's stream, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Streaming(pub(super) Arc<Session>);
+pub(super) struct StreamGuard(pub(super) Arc<Session>);
 
-impl Drop for Streaming {
+impl Drop for StreamGuard {
     fn drop(&mut self) {
         self.0.touch();
         self.0.streaming.store(false, Ordering::Release);

@@ -16,19 +16,19 @@ use tokio::sync::mpsc;
 use super::event_log::{self, Resumed};
 use super::stored::{self, Stores};
 use super::stream::Reader;
-use super::{Full, Session, Sessions, Streaming};
-use crate::call::outbox::{LET_GO, Outlet};
+use super::{Full, Session, Sessions, StreamGuard};
+use crate::call::outbox::{LET_GO, Outbox};
 use crate::dispatch::connection::Connection;
-use crate::era::{self, Read};
+use crate::era::{self, RequestParams};
 use crate::jsonrpc::Request;
 use crate::jsonrpc::error::RpcError;
 use crate::protocol::Revision;
 use crate::server::core::Core;
 use crate::store::Unavailable;
-use crate::transport::http::request::accept::Form;
+use crate::transport::http::request::accept::ResponseFormat;
 use crate::transport::http::request::headers::SESSION;
-use crate::transport::http::response::body::{Body, Events, Said, events};
-use crate::transport::http::{Step, response};
+use crate::transport::http::response::body::{Body, Events, LineEvents, events};
+use crate::transport::http::{Responding, response};
 
 /// Opens a session: takes an `initialize`, and if it succeeds keeps what it settled.
 pub(crate) async fn open(
@@ -36,7 +36,7 @@ pub(crate) async fn open(
     sessions: &Arc<Sessions>,
     stores: Option<&Arc<Stores>>,
     principal: Option<&str>,
-    (parts, form): (&Arc<Parts>, Form),
+    (parts, form): (&Arc<Parts>, ResponseFormat),
     frame: &[u8],
 ) -> Response<Body> {
     match sessions.room(principal, &core.limits) {
@@ -48,7 +48,7 @@ pub(crate) async fn open(
     }
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
     let mut out = Vec::new();
-    connection.receive(frame, &Outlet::own(Arc::clone(parts), false).of(principal.map(Arc::from)), &mut out);
+    connection.receive(frame, &Outbox::own(Arc::clone(parts), false).of(principal.map(Arc::from)), &mut out);
     let mut response = response::answer(form, out);
     if connection.session.client().is_none() {
         return response;
@@ -72,23 +72,23 @@ pub(crate) async fn alone(
     core: &Arc<Core>,
     revision: Option<Revision>,
     principal: Option<&str>,
-    (parts, form): (&Arc<Parts>, Form),
+    (parts, form): (&Arc<Parts>, ResponseFormat),
     request: &Request<'_>,
     frame: &[u8],
 ) -> Response<Body> {
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
     if request.method != "initialize" {
-        connection.session = era::Session::assumed(revision.unwrap_or(Revision::V2025_03_26));
+        connection.session = era::LegacySession::assumed(revision.unwrap_or(Revision::V2025_03_26));
     }
-    let outlet = Outlet::own(Arc::clone(parts), false).of(principal.map(Arc::from));
+    let outbox = Outbox::own(Arc::clone(parts), false).of(principal.map(Arc::from));
     let mut out = Vec::new();
-    connection.receive(frame, &outlet, &mut out);
-    let Some(lines) = outlet.into_lines() else { return at_once(out, form) };
+    connection.receive(frame, &outbox, &mut out);
+    let Some(lines) = outbox.into_lines() else { return at_once(out, form) };
     if ends_with_answer(&out) {
         return at_once(out, form);
     }
     // Nobody else has the connection: with it, the call is dropped when the client is gone.
-    let mut alone = Said { first: None, lines, form: events, _source: connection };
+    let mut alone = LineEvents { first: None, lines, form: events, _source: connection };
     if out.is_empty() || !form.streams() {
         match first(&mut alone.lines, form).await {
             None => return response::empty(StatusCode::ACCEPTED),
@@ -103,7 +103,7 @@ pub(crate) async fn alone(
 /// Takes a notification that belongs to no session: the server's own, or one that means nothing here.
 pub(crate) fn told_alone(core: &Arc<Core>, parts: &Arc<Parts>, frame: &[u8]) {
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
-    connection.receive(frame, &Outlet::own(Arc::clone(parts), false), &mut Vec::new());
+    connection.receive(frame, &Outbox::own(Arc::clone(parts), false), &mut Vec::new());
     if connection.control().in_flight.is_busy() {
         // Its handler runs for as long as the connection is there.
         tokio::spawn(async move { connection.control().in_flight.at_most(0).await });
@@ -113,49 +113,49 @@ pub(crate) fn told_alone(core: &Arc<Core>, parts: &Arc<Parts>, frame: &[u8]) {
 /// Takes a request in a session.
 pub(crate) fn request<'a>(
     session: &Arc<Session>,
-    (parts, form): (&Arc<Parts>, Form),
+    (parts, form): (&Arc<Parts>, ResponseFormat),
     request: &Request<'a>,
-    read: Result<Read<'a>, RpcError>,
-) -> Step<'static> {
-    let outlet = Outlet::own(Arc::clone(parts), form.streams()).of(session.principal());
+    read: Result<RequestParams<'a>, RpcError>,
+) -> Responding<'static> {
+    let outbox = Outbox::own(Arc::clone(parts), form.streams()).of(session.principal());
     let mut out = Vec::with_capacity(response::ANSWER);
-    session.connection().receive_request(request, read, &outlet, &mut out);
-    conclude(session, outlet, out, form)
+    session.connection().receive_request(request, read, &outbox, &mut out);
+    conclude(session, outbox, out, form)
 }
 
 /// Takes a message, or several, in a session.
 pub(crate) async fn message(
     session: &Arc<Session>,
-    (parts, form): (&Arc<Parts>, Form),
+    (parts, form): (&Arc<Parts>, ResponseFormat),
     frame: &[u8],
 ) -> Response<Body> {
-    let outlet = Outlet::own(Arc::clone(parts), form.streams()).of(session.principal());
+    let outbox = Outbox::own(Arc::clone(parts), form.streams()).of(session.principal());
     let mut out = Vec::new();
-    session.connection().receive(frame, &outlet, &mut out);
+    session.connection().receive(frame, &outbox, &mut out);
     // The answers to a batch are a list; this is about the batch.
     if frame.trim_ascii_start().starts_with(b"[") && is_answer(&out) && !out.starts_with(b"[") {
         return response::json(StatusCode::BAD_REQUEST, out);
     }
-    conclude(session, outlet, out, form).finish().await
+    conclude(session, outbox, out, form).finish().await
 }
 
-fn conclude(session: &Arc<Session>, outlet: Outlet, out: Vec<u8>, form: Form) -> Step<'static> {
-    match outlet.into_lines() {
+fn conclude(session: &Arc<Session>, outbox: Outbox, out: Vec<u8>, form: ResponseFormat) -> Responding<'static> {
+    match outbox.into_lines() {
         // Something is to come. A call that could have told something, and is done, leaves a stream, too.
         Some(lines) if !ends_with_answer(&out) => {
             // Whatever becomes of this connection, somebody takes what the call says.
-            let waiting = Waiting { session: Arc::clone(session), lines: Some(lines) };
-            Step::later(later(waiting, out, form))
+            let waiting = WaitingRequest { session: Arc::clone(session), lines: Some(lines) };
+            Responding::later(later(waiting, out, form))
         }
-        _ if out.is_empty() => Step::Done(response::empty(StatusCode::ACCEPTED)),
-        _ => Step::Done(at_once(out, form)),
+        _ if out.is_empty() => Responding::Done(response::empty(StatusCode::ACCEPTED)),
+        _ => Responding::Done(at_once(out, form)),
     }
 }
 
 /// Takes what is owed no answer. What its handler says, nobody hears.
 pub(crate) fn told(session: &Session, parts: &Arc<Parts>, frame: &[u8]) -> Response<Body> {
-    let outlet = Outlet::own(Arc::clone(parts), false).of(session.principal());
-    session.connection().receive(frame, &outlet, &mut Vec::new());
+    let outbox = Outbox::own(Arc::clone(parts), false).of(session.principal());
+    session.connection().receive(frame, &outbox, &mut Vec::new());
     response::empty(StatusCode::ACCEPTED)
 }
 
@@ -164,16 +164,16 @@ fn ends_with_answer(lines: &[u8]) -> bool {
 }
 
 /// An answer; behind what was told before it, where something was and the client takes it.
-fn at_once(mut lines: Vec<u8>, form: Form) -> Response<Body> {
+fn at_once(mut lines: Vec<u8>, form: ResponseFormat) -> Response<Body> {
     match memchr::memrchr(b'\n', lines.trim_ascii_end()) {
         None => response::answer(form, lines),
-        Some(_) if form.streams() => response::answer(Form::Events, lines),
+        Some(_) if form.streams() => response::answer(ResponseFormat::Events, lines),
         Some(end) => response::answer(form, lines.split_off(end + 1)),
     }
 }
 
 /// The next line of a call: its answer, or what it tells before, if the client takes that.
-async fn first(lines: &mut mpsc::Receiver<Vec<u8>>, form: Form) -> Option<Vec<u8>> {
+async fn first(lines: &mut mpsc::Receiver<Vec<u8>>, form: ResponseFormat) -> Option<Vec<u8>> {
     loop {
         let line = lines.recv().await?;
         if form.streams() || is_answer(&line) {
@@ -184,7 +184,7 @@ async fn first(lines: &mut mpsc::Receiver<Vec<u8>>, form: Form) -> Option<Vec<u8
 
 /// The head of the response is held until it is known what it is the head of. The call goes on
 /// whether or not somebody waits: only the client's `notifications/cancelled` cancels it.
-async fn later(mut waiting: Waiting, told: Vec<u8>, form: Form) -> Response<Body> {
+async fn later(mut waiting: WaitingRequest, told: Vec<u8>, form: ResponseFormat) -> Response<Body> {
     if told.is_empty() || !form.streams() {
         match waiting.first(form).await {
             // Cancelled: it is owed no answer, but HTTP wants one.
@@ -198,13 +198,13 @@ async fn later(mut waiting: Waiting, told: Vec<u8>, form: Form) -> Response<Body
 
 /// A request whose answer is to come. If its client goes before anything came, what comes is kept for
 /// nobody, but the call goes on.
-struct Waiting {
+struct WaitingRequest {
     session: Arc<Session>,
     lines: Option<mpsc::Receiver<Vec<u8>>>,
 }
 
-impl Waiting {
-    async fn first(&mut self, form: Form) -> Option<Vec<u8>> {
+impl WaitingRequest {
+    async fn first(&mut self, form: ResponseFormat) -> Option<Vec<u8>> {
         match &mut self.lines {
             Some(lines) => first(lines, form).await,
             None => None,
@@ -228,7 +228,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingRequest {
     fn drop(&mut self) {
         if let Some(mut lines) = self.lines.take() {
             // A call that cannot say anything would wait for ever.
@@ -271,12 +271,12 @@ pub(crate) async fn stream(session: &Arc<Session>, last_event: Option<&str>) -> 
     follow(session, Some(streaming), reader)
 }
 
-fn follow(session: &Arc<Session>, streaming: Option<Streaming>, reader: Reader) -> Response<Body> {
+fn follow(session: &Arc<Session>, streaming: Option<StreamGuard>, reader: Reader) -> Response<Body> {
     let (outbox, lines) = mpsc::channel(1);
     let following = Arc::clone(session);
     let telling = Box::pin(async move {
-        match &following.interest {
-            Some(interest) => interest.tell(&outbox, None, following.ends()).await,
+        match &following.subscription {
+            Some(subscription) => subscription.tell(&outbox, None, following.ends()).await,
             None => following.ends().await,
         }
     });
@@ -286,7 +286,7 @@ fn follow(session: &Arc<Session>, streaming: Option<Streaming>, reader: Reader) 
 /// What changes, as events, for as long as somebody listens. Nothing is taken for a stream nobody
 /// reads: it waits where it is, each change once.
 struct Telling {
-    _streaming: Option<Streaming>,
+    _streaming: Option<StreamGuard>,
     work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     lines: mpsc::Receiver<Vec<u8>>,
     reader: Reader,

@@ -13,10 +13,10 @@ use tokio::runtime::Handle;
 
 use super::{Session, Sessions, event_log};
 use crate::dispatch::connection::Connection;
-use crate::era::client_info::Client;
+use crate::era::client_info::ClientInfo;
 use crate::limits::Limits;
 use crate::server::core::Core;
-use crate::store::{AnyEvents, AnySessions, SessionRecord, Unavailable, within};
+use crate::store::{DynEventStore, DynSessionStore, SessionRecord, Unavailable, with_timeout};
 use crate::transport::http::response;
 use crate::transport::http::response::body::Body;
 use crate::{era, random};
@@ -31,21 +31,21 @@ const PART: u32 = 16;
 /// Where sessions are kept, and their events if these are, too.
 #[derive(Debug)]
 pub(crate) struct Stores {
-    sessions: Arc<dyn AnySessions>,
-    pub(crate) events: Option<Arc<dyn AnyEvents>>,
+    sessions: Arc<dyn DynSessionStore>,
+    pub(crate) events: Option<Arc<dyn DynEventStore>>,
     /// Whether somebody looks after the copies that are in use.
     watched: AtomicBool,
 }
 
 /// What a copy knows of what it is a copy of.
-pub(crate) struct Kept {
+pub(crate) struct StoredSession {
     pub(crate) id: Box<str>,
     pub(crate) stores: Arc<Stores>,
-    state: Mutex<State>,
+    state: Mutex<StoredState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct StoredState {
     /// What was in the store when it was last seen.
     record: SessionRecord,
     /// When the store was last told that the session is used.
@@ -53,25 +53,25 @@ struct State {
 }
 
 impl Stores {
-    pub(crate) fn new(sessions: Arc<dyn AnySessions>) -> Self {
+    pub(crate) fn new(sessions: Arc<dyn DynSessionStore>) -> Self {
         Stores { sessions, events: None, watched: AtomicBool::new(false) }
     }
 
-    fn kept(self: &Arc<Self>, id: &str, record: SessionRecord) -> Box<Kept> {
-        let state = State { record, touched: Instant::now() };
-        Box::new(Kept { id: id.into(), stores: Arc::clone(self), state: Mutex::new(state) })
+    fn kept(self: &Arc<Self>, id: &str, record: SessionRecord) -> Box<StoredSession> {
+        let state = StoredState { record, touched: Instant::now() };
+        Box::new(StoredSession { id: id.into(), stores: Arc::clone(self), state: Mutex::new(state) })
     }
 }
 
 /// Without the id, which is a secret.
-impl fmt::Debug for Kept {
+impl fmt::Debug for StoredSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kept").finish_non_exhaustive()
+        f.debug_struct("StoredSession").finish_non_exhaustive()
     }
 }
 
-impl Kept {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl StoredSession {
+    fn state(&self) -> MutexGuard<'_, StoredState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -85,11 +85,11 @@ pub(crate) async fn open(
 ) -> std::io::Result<String> {
     let id = random::id()?;
     let mut record = SessionRecord::new(connection.session.revision());
-    record.greeting = connection.session.client().map(Client::to_remember).unwrap_or_default();
+    record.greeting = connection.session.client().map(ClientInfo::to_remember).unwrap_or_default();
     record.principal = principal.map(str::to_owned);
     let limits = &connection.core.limits;
     let create = stores.sessions.create(&id, &record, keep(limits, &record));
-    if within(limits.store_time, "a session is opened", create).await.is_err() {
+    if with_timeout(limits.store_time, "a session is opened", create).await.is_err() {
         return Err(std::io::ErrorKind::Other.into());
     }
     watch(stores, sessions);
@@ -110,7 +110,7 @@ pub(crate) async fn find(
     if !is_id(id) {
         return Ok(None);
     }
-    let load = within(limits.store_time, "a session is looked up", stores.sessions.load(id));
+    let load = with_timeout(limits.store_time, "a session is looked up", stores.sessions.load(id));
     let Some(record) = load.await.map_err(unavailable)? else {
         // Ended elsewhere, or left alone for too long.
         end_copy(sessions, id);
@@ -138,10 +138,10 @@ pub(crate) async fn find(
 }
 
 /// Writes to the store what a message has changed of its session, before it is answered.
-pub(crate) async fn saved(session: &Session) -> Result<(), Response<Body>> {
+pub(crate) async fn save(session: &Session) -> Result<(), Response<Body>> {
     match &session.kept {
         None => Ok(()),
-        Some(kept) => Box::pin(save(session, kept)).await.map_err(unavailable),
+        Some(kept) => Box::pin(write(session, kept)).await.map_err(unavailable),
     }
 }
 
@@ -149,7 +149,7 @@ pub(crate) async fn saved(session: &Session) -> Result<(), Response<Body>> {
 pub(crate) async fn end(session: &Session) -> Result<(), Response<Body>> {
     let Some(kept) = &session.kept else { return Ok(()) };
     let remove = kept.stores.sessions.remove(&kept.id);
-    within(session.core.limits.store_time, "a session is ended", remove).await.map_err(unavailable)?;
+    with_timeout(session.core.limits.store_time, "a session is ended", remove).await.map_err(unavailable)?;
     event_log::forget(session);
     Ok(())
 }
@@ -179,7 +179,7 @@ fn keep(limits: &Limits, record: &SessionRecord) -> Duration {
 /// A copy of a session nobody here knew.
 fn restore(stores: &Arc<Stores>, core: &Arc<Core>, id: &str, record: &SessionRecord) -> Session {
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
-    connection.session = era::Session::restored(record.revision, Client::remembered(&record.greeting));
+    connection.session = era::LegacySession::restored(record.revision, ClientInfo::remembered(&record.greeting));
     connection.follow_changes();
     connection.ready = record.initialized;
     let kept = stores.kept(id, record.clone());
@@ -193,8 +193,8 @@ fn put(session: &Session, record: &SessionRecord) {
     let mut connection = session.connection();
     connection.session.set_log_level(record.log_level);
     connection.ready |= record.initialized;
-    if let Some(interest) = &session.interest {
-        interest.set_resources(&record.subscriptions);
+    if let Some(subscription) = &session.subscription {
+        subscription.set_resources(&record.subscriptions);
     }
 }
 
@@ -204,8 +204,8 @@ fn current(session: &Session, before: &SessionRecord) -> SessionRecord {
     let mut now = before.clone();
     now.log_level = connection.session.log_level();
     now.initialized |= connection.ready;
-    if let Some(interest) = &session.interest {
-        now.subscriptions = interest.resources();
+    if let Some(subscription) = &session.subscription {
+        now.subscriptions = subscription.resources();
     }
     now
 }
@@ -229,7 +229,7 @@ fn catch_up(session: &Session, newer: SessionRecord) {
     state.record = newer;
 }
 
-async fn save(session: &Session, kept: &Kept) -> Result<(), Unavailable> {
+async fn write(session: &Session, kept: &StoredSession) -> Result<(), Unavailable> {
     let limits = &session.core.limits;
     for _ in 0..TRIES {
         let next = {
@@ -242,14 +242,14 @@ async fn save(session: &Session, kept: &Kept) -> Result<(), Unavailable> {
             next
         };
         let update = kept.stores.sessions.update(&kept.id, &next, keep(limits, &next));
-        if within(limits.store_time, "a session is changed", update).await? {
+        if with_timeout(limits.store_time, "a session is changed", update).await? {
             let mut state = kept.state();
             if next.version > state.record.version {
                 state.record = next;
             }
             continue;
         }
-        let load = within(limits.store_time, "a session is looked up", kept.stores.sessions.load(&kept.id));
+        let load = with_timeout(limits.store_time, "a session is looked up", kept.stores.sessions.load(&kept.id));
         match load.await? {
             Some(newer) => catch_up(session, newer),
             // Ended in the meantime: the next request is told so.
@@ -273,7 +273,7 @@ async fn touch(session: &Session) -> Result<(), Unavailable> {
         keep(limits, &state.record)
     };
     let touch = kept.stores.sessions.touch(&kept.id, keep);
-    within(limits.store_time, "a session is used", touch).await.map(drop)
+    with_timeout(limits.store_time, "a session is used", touch).await.map(drop)
 }
 
 /// Looks after the copies that are in use without requests: an open stream, a call that goes on.
@@ -289,7 +289,7 @@ fn watch(stores: &Arc<Stores>, sessions: &Arc<Sessions>) {
             let Some(sessions) = sessions.upgrade() else { return };
             for session in sessions.busy() {
                 // The next will fare no better now.
-                if look_after(&sessions, &session).await.is_err() {
+                if refresh(&sessions, &session).await.is_err() {
                     break;
                 }
             }
@@ -297,10 +297,10 @@ fn watch(stores: &Arc<Stores>, sessions: &Arc<Sessions>) {
     });
 }
 
-async fn look_after(sessions: &Sessions, session: &Session) -> Result<(), Unavailable> {
+async fn refresh(sessions: &Sessions, session: &Session) -> Result<(), Unavailable> {
     let Some(kept) = &session.kept else { return Ok(()) };
     let load = kept.stores.sessions.load(&kept.id);
-    match within(session.core.limits.store_time, "a session is looked after", load).await? {
+    match with_timeout(session.core.limits.store_time, "a session is looked after", load).await? {
         Some(newer) => catch_up(session, newer),
         None => {
             end_copy(sessions, &kept.id);

@@ -22,12 +22,12 @@ const RETRY: &str = "retry: 500\n";
 
 /// What the streams of a session may keep together.
 #[derive(Debug, Default)]
-pub(crate) struct Budget {
+pub(crate) struct ReplayBudget {
     pub(crate) used: Arc<AtomicUsize>,
     pub(crate) limit: usize,
 }
 
-impl Budget {
+impl ReplayBudget {
     fn take(&self, bytes: usize) {
         self.used.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -43,12 +43,12 @@ impl Budget {
 
 /// One stream: the events of a request, or those that belong to none.
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct EventStream {
     pub(crate) number: u64,
     /// Whether it is the session's, for what belongs to no request.
     pub(crate) of_session: bool,
-    state: Mutex<State>,
-    budget: Budget,
+    state: Mutex<StreamState>,
+    budget: ReplayBudget,
     /// For whoever copies it.
     news: Notify,
     /// Told when a reader has taken something, or has gone.
@@ -56,7 +56,7 @@ pub(crate) struct Stream {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct StreamState {
     /// The events that are kept, each under its number.
     events: VecDeque<(u64, Bytes)>,
     bytes: usize,
@@ -81,23 +81,23 @@ pub(crate) struct News {
     pub(crate) over: bool,
 }
 
-impl Stream {
-    pub(crate) fn new(number: u64, of_session: bool, budget: Budget) -> Self {
-        Stream { number, of_session, state: Mutex::default(), budget, news: Notify::new(), taken: Notify::new() }
+impl EventStream {
+    pub(crate) fn new(number: u64, of_session: bool, budget: ReplayBudget) -> Self {
+        EventStream { number, of_session, state: Mutex::default(), budget, news: Notify::new(), taken: Notify::new() }
     }
 
     /// A session's own stream, begun elsewhere, of which this came after the event.
-    pub(crate) fn adopted(number: u64, event: u64, tail: Tail, budget: Budget) -> Self {
+    pub(crate) fn adopted(number: u64, event: u64, tail: Tail, budget: ReplayBudget) -> Self {
         let events: VecDeque<_> = tail.events.into_iter().map(|(number, event)| (number, Bytes::from(event))).collect();
         let bytes = events.iter().map(|(_, event)| event.len()).sum();
         let last = events.back().map_or(event, |(last, _)| *last);
         budget.take(bytes);
-        let state = State { events, bytes, last, over: tail.over, ..State::default() };
+        let state = StreamState { events, bytes, last, over: tail.over, ..StreamState::default() };
         let (state, news, taken) = (Mutex::new(state), Notify::new(), Notify::new());
-        Stream { number, of_session: true, state, budget, news, taken }
+        EventStream { number, of_session: true, state, budget, news, taken }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StreamState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -212,16 +212,16 @@ impl Stream {
     }
 }
 
-impl Drop for Stream {
+impl Drop for EventStream {
     fn drop(&mut self) {
         let bytes = self.state().bytes;
         self.budget.give_back(bytes);
     }
 }
 
-impl State {
+impl StreamState {
     /// Whether there may be one more event without a gap for who reads.
-    fn has_room(&self, budget: &Budget) -> bool {
+    fn has_room(&self, budget: &ReplayBudget) -> bool {
         let Some(taken) = self.taken else { return true };
         let ahead = self.events.iter().rev().take_while(|(number, _)| *number > taken);
         let (count, bytes) = ahead.fold((0, 0), |(count, bytes), (_, event)| (count + 1, bytes + event.len()));
@@ -244,7 +244,7 @@ impl State {
 /// A client's place in a stream.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    pub(crate) stream: Arc<Stream>,
+    pub(crate) stream: Arc<EventStream>,
     /// The last event it has.
     at: u64,
     number: u64,
@@ -252,7 +252,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn new(stream: Arc<Stream>, at: u64, first: Option<Bytes>) -> Self {
+    pub(crate) fn new(stream: Arc<EventStream>, at: u64, first: Option<Bytes>) -> Self {
         let mut state = stream.state();
         state.readers += 1;
         let number = state.readers;

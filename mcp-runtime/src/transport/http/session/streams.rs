@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::stream::{Budget, Reader, Stream};
+use super::stream::{EventStream, Reader, ReplayBudget};
 use crate::store::Tail;
 
 /// How many streams a session keeps whose requests are answered.
@@ -13,38 +13,38 @@ const ANSWERED: usize = 16;
 
 /// The streams of one session.
 #[derive(Debug, Default)]
-pub(crate) struct Streams(Mutex<Table>);
+pub(crate) struct Streams(Mutex<StreamTable>);
 
 #[derive(Debug, Default)]
-struct Table {
+struct StreamTable {
     /// In the order they were opened.
-    streams: BTreeMap<u64, Arc<Stream>>,
+    streams: BTreeMap<u64, Arc<EventStream>>,
     last: u64,
     /// How many bytes of events all of them keep; there when there was a stream.
     used: Option<Arc<AtomicUsize>>,
 }
 
 impl Streams {
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, StreamTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens a stream under the next number. All of them together keep no more bytes than the limit,
     /// besides the newest event of each.
-    pub(crate) fn open(&self, of_session: bool, limit: usize) -> Arc<Stream> {
-        self.table().enter(limit, |next, budget| Stream::new(next, of_session, budget)).0
+    pub(crate) fn open(&self, of_session: bool, limit: usize) -> Arc<EventStream> {
+        self.table().enter(limit, |next, budget| EventStream::new(next, of_session, budget)).0
     }
 
     /// Opens a stream under a number nobody else has; and those that were forgotten for it.
-    pub(crate) fn open_as(&self, number: u64, of_session: bool, limit: usize) -> (Arc<Stream>, Vec<u64>) {
-        self.table().enter(limit, |_, budget| Stream::new(number, of_session, budget))
+    pub(crate) fn open_as(&self, number: u64, of_session: bool, limit: usize) -> (Arc<EventStream>, Vec<u64>) {
+        self.table().enter(limit, |_, budget| EventStream::new(number, of_session, budget))
     }
 
     /// Goes on with a stream that was begun elsewhere, of which this came after the event.
     pub(crate) fn adopt(&self, number: u64, event: u64, tail: Tail, limit: usize) -> Reader {
         let mut table = self.table();
         table.streams.retain(|_, stream| stream.number != number);
-        let (stream, _) = table.enter(limit, |_, budget| Stream::adopted(number, event, tail, budget));
+        let (stream, _) = table.enter(limit, |_, budget| EventStream::adopted(number, event, tail, budget));
         Reader::new(stream, event, None)
     }
 
@@ -71,10 +71,14 @@ pub(crate) fn place(id: &str) -> Option<(u64, u64)> {
     Some((stream.parse().ok()?, event.parse().ok()?))
 }
 
-impl Table {
+impl StreamTable {
     /// Enters a stream. Of those that are over, the oldest are forgotten: when there are many, or when
     /// they leave little room.
-    fn enter(&mut self, limit: usize, make: impl FnOnce(u64, Budget) -> Stream) -> (Arc<Stream>, Vec<u64>) {
+    fn enter(
+        &mut self,
+        limit: usize,
+        make: impl FnOnce(u64, ReplayBudget) -> EventStream,
+    ) -> (Arc<EventStream>, Vec<u64>) {
         let used = Arc::clone(self.used.get_or_insert_default());
         let mut over: VecDeque<u64> = self.streams.iter().filter(|(_, one)| one.is_over()).map(|(at, _)| *at).collect();
         let mut forgotten = Vec::new();
@@ -83,12 +87,12 @@ impl Table {
             forgotten.extend(self.streams.remove(&oldest).map(|stream| stream.number));
         }
         self.last += 1;
-        let stream = Arc::new(make(self.last, Budget { used, limit }));
+        let stream = Arc::new(make(self.last, ReplayBudget { used, limit }));
         self.streams.insert(self.last, Arc::clone(&stream));
         (stream, forgotten)
     }
 
-    fn find(&self, number: u64) -> Option<&Arc<Stream>> {
+    fn find(&self, number: u64) -> Option<&Arc<EventStream>> {
         self.streams.values().find(|stream| stream.number == number)
     }
 }
@@ -151,7 +155,7 @@ mod tests {
     }
 
     /// A call that has much to say on a stream.
-    fn talk(stream: &Arc<Stream>, line: &'static [u8]) -> tokio::task::JoinHandle<()> {
+    fn talk(stream: &Arc<EventStream>, line: &'static [u8]) -> tokio::task::JoinHandle<()> {
         let (sender, lines) = mpsc::channel(4);
         tokio::spawn(async move {
             for _ in 0..1000 {
@@ -237,7 +241,7 @@ mod tests {
     fn the_streams_of_a_session_keep_so_much_together() {
         let streams = Streams::default();
         let line = [&*"x".repeat(64 * 1024), "\n"].concat().into_bytes();
-        let fill = |stream: &Stream| (0..20).for_each(|_| stream.push(&line));
+        let fill = |stream: &EventStream| (0..20).for_each(|_| stream.push(&line));
         let used = || streams.table().used.as_ref().unwrap().load(Ordering::Relaxed);
         let open: Vec<_> = (0..32).map(|_| streams.open(false, LIMIT)).collect();
         for stream in &open {
