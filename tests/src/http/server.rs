@@ -9,7 +9,7 @@ use mcp_runtime::{AppCode, Limits, LogLevel, Revision, prelude::*};
 
 /// The handlers, and how often each thing happened to them.
 #[derive(Debug, Default)]
-pub struct House {
+pub struct TestServer {
     /// Calls that began.
     pub begun: AtomicUsize,
     /// Calls that ran to their end.
@@ -30,7 +30,7 @@ impl Drop for Dropped<'_> {
 
 #[handlers]
 #[allow(clippy::unused_self, reason = "handlers of one value, some of which need nothing of it")]
-impl House {
+impl TestServer {
     /// Add two numbers.
     #[tool]
     fn add(&self, a: i64, b: i64) -> i64 {
@@ -179,21 +179,21 @@ pub fn extra() -> &'static str {
 }
 
 /// The server of these handlers.
-pub fn server(house: &Arc<House>) -> Server {
-    Server::new("house", "1.0.0").dynamic().keep_signals().mount(Arc::clone(house))
+pub fn server(state: &Arc<TestServer>) -> Server {
+    Server::new("test-server", "1.0.0").dynamic().keep_signals().mount(Arc::clone(state))
 }
 
 /// The server, listening.
-pub async fn site() -> (Site, Arc<House>) {
+pub async fn site() -> (Site, Arc<TestServer>) {
     site_within(|_| {}).await
 }
 
 /// A site with other limits.
-pub async fn site_within(change: impl FnOnce(&mut Limits)) -> (Site, Arc<House>) {
-    let house = Arc::default();
+pub async fn site_within(change: impl FnOnce(&mut Limits)) -> (Site, Arc<TestServer>) {
+    let state = Arc::default();
     let mut limits = Limits::default();
     change(&mut limits);
-    (Site::of(server(&house).limits(limits)).await, house)
+    (Site::of(server(&state).limits(limits)).await, state)
 }
 
 /// The revisions that have sessions over HTTP.

@@ -86,12 +86,12 @@ async fn who_tells_something_without_waiting_is_heard_before_the_answer() {
 
 #[tokio::test]
 async fn a_stream_arrives_as_it_is_told() {
-    let (site, house) = site().await;
+    let (site, state) = site().await;
     let steps = modern("tools/call", json!({"name": "steps", "arguments": {"n": 10}, "_meta": {"progressToken": "p"}}));
     let (head, mut wire) = site.begin(&steps).await;
     is_stream(&head);
     assert_eq!(wire.event().await.unwrap()["params"]["progress"], 1);
-    assert_eq!(house.finished.load(std::sync::atomic::Ordering::SeqCst), 0);
+    assert_eq!(state.finished.load(std::sync::atomic::Ordering::SeqCst), 0);
     let mut last = Value::Null;
     while let Some(event) = wire.event().await {
         last = event;
@@ -121,12 +121,12 @@ async fn handlers_that_panic_are_answers() {
 /// Sync handlers of one session take turns; a waiting one holds up nobody.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_waits_holds_up_nobody_in_its_session() {
-    let (site, house) = site().await;
+    let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let (mut slow, mut blocking) = (site.open().await, site.open().await);
     slow.send(&call_in(&session, 1, "sleep", &json!({"ms": 60_000})).bytes()).await;
     blocking.send(&call_in(&session, 2, "block", &json!({})).bytes()).await;
-    mcp_tests::http::until(|| house.begun.load(std::sync::atomic::Ordering::SeqCst) == 2).await;
+    mcp_tests::http::until(|| state.begun.load(std::sync::atomic::Ordering::SeqCst) == 2).await;
     for id in 3..30 {
         assert_eq!(site.ask(&call_in(&session, id, "add", &json!({"a": 1, "b": 2}))).await.outcome(), (200, 0));
     }

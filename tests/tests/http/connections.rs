@@ -10,16 +10,16 @@ use mcp_tests::http::server::site_within;
 
 #[tokio::test]
 async fn who_is_one_too_many_waits_for_a_place() {
-    let (site, house) = site_within(|limits| limits.connections = 2).await;
+    let (site, state) = site_within(|limits| limits.connections = 2).await;
     let mut wires = [site.open().await, site.open().await];
     for wire in &mut wires {
         wire.send(&call("sleep", &json!({"ms": 400})).bytes()).await;
     }
-    until(|| house.begun.load(SeqCst) == 2).await;
+    until(|| state.begun.load(SeqCst) == 2).await;
     let mut third = site.open().await;
     third.send(&call("sleep", &json!({"ms": 1})).bytes()).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(house.begun.load(SeqCst), 2, "it is not listened to yet");
+    assert_eq!(state.begun.load(SeqCst), 2, "it is not listened to yet");
     for wire in &mut wires {
         assert_eq!(wire.response().await.outcome(), (200, 0), "who was there before is answered");
     }
@@ -82,7 +82,7 @@ async fn who_has_just_come_is_heard() {
 
 #[tokio::test]
 async fn who_takes_nothing_of_what_is_sent_is_let_go() {
-    let (site, house) = site_within(|limits| {
+    let (site, state) = site_within(|limits| {
         limits.log_rate = u32::MAX;
         limits.stall_time = Duration::from_millis(200);
         limits.connections = 1;
@@ -91,9 +91,9 @@ async fn who_takes_nothing_of_what_is_sent_is_let_go() {
     let babble = json!({"name": "babble", "_meta": {"io.modelcontextprotocol/logLevel": "debug"}});
     let mut wire = site.open().await;
     wire.send(&modern("tools/call", babble).bytes()).await;
-    until(|| house.begun.load(SeqCst) == 1).await;
+    until(|| state.begun.load(SeqCst) == 1).await;
     soon(site.serves()).await;
-    assert_eq!(house.dropped.load(SeqCst), 1, "and its call is dropped");
+    assert_eq!(state.dropped.load(SeqCst), 1, "and its call is dropped");
 }
 
 /// Slow is not silent.
@@ -101,7 +101,7 @@ async fn who_takes_nothing_of_what_is_sent_is_let_go() {
 async fn who_reads_slowly_is_waited_for() {
     use tokio::io::AsyncReadExt as _;
 
-    let (site, house) = site_within(|limits| {
+    let (site, state) = site_within(|limits| {
         limits.log_rate = u32::MAX;
         limits.stall_time = Duration::from_millis(400);
     })
@@ -109,13 +109,13 @@ async fn who_reads_slowly_is_waited_for() {
     let babble = json!({"name": "babble", "_meta": {"io.modelcontextprotocol/logLevel": "debug"}});
     let mut wire = site.open().await;
     wire.send(&modern("tools/call", babble).bytes()).await;
-    until(|| house.begun.load(SeqCst) == 1).await;
+    until(|| state.begun.load(SeqCst) == 1).await;
     let mut piece = vec![0; 1024 * 1024];
     for _ in 0..10 {
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert!(soon(wire.stream.read(&mut piece)).await.unwrap() > 0);
     }
-    assert_eq!(house.dropped.load(SeqCst), 0);
+    assert_eq!(state.dropped.load(SeqCst), 0);
     site.serves().await;
 }
 

@@ -52,9 +52,9 @@ async fn hosts_and_origins_are_checked_whatever_the_method() {
 
 #[tokio::test]
 async fn other_hosts_and_origins_can_be_let_in() {
-    let house = Arc::default();
+    let state = Arc::default();
     let service =
-        server(&house).into_service().allow_hosts(["api.example.com"]).allow_origins(["https://app.example.com"]);
+        server(&state).into_service().allow_hosts(["api.example.com"]).allow_origins(["https://app.example.com"]);
     let site = Site::serving(service).await;
     let ask = |host: &str| modern("tools/list", json!({})).but("Host", host);
     assert_eq!(site.ask(&ask("api.example.com")).await.status, 200);
@@ -228,11 +228,11 @@ async fn who_sends_too_slowly_is_let_go() {
 
 #[tokio::test]
 async fn a_body_that_breaks_off_is_no_message() {
-    let (site, house) = site().await;
+    let (site, state) = site().await;
     let ask = call("sleep", &json!({"ms": 1})).bytes();
     let mut wire = site.open().await;
     wire.send(&ask[..ask.len() - 5]).await;
     drop(wire);
     site.serves().await;
-    assert_eq!(house.begun.load(std::sync::atomic::Ordering::SeqCst), 0);
+    assert_eq!(state.begun.load(std::sync::atomic::Ordering::SeqCst), 0);
 }

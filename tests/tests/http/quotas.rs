@@ -8,15 +8,15 @@ use mcp_runtime::{HttpService, Limits, Revision};
 use mcp_tests::http::{Ask, Response, Site, Wire, call, call_in, initialize, modern, soon, stream_of, until};
 use serde_json::json;
 
-use mcp_tests::http::server::{House, server, site_within};
+use mcp_tests::http::server::{TestServer, server, site_within};
 
 /// A site whose callers say who they are; one of them makes the hook panic.
-async fn with_users(change: impl FnOnce(&mut Limits)) -> (Site, Arc<House>) {
-    let house = Arc::default();
+async fn with_users(change: impl FnOnce(&mut Limits)) -> (Site, Arc<TestServer>) {
+    let state = Arc::default();
     let mut limits = Limits::default();
     change(&mut limits);
-    let service = named(server(&house).limits(limits).into_service());
-    (Site::serving(service).await, house)
+    let service = named(server(&state).limits(limits).into_service());
+    (Site::serving(service).await, state)
 }
 
 fn named(service: HttpService) -> HttpService {
@@ -82,18 +82,18 @@ async fn a_principal_has_so_many_streams() {
 
 #[tokio::test]
 async fn a_principal_has_so_many_calls_waiting() {
-    let (site, house) = with_users(|limits| limits.in_flight = 2).await;
+    let (site, state) = with_users(|limits| limits.in_flight = 2).await;
     let ann = |ask: Ask| ask.with("X-User", "ann");
     let first = started(&site, &ann(sleep())).await;
     let _second = started(&site, &ann(sleep())).await;
-    until(|| house.begun.load(SeqCst) == 2).await;
+    until(|| state.begun.load(SeqCst) == 2).await;
     is_later(&soon(site.ask(&ann(sleep()))).await, 429);
-    assert_eq!(house.begun.load(SeqCst), 2, "nothing of it ran");
+    assert_eq!(state.begun.load(SeqCst), 2, "nothing of it ran");
     assert_eq!(site.ask(&ann(call("add", &json!({"a": 1, "b": 2})))).await.outcome(), (200, 0), "it waits for nothing");
     assert_eq!(site.ask(&call("sleep", &json!({"ms": 1})).with("X-User", "bob")).await.outcome(), (200, 0));
     // Who is not named is counted with nobody.
     let _others = [started(&site, &sleep()).await, started(&site, &sleep()).await, started(&site, &sleep()).await];
-    until(|| house.begun.load(SeqCst) == 6).await;
+    until(|| state.begun.load(SeqCst) == 6).await;
     drop(first);
     at_last(&site, &ann(call("sleep", &json!({"ms": 1})))).await;
 }
@@ -143,8 +143,8 @@ async fn a_hook_that_panics_is_an_answer() {
 
 #[tokio::test]
 async fn a_hook_that_panics_is_an_answer_on_the_oldest_transport() {
-    let house = Arc::default();
-    let site = Site::serving(named(server(&house).into_service().with_sse())).await;
+    let state = Arc::default();
+    let site = Site::serving(named(server(&state).into_service().with_sse())).await;
     for head in [
         "GET /sse HTTP/1.1\r\nHost: localhost\r\nX-User: mallory\r\n\r\n",
         "POST /messages HTTP/1.1\r\nHost: localhost\r\nX-User: mallory\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
@@ -159,9 +159,9 @@ async fn a_hook_that_panics_is_an_answer_on_the_oldest_transport() {
 /// Without a hook nobody is named, and a caller is bounded by `requests` alone.
 #[tokio::test]
 async fn who_is_not_named_is_counted_with_nobody() {
-    let (site, house) = site_within(|limits| (limits.in_flight, limits.streams) = (1, 1)).await;
+    let (site, state) = site_within(|limits| (limits.in_flight, limits.streams) = (1, 1)).await;
     let _calls = [started(&site, &sleep()).await, started(&site, &sleep()).await];
-    until(|| house.begun.load(SeqCst) == 2).await;
+    until(|| state.begun.load(SeqCst) == 2).await;
     let (head, _first) = site.begin(&listen()).await;
     assert_eq!(head.status, 200);
     assert_eq!(site.begin(&listen()).await.0.status, 200);

@@ -171,7 +171,7 @@ async fn a_notification_of_the_servers_own_is_heard() {
 
     let heard: Arc<AtomicUsize> = Arc::default();
     let counter = Arc::clone(&heard);
-    let server = server().notification("house.example/knock", move |_, (): ()| {
+    let server = server().notification("test.example/knock", move |_, (): ()| {
         let counter = Arc::clone(&counter);
         async move {
             tokio::task::yield_now().await;
@@ -180,7 +180,7 @@ async fn a_notification_of_the_servers_own_is_heard() {
         }
     });
     let site = Site::of(server).await;
-    let knock = json!({"jsonrpc": "2.0", "method": "house.example/knock"});
+    let knock = json!({"jsonrpc": "2.0", "method": "test.example/knock"});
     assert_eq!(site.ask(&Ask::post(knock.to_string())).await.status, 202);
     until(|| heard.load(Ordering::SeqCst) == 1).await;
     let session = site.session(Revision::V2025_11_25).await;

@@ -76,8 +76,8 @@ async fn unknown_and_missing_ids() {
 
 /// Whoever the header says.
 async fn with_users(limits: Limits) -> Site {
-    let house = Arc::default();
-    let service = server(&house).limits(limits).into_service();
+    let state = Arc::default();
+    let service = server(&state).limits(limits).into_service();
     Site::serving(service.principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()))).await
 }
 
@@ -149,11 +149,11 @@ async fn who_does_nothing_loses_its_session() {
 #[tokio::test]
 async fn work_and_an_open_stream_are_use() {
     let idle = Duration::from_millis(100);
-    let (site, house) = site_within(|limits| limits.session_idle = idle).await;
+    let (site, state) = site_within(|limits| limits.session_idle = idle).await;
     let session = site.session(NEWEST).await;
     let mut wire = site.open().await;
     wire.send(&call_in(&session, 1, "sleep", &json!({"ms": 240})).bytes()).await;
-    until(|| house.begun.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
+    until(|| state.begun.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
     sleep(idle * 2).await;
     assert_eq!(site.ask(&ping(&session)).await.status, 200, "it is working");
     assert_eq!(wire.response().await.json()["id"], 1);
@@ -219,13 +219,13 @@ async fn a_session_has_one_stream() {
 
 #[tokio::test]
 async fn there_are_so_many_requests_at_a_time() {
-    let (site, house) = site_within(|limits| limits.requests = 2).await;
+    let (site, state) = site_within(|limits| limits.requests = 2).await;
     let busy = modern("tools/call", json!({"name": "sleep", "arguments": {"ms": 200}}));
     let mut wires = [site.open().await, site.open().await];
     for wire in &mut wires {
         wire.send(&busy.bytes()).await;
     }
-    until(|| house.begun.load(std::sync::atomic::Ordering::SeqCst) == 2).await;
+    until(|| state.begun.load(std::sync::atomic::Ordering::SeqCst) == 2).await;
     is_later(&site.ask(&busy).await, 503);
     for wire in &mut wires {
         assert_eq!(wire.response().await.status, 200);
@@ -262,12 +262,12 @@ fn shutdown(session: &str) -> Ask {
 /// The lifecycle some clients know from elsewhere. Over HTTP what it can end is the session.
 #[tokio::test]
 async fn shutdown_ends_the_session_when_its_calls_are_done() {
-    let (site, house) = site().await;
+    let (site, state) = site().await;
     let session = site.session(NEWEST).await;
     let (_, mut stream) = site.begin(&stream_of(&session)).await;
     let mut wire = site.open().await;
     wire.send(&call_in(&session, 1, "sleep", &json!({"ms": 100})).bytes()).await;
-    until(|| house.begun.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
+    until(|| state.begun.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
     let response = site.ask(&shutdown(&session)).await;
     assert_eq!((response.status, response.json()), (200, json!({"jsonrpc": "2.0", "id": 9, "result": {}})));
     assert!(wire.response().await.text().contains("slept 100"));
@@ -292,11 +292,11 @@ async fn a_session_that_was_shut_down_takes_no_place() {
 /// Nobody waits for the answer; the session is over all the same.
 #[tokio::test]
 async fn who_shuts_down_and_goes_is_gone() {
-    let (site, house) = site().await;
+    let (site, state) = site().await;
     let session = site.session(NEWEST).await;
     let mut call = site.open().await;
     call.send(&call_in(&session, 1, "sleep", &json!({"ms": 60_000})).bytes()).await;
-    until(|| house.begun.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
+    until(|| state.begun.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
     let mut wire = site.open().await;
     wire.send(&shutdown(&session).bytes()).await;
     sleep(Duration::from_millis(50)).await;

@@ -11,7 +11,7 @@ use mcp_tests::http::server::{site, site_within};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_runs_is_answered_and_nothing_new_begins() {
-    let (site, house) = site().await;
+    let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut idle = site.open().await;
     idle.send(&modern("tools/list", json!({})).bytes()).await;
@@ -24,7 +24,7 @@ async fn what_runs_is_answered_and_nothing_new_begins() {
             wires.push(wire);
         }
     }
-    until(|| house.begun.load(SeqCst) == 40).await;
+    until(|| state.begun.load(SeqCst) == 40).await;
     let listen = modern("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
     let (_, mut listening) = site.begin(&listen).await;
     listening.event().await.unwrap();
@@ -52,21 +52,21 @@ async fn what_runs_is_answered_and_nothing_new_begins() {
 /// A connection that is in use when the end begins may have sent more.
 #[tokio::test]
 async fn what_comes_after_the_end_has_begun_is_refused() {
-    let (site, house) = site().await;
+    let (site, state) = site().await;
     let mut wire = site.open().await;
     wire.send(&call("sleep", &json!({"ms": 150})).bytes()).await;
-    until(|| house.begun.load(SeqCst) == 1).await;
+    until(|| state.begun.load(SeqCst) == 1).await;
     site.handle.begin_close();
     wire.send(&call("sleep", &json!({"ms": 150})).bytes()).await;
     assert_eq!(wire.response().await.status, 200);
     let next = wire.try_head().await.map(|head| head.status);
     assert!(next.is_none_or(|status| status == 503), "{next:?}");
-    assert_eq!(house.begun.load(SeqCst), 1);
+    assert_eq!(state.begun.load(SeqCst), 1);
 }
 
 #[tokio::test]
 async fn who_takes_too_long_is_dropped() {
-    let (site, house) = site_within(|limits| limits.drain = Duration::from_millis(100)).await;
+    let (site, state) = site_within(|limits| limits.drain = Duration::from_millis(100)).await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut wires = Vec::new();
     for ask in [call("sleep", &json!({"ms": 60_000})), call_in(&session, 1, "sleep", &json!({"ms": 60_000}))] {
@@ -74,11 +74,11 @@ async fn who_takes_too_long_is_dropped() {
         wire.send(&ask.bytes()).await;
         wires.push(wire);
     }
-    until(|| house.begun.load(SeqCst) == 2).await;
+    until(|| state.begun.load(SeqCst) == 2).await;
     soon(site.handle.close()).await;
     soon(site.serving).await.unwrap().unwrap();
-    until(|| house.dropped.load(SeqCst) == 2).await;
-    assert_eq!(house.finished.load(SeqCst), 0);
+    until(|| state.dropped.load(SeqCst) == 2).await;
+    assert_eq!(state.finished.load(SeqCst), 0);
     for mut wire in wires {
         assert!(wire.try_head().await.is_none_or(|head| head.status != 200));
     }
@@ -86,7 +86,7 @@ async fn who_takes_too_long_is_dropped() {
 
 #[tokio::test]
 async fn an_abort_waits_for_nobody() {
-    let (site, house) = site().await;
+    let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut wires = Vec::new();
     for ask in [call("sleep", &json!({"ms": 60_000})), call_in(&session, 1, "sleep", &json!({"ms": 60_000}))] {
@@ -94,25 +94,25 @@ async fn an_abort_waits_for_nobody() {
         wire.send(&ask.bytes()).await;
         wires.push(wire);
     }
-    until(|| house.begun.load(SeqCst) == 2).await;
+    until(|| state.begun.load(SeqCst) == 2).await;
     let begun = Instant::now();
     site.handle.abort();
     soon(site.serving).await.unwrap().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(2));
-    until(|| house.dropped.load(SeqCst) == 2).await;
+    until(|| state.dropped.load(SeqCst) == 2).await;
 }
 
 /// A call in a session whose client is gone is still a call in flight.
 #[tokio::test]
 async fn a_call_nobody_waits_for_is_finished_before_the_end() {
-    let (site, house) = site().await;
+    let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut wire = site.open().await;
     wire.send(&call_in(&session, 1, "sleep", &json!({"ms": 200})).bytes()).await;
-    until(|| house.begun.load(SeqCst) == 1).await;
+    until(|| state.begun.load(SeqCst) == 1).await;
     drop(wire);
     soon(site.handle.close()).await;
-    assert_eq!(house.finished.load(SeqCst), 1);
+    assert_eq!(state.finished.load(SeqCst), 1);
 }
 
 /// Half a request has the time of any other, not all there is until the end.

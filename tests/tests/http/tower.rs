@@ -15,11 +15,11 @@ use mcp_tests::http::{Ask, call, call_in, initialize, modern, stream_of};
 use serde_json::Value;
 use tower_service::Service as _;
 
-use mcp_tests::http::server::{House, extra, server};
+use mcp_tests::http::server::{TestServer, extra, server};
 
-fn service() -> (HttpService, Arc<House>) {
-    let house = Arc::default();
-    (server(&house).into_service(), house)
+fn service() -> (HttpService, Arc<TestServer>) {
+    let state = Arc::default();
+    (server(&state).into_service(), state)
 }
 
 fn request(ask: &Ask) -> Request<Full<Bytes>> {
@@ -69,16 +69,16 @@ async fn a_service_serves_both_eras() {
 #[tokio::test]
 async fn a_response_that_is_dropped_cancels_its_call() {
     use std::sync::atomic::Ordering::SeqCst;
-    let (mut service, house) = service();
+    let (mut service, state) = service();
     let sleep = call("sleep", &json!({"ms": 60_000}));
     let waiting = tokio::time::timeout(Duration::from_millis(50), respond(&mut service, &sleep));
     assert!(waiting.await.is_err());
-    assert_eq!((house.begun.load(SeqCst), house.dropped.load(SeqCst)), (1, 1));
+    assert_eq!((state.begun.load(SeqCst), state.dropped.load(SeqCst)), (1, 1));
     let steps = modern("tools/call", json!({"name": "steps", "arguments": {"n": 1000}, "_meta": {"progressToken": 1}}));
     let mut body = respond(&mut service, &steps).await.into_body();
     assert!(next(&mut body).await.unwrap().starts_with("data: {"));
     drop(body);
-    assert_eq!(house.dropped.load(SeqCst), 2);
+    assert_eq!(state.dropped.load(SeqCst), 2);
 }
 
 /// Three times nothing, and each time a comment.

@@ -44,7 +44,7 @@ async fn a_flood_of_handshakes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_does_not_read_blocks_nobody() {
     let _alone = ALONE.lock().await;
-    let (site, house) = site_within(|limits| limits.log_rate = u32::MAX).await;
+    let (site, state) = site_within(|limits| limits.log_rate = u32::MAX).await;
     let before = memory();
     let babble = json!({"name": "babble", "_meta": {"io.modelcontextprotocol/logLevel": "debug"}});
     let mut stalled = Vec::new();
@@ -57,15 +57,15 @@ async fn who_does_not_read_blocks_nobody() {
     let mut wire = site.open().await;
     wire.send(&call_in(&session, 1, "babble", &json!({})).bytes()).await;
     stalled.push(wire);
-    until(|| house.begun.load(SeqCst) == 5).await;
+    until(|| state.begun.load(SeqCst) == 5).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert!(house.dropped.load(SeqCst) <= 1, "they wait for their readers; the one in a session need not");
+    assert!(state.dropped.load(SeqCst) <= 1, "they wait for their readers; the one in a session need not");
     // 32 MiB were to be said five times.
     assert!(memory().saturating_sub(before) < 64 * 1024, "{} KiB before, {} after", before, memory());
     site.serves().await;
     assert_eq!(site.ask(&call_in(&session, 2, "add", &json!({"a": 1, "b": 2}))).await.outcome(), (200, 0));
     drop(stalled);
-    until(|| house.dropped.load(SeqCst) == 5).await;
+    until(|| state.dropped.load(SeqCst) == 5).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
