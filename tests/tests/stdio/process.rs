@@ -1,4 +1,4 @@
-//! Whole processes: what a client on the other end of a pipe sees when handlers misbehave.
+//! A server process over stdio, from the client's end of the pipes: framing, output, backpressure, exit codes.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -14,9 +14,9 @@ fn start() -> Process {
     Process::start(MISBEHAVING)
 }
 
-#[cfg(unix)] // elsewhere a stray line is a line of its own
+#[cfg(unix)] // on other systems a stray print still reaches stdout
 #[test]
-fn nothing_but_messages_reaches_stdout() {
+fn stdout_carries_only_messages() {
     let mut server = start();
     server.call(1, "noisy", &json!({}));
     assert_eq!(server.text(1), "said nothing");
@@ -31,7 +31,7 @@ fn nothing_but_messages_reaches_stdout() {
 }
 
 #[test]
-fn a_slow_call_delays_nobody() {
+fn slow_call_does_not_delay_others() {
     let mut server = start();
     server.call(1, "sleep", &json!({"ms": 1000}));
     server.call(2, "block", &json!({"ms": 500}));
@@ -45,7 +45,7 @@ fn a_slow_call_delays_nobody() {
 }
 
 #[test]
-fn panics_and_timeouts_are_answers() {
+fn panics_and_timeouts_become_error_results() {
     let mut server = start();
     let tools = ["panic", "panic_later", "panic_blocking", "block_too_long"];
     let tools = tools.into_iter().chain(["panic_twice", "panic_twice_later", "panic_when_dropped"]);
@@ -62,7 +62,7 @@ fn panics_and_timeouts_are_answers() {
 }
 
 #[test]
-fn the_end_of_input_lets_calls_finish() {
+fn eof_drains_running_calls() {
     let mut server = start();
     server.call(1, "sleep", &json!({"ms": 150}));
     server.call(2, "block", &json!({"ms": 150}));
@@ -71,7 +71,7 @@ fn the_end_of_input_lets_calls_finish() {
 }
 
 #[test]
-fn the_end_of_input_does_not_wait_for_ever() {
+fn eof_drain_is_bounded() {
     let mut server = start();
     server.call(1, "sleep", &json!({"ms": 60_000}));
     server.call(2, "block", &json!({"ms": 60_000}));
@@ -83,7 +83,7 @@ fn the_end_of_input_does_not_wait_for_ever() {
 }
 
 #[test]
-fn a_last_line_without_newline_is_served() {
+fn last_line_needs_no_newline() {
     let mut server = start();
     server.write(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     let (rest, _) = server.finish();
@@ -91,7 +91,7 @@ fn a_last_line_without_newline_is_served() {
 }
 
 #[test]
-fn a_client_that_stops_reading_ends_the_server() {
+fn closed_stdout_ends_the_process() {
     let mut server = start();
     server.close_output();
     server.call(1, "chatter", &json!({"bytes": 100_000}));
@@ -100,7 +100,7 @@ fn a_client_that_stops_reading_ends_the_server() {
 }
 
 #[test]
-fn too_many_waiting_calls_are_refused_before_they_begin() {
+fn calls_over_in_flight_limit_are_rejected_before_they_run() {
     let mut server = start();
     for id in 1..=36 {
         server.call(id, "tally", &json!({"ms": 300}));
@@ -118,7 +118,7 @@ fn too_many_waiting_calls_are_refused_before_they_begin() {
 }
 
 #[test]
-fn oversized_lines_are_refused_and_skipped() {
+fn oversized_lines_are_rejected_and_skipped() {
     let mut server = start();
     let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{}\"}}\n", "x".repeat(2 * 1024 * 1024));
     server.write(long.as_bytes());
@@ -134,7 +134,7 @@ fn oversized_lines_are_refused_and_skipped() {
 }
 
 #[test]
-fn ten_thousand_pipelined_calls_are_answered_in_order() {
+fn pipelined_calls_are_answered_in_order() {
     let mut server = start();
     let writer = server.write_beside(|input| {
         (1..=10_000).try_for_each(|id| {
@@ -150,7 +150,7 @@ fn ten_thousand_pipelined_calls_are_answered_in_order() {
 
 #[cfg(unix)]
 #[test]
-fn at_a_terminal_it_says_what_it_is() {
+fn terminal_gets_a_hint_on_stderr() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
 
@@ -175,13 +175,13 @@ fn at_a_terminal_it_says_what_it_is() {
 }
 
 #[test]
-fn a_program_gets_no_hint() {
+fn pipe_gets_no_hint() {
     let (_, log) = start().finish();
     assert_eq!(log, "");
 }
 
 #[test]
-fn shutdown_waits_and_exit_ends_the_process() {
+fn shutdown_drains_and_exit_ends_the_process() {
     let mut server = start();
     server.call(1, "sleep", &json!({"ms": 100}));
     server.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "shutdown"}));
@@ -193,7 +193,7 @@ fn shutdown_waits_and_exit_ends_the_process() {
 }
 
 #[test]
-fn exit_without_shutdown_is_a_failure_and_waits_for_nothing() {
+fn exit_without_shutdown_fails_at_once() {
     let mut server = start();
     server.call(1, "sleep", &json!({"ms": 60_000}));
     server.send(&json!({"jsonrpc": "2.0", "method": "exit"}));
@@ -204,7 +204,7 @@ fn exit_without_shutdown_is_a_failure_and_waits_for_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn non_blocking_pipes_are_waited_for() {
+fn non_blocking_pipes_are_polled() {
     use rustix::fs::{OFlags, fcntl_setfl};
 
     let (input, mut requests) = std::io::pipe().unwrap();
@@ -227,9 +227,9 @@ fn non_blocking_pipes_are_waited_for() {
     assert!(answer.len() > 1_000_000 && answer.ends_with("}\n"), "{} bytes", answer.len());
 }
 
-#[cfg(target_os = "linux")] // where the kernel tells a process's memory in a file
+#[cfg(target_os = "linux")] // peak memory is read from /proc
 #[test]
-fn a_client_that_does_not_read_costs_no_memory_and_loses_nothing() {
+fn slow_reader_gets_every_response_in_bounded_memory() {
     let mut server = start();
     let writer = server.write_beside(|input| {
         (1..=20_000).try_for_each(|id| {

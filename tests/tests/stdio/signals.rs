@@ -1,4 +1,4 @@
-//! SIGTERM and Ctrl-C: the end of input by other means.
+//! SIGTERM and SIGINT: a graceful shutdown, as at the end of input.
 #![cfg(unix)]
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Starts the server with calls that take so long in flight.
+/// Starts the server with two calls in flight that take `ms` each.
 fn busy(ms: u64) -> Child {
     let mut server = Command::new(env!("CARGO_BIN_EXE_misbehaving"))
         .stdin(Stdio::piped())
@@ -43,7 +43,7 @@ fn rest(server: &mut Child) -> Vec<String> {
 }
 
 #[test]
-fn a_signal_lets_calls_finish() {
+fn signal_drains_running_calls() {
     for signal in [Signal::TERM, Signal::INT] {
         let mut server = busy(150);
         send(&server, signal);
@@ -55,7 +55,7 @@ fn a_signal_lets_calls_finish() {
 }
 
 #[test]
-fn a_signal_does_not_wait_for_ever() {
+fn signal_drain_is_bounded() {
     let mut server = busy(60_000);
     let begun = Instant::now();
     send(&server, Signal::TERM);
@@ -67,7 +67,7 @@ fn a_signal_does_not_wait_for_ever() {
 }
 
 #[test]
-fn while_it_ends_nothing_new_begins() {
+fn requests_during_drain_are_rejected() {
     let mut server = busy(300);
     send(&server, Signal::TERM);
     std::thread::sleep(Duration::from_millis(100));
@@ -80,7 +80,7 @@ fn while_it_ends_nothing_new_begins() {
 }
 
 #[test]
-fn a_second_signal_ends_it_at_once() {
+fn second_signal_exits_at_once() {
     let mut server = busy(60_000);
     send(&server, Signal::INT);
     std::thread::sleep(Duration::from_millis(100));

@@ -1,11 +1,11 @@
-//! Clients that leave in the middle of something; more of them are in `process.rs`.
+//! Clients that close a pipe in the middle of something; `process.rs` has more of them.
 
 use serde_json::{Value, json};
 
 use super::start;
 
 #[test]
-fn half_a_line_and_then_the_end() {
+fn truncated_line_at_eof_is_a_parse_error() {
     let mut server = start();
     server.serves();
     server.write(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"qui"#);
@@ -16,7 +16,7 @@ fn half_a_line_and_then_the_end() {
 }
 
 #[test]
-fn half_a_character_and_then_the_end() {
+fn truncated_utf8_at_eof_is_a_parse_error() {
     let mut server = start();
     server.serves();
     server.write(b"\"\xe5\x8c");
@@ -25,7 +25,7 @@ fn half_a_character_and_then_the_end() {
 }
 
 #[test]
-fn nobody_reads_what_had_to_wait() {
+fn closed_stdout_with_pending_responses_ends_the_process() {
     let mut server = start();
     server.call(1, "sleep", &json!({"ms": 20}));
     server.call(2, "block", &json!({"ms": 20}));
@@ -35,7 +35,7 @@ fn nobody_reads_what_had_to_wait() {
 }
 
 #[test]
-fn nobody_reads_a_flood() {
+fn closed_stdout_during_log_flood_ends_the_process() {
     let mut server = start();
     server.call(1, "log", &json!({"messages": 1_000_000, "bytes": 1000}));
     assert_eq!(server.next()["params"]["data"]["number"], 0);

@@ -1,4 +1,4 @@
-//! More than anybody asked for, in either direction.
+//! Floods of messages, in either direction.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::start;
 
-/// What a server of a few handlers may ever take, in KiB, whatever is poured into it.
+/// The most memory a small server may use under a flood, in KiB.
 #[cfg(target_os = "linux")]
 const MEMORY: u64 = 24 * 1024;
 
-/// Pours the same line in, so many times.
-fn pour(line: &'static str, count: usize) {
+/// Sends the same line `count` times, and expects no response.
+fn flood(line: &'static str, count: usize) {
     let mut server = start();
     let writer = server.write_beside(move |input| {
         let many = format!("{line}\n").repeat(1000);
@@ -27,27 +27,27 @@ fn pour(line: &'static str, count: usize) {
 }
 
 #[test]
-fn a_hundred_thousand_notifications() {
-    pour(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#, 100_000);
+fn notification_flood_is_ignored() {
+    flood(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#, 100_000);
 }
 
 #[test]
-fn a_hundred_thousand_cancellations_of_nothing() {
-    pour(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"nobody"}}"#, 100_000);
+fn flood_of_cancellations_for_unknown_ids_is_ignored() {
+    flood(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"nobody"}}"#, 100_000);
 }
 
 #[test]
-fn a_hundred_thousand_answers_to_nothing() {
-    pour(r#"{"jsonrpc":"2.0","id":1,"result":{"x":[1,2,3]}}"#, 100_000);
+fn flood_of_unsolicited_responses_is_ignored() {
+    flood(r#"{"jsonrpc":"2.0","id":1,"result":{"x":[1,2,3]}}"#, 100_000);
 }
 
 #[test]
-fn a_hundred_thousand_blank_lines() {
-    pour(" \r", 100_000);
+fn flood_of_blank_lines_is_ignored() {
+    flood(" \r", 100_000);
 }
 
 #[test]
-fn a_hundred_thousand_reports() {
+fn progress_flood_is_rate_limited() {
     const STEPS: u64 = 100_000;
     let mut server = start();
     let begun = Instant::now();
@@ -74,11 +74,11 @@ fn a_hundred_thousand_reports() {
 }
 
 #[test]
-fn a_hundred_thousand_log_messages_to_a_client_that_dawdles() {
+fn log_flood_to_slow_reader_is_complete_in_bounded_memory() {
     const MESSAGES: u64 = 100_000;
     let mut server = start();
     server.call(1, "log", &json!({"messages": MESSAGES, "bytes": 500}));
-    // 50 MB are on their way, and nobody reads.
+    // 50 MB are on their way, and the client does not read yet.
     std::thread::sleep(Duration::from_millis(300));
     for number in 0..MESSAGES {
         let message = server.next();
@@ -92,7 +92,7 @@ fn a_hundred_thousand_log_messages_to_a_client_that_dawdles() {
 }
 
 #[test]
-fn a_flood_can_be_cancelled() {
+fn log_flood_can_be_cancelled() {
     let mut server = start();
     server.call(1, "log", &json!({"messages": 1_000_000_000, "bytes": 500}));
     assert_eq!(server.next()["params"]["data"]["number"], 0);

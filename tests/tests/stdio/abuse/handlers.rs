@@ -1,11 +1,11 @@
-//! Handlers that do not behave; what else they do wrong is in `process.rs`.
+//! Handlers that never return; `process.rs` has those that panic, print or block.
 
 use serde_json::json;
 
 use super::start;
 
 #[test]
-fn a_handler_that_never_returns_and_is_given_up() {
+fn handler_that_never_returns_times_out() {
     let mut server = start();
     server.call(1, "forever_too_long", &json!({}));
     assert_eq!(
@@ -17,27 +17,27 @@ fn a_handler_that_never_returns_and_is_given_up() {
 }
 
 #[test]
-fn a_handler_that_never_returns_and_is_cancelled() {
+fn handler_that_never_returns_frees_its_slot_when_cancelled() {
     let mut server = start();
     for round in 0..100 {
-        // One more than there may be at a time is refused, unless the last was gone.
+        // There are more rounds than `in_flight`: each cancellation has to free a slot.
         server.call(round, "forever", &json!({}));
         server.serves();
         server.notify("notifications/cancelled", &json!({"requestId": round, "reason": "bored"}));
         server.serves();
     }
     let (rest, _) = server.finish();
-    assert_eq!(rest, [""; 0], "what is cancelled is not answered");
+    assert_eq!(rest, [""; 0], "a cancelled call gets no response");
 }
 
 #[test]
-fn a_blocking_handler_that_is_cancelled() {
+fn cancelled_blocking_handler_does_not_keep_the_process_alive() {
     let mut server = start();
     server.call(1, "block", &json!({"ms": 60_000}));
     server.serves();
     server.notify("notifications/cancelled", &json!({"requestId": 1}));
     server.serves();
-    // Its thread cannot be stopped, and does not keep the process.
+    // Its thread cannot be stopped, and does not keep the process alive.
     let (rest, _) = server.finish();
     assert_eq!(rest, [""; 0]);
 }

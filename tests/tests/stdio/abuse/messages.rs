@@ -1,11 +1,11 @@
-//! Lines that are no messages, or messages nobody should send.
+//! Malformed lines and messages.
 
 use super::{MODERN, error, gets, gets_nothing, start};
 
 const NO_ID: &str = "Invalid request: a request id is a string or an integer";
 const NO_VERSION: &str = r#"Invalid request: every message carries "jsonrpc": "2.0""#;
 
-/// The answer to JSON that breaks off or goes wrong.
+/// The response to malformed JSON.
 fn not_json(why: &str) -> String {
     error("null", -32700, &format!("Parse error: the message is not valid JSON: {why}"))
 }
@@ -17,21 +17,21 @@ fn wrong(id: u32, message: &str, field: &str, expected: &str, actual: &str) -> S
 }
 
 #[test]
-fn invalid_json() {
+fn invalid_json_is_a_parse_error() {
     let mut server = start();
     gets(&mut server, "{", [&*not_json("EOF while parsing an object at line 1 column 1")]);
     gets(&mut server, "nonsense", [&*not_json("expected ident at line 1 column 2")]);
     let two = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
     gets(&mut server, two, [&*not_json("trailing characters at line 1 column 41")]);
     gets(&mut server, "\0", [&*not_json("expected value at line 1 column 1")]);
-    // Ten in a row are ten errors, and no reason to hang up.
+    // Ten malformed lines in a row are ten errors, and the connection stays open.
     let expected = vec![not_json("EOF while parsing an object at line 1 column 1"); 10];
     gets(&mut server, ["{"; 10].join("\n"), expected.iter().map(String::as_str));
     server.finish();
 }
 
 #[test]
-fn invalid_utf8() {
+fn invalid_utf8_is_a_parse_error() {
     let mut server = start();
     let answer = error("null", -32700, "Parse error: the message is not UTF-8");
     gets(&mut server, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\xff\"}", [&*answer]);
@@ -42,12 +42,12 @@ fn invalid_utf8() {
 }
 
 #[test]
-fn duplicate_keys() {
+fn duplicate_keys_are_rejected() {
     let mut server = start();
     let twice = "Invalid request: not a JSON-RPC message: a member is there twice";
     let frame = r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}"#;
     gets(&mut server, frame, [&*error("1", -32600, twice)]);
-    // Which id is meant cannot be told.
+    // The id is ambiguous.
     let frame = r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#;
     gets(&mut server, frame, [&*error("null", -32600, twice)]);
     let frame = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"quick","name":"panic"}}"#;
@@ -59,7 +59,7 @@ fn duplicate_keys() {
 }
 
 #[test]
-fn missing_or_wrong_jsonrpc() {
+fn missing_or_wrong_jsonrpc_member_is_rejected() {
     let mut server = start();
     for version in ["", r#""jsonrpc":"1.0","#, r#""jsonrpc":"2","#, r#""JSONRPC":"2.0","#] {
         gets(&mut server, format!(r#"{{{version}"id":1,"method":"ping"}}"#), [&*error("1", -32600, NO_VERSION)]);
@@ -73,7 +73,7 @@ fn missing_or_wrong_jsonrpc() {
 }
 
 #[test]
-fn ids_that_are_none() {
+fn invalid_ids_are_rejected() {
     let mut server = start();
     for id in ["null", "1.5", "1.0", "1e3", "true", "{}", r#"{"a":1}"#, "[1]"] {
         let frame = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
@@ -83,12 +83,12 @@ fn ids_that_are_none() {
 }
 
 #[test]
-fn huge_ids_are_echoed() {
+fn huge_ids_are_echoed_verbatim() {
     let mut server = start();
     for id in ["9".repeat(1000), format!("-{}", "8".repeat(1000)), format!(r#""{}""#, r"\u0061".repeat(20_000))] {
         let frame = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         gets(&mut server, frame, [&*format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)]);
-        // When the line is long gone, too.
+        // Also after the line itself was freed.
         let call = format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"sleep","arguments":{{"ms":5}}}}}}"#
         );
@@ -99,7 +99,7 @@ fn huge_ids_are_echoed() {
 }
 
 #[test]
-fn params_that_are_no_object() {
+fn params_must_be_an_object() {
     let mut server = start();
     for (params, kind) in [("[]", "array"), ("[1,2]", "array"), (r#""x""#, "string"), ("7", "integer")] {
         let message = format!("Invalid params: `params` must be of type object, not {kind}");
@@ -110,7 +110,7 @@ fn params_that_are_no_object() {
 }
 
 #[test]
-fn malformed_params_of_known_methods() {
+fn malformed_params_name_the_field() {
     let mut server = start();
     let missing = |field, kind| format!("Invalid params: `{field}` is missing; it is of type {kind}");
     let not = |field, kind, actual| format!("Invalid params: `{field}` must be of type {kind}, not {actual}");
@@ -130,7 +130,7 @@ fn malformed_params_of_known_methods() {
 }
 
 #[test]
-fn notifications_with_an_id() {
+fn notifications_with_an_id_are_rejected() {
     let mut server = start();
     for name in ["initialized", "cancelled", "progress", "roots/list_changed", "unheard-of"] {
         let text = format!("Invalid request: `notifications/{name}` is a notification; it carries no id");
@@ -144,7 +144,7 @@ fn notifications_with_an_id() {
 }
 
 #[test]
-fn answers_to_nothing() {
+fn unsolicited_responses_are_ignored() {
     let mut server = start();
     for response in [
         r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,

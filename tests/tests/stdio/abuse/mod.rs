@@ -1,5 +1,5 @@
-//! Hostile clients, against a real process: each gets the right answer, or rightly none, and the
-//! next ordinary request is served. `mcp-runtime/docs/abuse.md` is the table of them.
+//! Hostile and broken clients against a server process: each gets the documented response or none, and the
+//! next valid request is served. `mcp-runtime/docs/abuse.md` lists them.
 
 mod endings;
 mod floods;
@@ -15,7 +15,7 @@ use serde_json::Value;
 /// A server whose handlers misbehave.
 const MISBEHAVING: &str = env!("CARGO_BIN_EXE_misbehaving");
 
-/// A request of 2026-07-28 needs these, whatever the session is.
+/// The `_meta` that a request of 2026-07-28 needs, whatever the session is.
 const MODERN: &str =
     r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
@@ -23,13 +23,12 @@ fn start() -> Process {
     Process::start(MISBEHAVING)
 }
 
-/// A line with an error.
+/// An error response.
 fn error(id: &str, code: i32, message: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{}}}}}"#, Value::from(message))
 }
 
-/// Sends each line of `abuse`; what is said to it is `expected`, byte for byte, and then an ordinary
-/// call is served.
+/// Sends each line of `abuse` and expects these responses, byte for byte. Then the server answers a valid call.
 #[track_caller]
 fn gets<'a>(server: &mut Process, abuse: impl AsRef<[u8]>, expected: impl IntoIterator<Item = &'a str>) {
     server.write(abuse);
@@ -40,7 +39,7 @@ fn gets<'a>(server: &mut Process, abuse: impl AsRef<[u8]>, expected: impl IntoIt
     server.serves();
 }
 
-/// Like [`gets`], with nothing said.
+/// Like [`gets`], without a response.
 #[track_caller]
 fn gets_nothing(server: &mut Process, abuse: impl AsRef<[u8]>) {
     gets(server, abuse, []);

@@ -1,4 +1,4 @@
-//! Messages that are well-formed, at the wrong time or in the wrong company.
+//! Well-formed messages at the wrong time.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{MISBEHAVING, MODERN, error, gets, start};
 
 #[test]
-fn strays_before_initialize() {
+fn notifications_and_responses_before_initialize_are_ignored() {
     let mut server = Process::silent(MISBEHAVING);
     for stray in [
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
@@ -29,7 +29,7 @@ fn strays_before_initialize() {
 }
 
 #[test]
-fn requests_before_initialize() {
+fn requests_before_initialize_are_rejected() {
     let mut server = Process::silent(MISBEHAVING);
     server.call(1, "quick", &json!({}));
     let refused = server.answer(1);
@@ -41,7 +41,7 @@ fn requests_before_initialize() {
 }
 
 #[test]
-fn a_second_initialize() {
+fn second_initialize_is_rejected() {
     let mut server = Process::in_revision(MISBEHAVING, "2024-11-05");
     let again =
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}"#;
@@ -53,7 +53,7 @@ fn a_second_initialize() {
 }
 
 #[test]
-fn an_id_that_is_in_use() {
+fn duplicate_id_in_flight_is_rejected() {
     let mut server = start();
     let in_use = error("1", -32600, "Invalid request: a request with this id is still being answered");
     // In one write, so that the first is still waiting when the second is read.
@@ -67,7 +67,7 @@ fn an_id_that_is_in_use() {
 }
 
 #[test]
-fn both_eras_interleaved() {
+fn requests_of_both_eras_may_interleave() {
     const PAIRS: u64 = 2000;
     let mut server = Process::in_revision(MISBEHAVING, "2024-11-05");
     let writer = server.write_beside(|input| {

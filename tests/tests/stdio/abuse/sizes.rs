@@ -4,12 +4,12 @@ use mcp_tests::process::Process;
 
 use super::{MISBEHAVING, error, gets, gets_nothing, start};
 
-/// What `misbehaving` takes at most.
+/// `message_bytes` of the `misbehaving` server.
 const LIMIT: usize = 1024 * 1024;
 const TOO_LONG: &str = "Invalid request: the message is longer than 1048576 bytes";
 const TOO_DEEP: &str = "Invalid request: the message is nested deeper than 128 levels";
 
-/// A ping of so many bytes, with its id in front.
+/// A ping of `bytes` bytes, with its id in front.
 fn ping(id: u64, bytes: usize) -> String {
     let (head, tail) = (format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping","x":""#), "\"}");
     let filling = "x".repeat(bytes - head.len() - tail.len());
@@ -17,21 +17,21 @@ fn ping(id: u64, bytes: usize) -> String {
 }
 
 #[test]
-fn the_longest_message_and_one_byte_more() {
+fn message_bytes_limit_is_exact() {
     let mut server = start();
     gets(&mut server, ping(1, LIMIT), [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
     gets(&mut server, ping(2, LIMIT + 1), [&*error("2", -32600, TOO_LONG)]);
-    // Where the id comes too late to be seen, it is null.
+    // The id comes after the limit: null.
     let late = format!(r#"{{"jsonrpc":"2.0","method":"{}","id":3}}"#, "x".repeat(2 * LIMIT));
     gets(&mut server, late, [&*error("null", -32600, TOO_LONG)]);
-    // Neither the id of something inside nor one that is cut off is the message's.
+    // The `id` of a nested object is not the message's.
     let inside = format!(r#"{{"params":{{"id":4,"x":"{}"}}}}"#, "x".repeat(2 * LIMIT));
     gets(&mut server, inside, [&*error("null", -32600, TOO_LONG)]);
     server.finish();
 }
 
 #[test]
-fn a_line_of_eighty_mebibytes() {
+fn oversized_line_is_skipped_in_bounded_memory() {
     let mut server = start();
     let writer = server.write_beside(|input| {
         use std::io::Write as _;
@@ -51,7 +51,7 @@ fn a_line_of_eighty_mebibytes() {
 }
 
 #[test]
-fn a_hundred_thousand_brackets() {
+fn deep_nesting_is_rejected() {
     let mut server = start();
     let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
     let too_deep = |id| error(id, -32600, TOO_DEEP);
@@ -69,14 +69,14 @@ fn a_hundred_thousand_brackets() {
     gets(&mut server, format!("{open}{close}"), [&*too_deep("null")]);
     let not_json = "Parse error: the message is not valid JSON: EOF while parsing a list at line 1 column 100000";
     gets(&mut server, &open, [&*error("null", -32700, not_json)]);
-    // What is not asked is not answered.
+    // Notifications and responses get no response.
     gets_nothing(&mut server, format!(r#"{{"jsonrpc":"2.0","method":"x","params":{open}{close}}}"#));
     gets_nothing(&mut server, format!(r#"{{"jsonrpc":"2.0","id":4,"result":{open}{close}}}"#));
     server.finish();
 }
 
 #[test]
-fn the_deepest_message_and_one_level_more() {
+fn depth_limit_is_exact() {
     let mut server = start();
     // The message, its params and its arguments are three levels, a tree is two.
     let call = |id, height: usize, rest: &str| {
@@ -89,12 +89,12 @@ fn the_deepest_message_and_one_level_more() {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#)
     };
     gets(&mut server, call(1, 62, ""), [&*result(1, "62")]);
-    // Beside each other, however many, they are not deep.
+    // Width does not count as depth.
     gets(&mut server, call(2, 62, "").replace("[]", "[        ]"), [&*result(2, "62")]);
     let wide = vec![r#"{"branches":[]}"#; 10_000].join(",");
     gets(&mut server, call(3, 61, &wide), [&*result(3, "62")]);
     gets(&mut server, call(4, 63, ""), [&*error("4", -32600, TOO_DEEP)]);
-    // Nor are brackets in a text.
+    // Nor do brackets in a string.
     let text = "[{".repeat(1000);
     let frame = format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","x":"{text}"}}"#);
     gets(&mut server, frame, [r#"{"jsonrpc":"2.0","id":5,"result":{}}"#]);
@@ -102,7 +102,7 @@ fn the_deepest_message_and_one_level_more() {
 }
 
 #[test]
-fn batches_where_there_are_none() {
+fn batches_are_rejected_in_revisions_without_them() {
     let mut server = start();
     let none = "Invalid request: batches are not part of this protocol revision; send one message per line";
     for frame in ["[]", "[[]]", r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#] {
@@ -112,7 +112,7 @@ fn batches_where_there_are_none() {
 }
 
 #[test]
-fn batches_empty_nested_and_huge() {
+fn malformed_and_oversized_batches_are_rejected() {
     let mut server = Process::in_revision(MISBEHAVING, "2025-03-26");
     let none = "Invalid request: a batch has at least one message";
     gets(&mut server, "[]", [&*error("null", -32600, none)]);

@@ -1,4 +1,4 @@
-//! The table of abuses in the documentation: every test it names exists, and no test is left out.
+//! Compares the table in `mcp-runtime/docs/abuse.md` with the tests: every name in it exists, and no test is missing.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn tests_in(file: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_test_the_table_names_exists() {
+fn every_test_in_the_table_exists() {
     let mut count = 0;
     for cells in rows() {
         let tests = named(cells[2]);
@@ -53,7 +53,7 @@ fn every_test_the_table_names_exists() {
 }
 
 #[test]
-fn every_abuse_is_in_the_table() {
+fn every_abuse_test_is_in_the_table() {
     let named: BTreeSet<(&str, &str)> = rows().flat_map(|cells| named(cells[2])).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stdio/abuse");
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,4 +1,4 @@
-//! The README's commands do what it says. Its Rust blocks are doctests of this crate.
+//! The README's commands print what it shows. Its Rust blocks are doctests of the support library.
 
 /// The README's server over HTTP.
 #[cfg(unix)]
@@ -24,7 +24,7 @@ fn blocks(language: &str) -> Vec<&'static str> {
     README.split(&fence).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
 }
 
-/// What `cargo` with these arguments answers to `input`.
+/// The output of `cargo` with these arguments for `input`.
 fn cargo(arguments: &[&str], input: &str) -> String {
     let mut server = Command::new(env!("CARGO"))
         .args(arguments)
@@ -40,7 +40,7 @@ fn cargo(arguments: &[&str], input: &str) -> String {
 }
 
 #[test]
-fn the_server_answers_as_shown() {
+fn stdio_command_prints_the_shown_response() {
     let command = blocks("sh")[0];
     let request = command.split('\'').nth(1).expect("the request is quoted");
     let arguments: Vec<&str> = command.rsplit("| cargo ").next().unwrap().split_whitespace().collect();
@@ -49,7 +49,7 @@ fn the_server_answers_as_shown() {
 }
 
 #[test]
-fn the_tool_is_listed_as_shown() {
+fn tools_list_matches_the_shown_json() {
     let requests = concat!(
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#,
         "\n",
@@ -61,17 +61,17 @@ fn the_tool_is_listed_as_shown() {
 }
 
 #[test]
-fn the_hello_of_the_readme_is_the_example() {
+fn first_block_is_the_hello_example() {
     assert_eq!(blocks("rust,no_run")[0].trim(), include_str!("../../../../examples/hello/src/main.rs").trim());
     assert!(include_str!("../../../../examples/hello/src/main.rs").lines().count() <= 12);
 }
 
 #[test]
-fn the_server_over_http_is_the_one_that_is_tried() {
+fn http_block_is_the_tested_server() {
     assert_eq!(blocks("rust,no_run")[1].trim(), include_str!("http.rs").trim());
 }
 
-/// What a command of the README says when it is given to a shell, with its server at this address.
+/// The output of a command of the README in a shell, with its server at this address.
 #[cfg(unix)]
 async fn shell(script: &str, address: std::net::SocketAddr) -> String {
     let found = Command::new("curl").arg("--version").stdout(Stdio::null()).status();
@@ -86,7 +86,7 @@ async fn shell(script: &str, address: std::net::SocketAddr) -> String {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn curl_is_answered_as_shown() {
+async fn curl_commands_print_the_shown_responses() {
     let site = mcp_tests::http::Site::serving(over_http::readmes()).await;
     let commands: Vec<&str> = blocks("sh").into_iter().filter(|block| block.contains("curl ")).collect();
     assert_eq!(commands.len(), 2, "one for each era");
@@ -99,7 +99,7 @@ async fn curl_is_answered_as_shown() {
 }
 
 #[test]
-fn every_example_and_every_feature_has_its_line() {
+fn tables_list_every_example_and_feature() {
     let rows = |from: &str| -> BTreeSet<&'static str> {
         let table = README.split_once(from).expect("the table").1;
         let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
@@ -117,9 +117,9 @@ fn every_example_and_every_feature_has_its_line() {
     assert_eq!(rows("| feature | what it adds |"), features);
 }
 
-/// The pages are read where they are linked from; what only rustdoc can resolve is dead there.
+/// Linked pages are read on GitHub, where a link that only rustdoc resolves is dead.
 #[test]
-fn links_lead_somewhere() {
+fn links_resolve() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let links = README.split("](").skip(1).map(|rest| rest.split(')').next().unwrap());
     for link in links.filter(|link| !link.starts_with("http") && !link.starts_with('#')) {
