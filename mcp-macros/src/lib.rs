@@ -15,6 +15,8 @@ mod describe;
 mod doc;
 mod errors;
 mod expand;
+#[cfg(test)]
+mod expansion_tests;
 mod forms;
 mod handler;
 mod name;

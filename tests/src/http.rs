@@ -1,5 +1,7 @@
 //! An HTTP/1.1 client that sends what it is told to, well-formed or not, and a server to send it to.
 
+pub mod server;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
 //! What the tests share: a server with one of everything, the transcript runner, a process.
 
+pub mod file_stores;
 pub mod fixture;
 pub mod http;
-pub mod names;
+pub mod placeholders;
 pub mod process;
-pub mod shelf;
 pub mod transcript;
 
 /// The revisions whose clients open a session.

@@ -204,3 +204,15 @@ fn watch(child: Arc<Mutex<Child>>) -> mpsc::Sender<()> {
 fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
     child.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Runs a test in a process of its own, for what belongs to a whole process. `name` is the test's, with its modules.
+pub fn in_own_process(name: &str, test: impl FnOnce()) {
+    const HERE: &str = "MCP_TESTS_IN_OWN_PROCESS";
+    if std::env::var_os(HERE).is_some() {
+        return test();
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let output = command.args(["--exact", name, "--nocapture"]).env(HERE, "1").output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}{stderr}");
+}

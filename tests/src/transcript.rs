@@ -8,7 +8,7 @@
 //! nothing more to say.
 //!
 //! What is different every time has a name: the first `requestState` of a conversation is `«requestState-1»`,
-//! in what is expected and in what is sent; see `names.rs`.
+//! in what is expected and in what is sent; see `placeholders.rs`.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -17,14 +17,14 @@ use std::time::Duration;
 
 use mcp_runtime::{Server, TestClient};
 
-use crate::names::Names;
+use crate::placeholders::Placeholders;
 
 /// Runs the transcript at `path`; the error shows what differs. With `UPDATE` in the environment
 /// the server's lines are written into the file instead, to be read before they are kept.
 pub async fn run(path: &Path, server: Server) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut peer = Peer::Open(Box::new(TestClient::silent(server)));
-    let mut names = Names::default();
+    let mut placeholders = Placeholders::default();
     let mut problems = String::new();
     let mut updated = String::new();
     let mut lines = text.split_terminator('\n').enumerate().peekable();
@@ -32,9 +32,9 @@ pub async fn run(path: &Path, server: Server) -> Result<(), String> {
         let place = format!("{}:{}", path.display(), number + 1);
         let mut kept = line.to_owned();
         if let Some(message) = line.strip_prefix("> ") {
-            peer.send(&names.values_in(message)).map_err(|error| format!("{place}: {error}"))?;
+            peer.send(&placeholders.values_in(message)).map_err(|error| format!("{place}: {error}"))?;
         } else if let Some(expected) = line.strip_prefix("< ") {
-            let actual = names.in_place_of_values(&peer.receive().await);
+            let actual = placeholders.in_place_of_values(&peer.receive().await);
             if actual != expected {
                 let _ = writeln!(problems, "{place}\n  expected {expected}\n  got      {actual}");
                 kept = format!("< {actual}");
@@ -44,7 +44,7 @@ pub async fn run(path: &Path, server: Server) -> Result<(), String> {
             while let Some((_, line)) = lines.next_if(|(_, line)| line.starts_with("~ ")) {
                 group.push(&line[2..]);
             }
-            let (missing, unexpected) = in_any_order(&mut group, &mut peer, &mut names).await;
+            let (missing, unexpected) = in_any_order(&mut group, &mut peer, &mut placeholders).await;
             for (missing, unexpected) in missing.iter().zip(&unexpected) {
                 let _ = writeln!(problems, "{place}\n  expected {missing}\n  got      {unexpected}");
             }
@@ -70,11 +70,15 @@ pub async fn run(path: &Path, server: Server) -> Result<(), String> {
 }
 
 /// Receives as many lines as are expected: those that did not come, and as many that came instead.
-async fn in_any_order<'a>(expected: &mut [&'a str], peer: &mut Peer, names: &mut Names) -> (Vec<&'a str>, Vec<String>) {
+async fn in_any_order<'a>(
+    expected: &mut [&'a str],
+    peer: &mut Peer,
+    placeholders: &mut Placeholders,
+) -> (Vec<&'a str>, Vec<String>) {
     let mut missing = expected.to_vec();
     let mut unexpected = Vec::new();
     for _ in 0..expected.len() {
-        let actual = names.in_place_of_values(&peer.receive().await);
+        let actual = placeholders.in_place_of_values(&peer.receive().await);
         match missing.iter().position(|line| *line == actual) {
             Some(at) => drop(missing.remove(at)),
             None => unexpected.push(actual),

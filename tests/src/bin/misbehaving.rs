@@ -1,0 +1,212 @@
+//! A server whose handlers misbehave in every way that must not matter, with limits small enough to
+//! be reached.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_runtime::{Limits, LogLevel, prelude::*};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Answers at once.
+#[tool]
+fn quick() -> &'static str {
+    "quick"
+}
+
+/// Prints where it should not.
+#[tool]
+fn noisy() -> &'static str {
+    #[expect(clippy::print_stdout, reason = "that is the misbehaviour")]
+    {
+        println!("this is not a message");
+    }
+    "said nothing"
+}
+
+/// Starts a child that reads its standard input and writes to its standard output.
+#[tool(blocking)]
+fn child() -> Result<String> {
+    let status = Command::new("cat").status()?;
+    let _ = Command::new("echo").arg("from the child").status()?;
+    Ok(status.to_string())
+}
+
+/// Sleeps for so many milliseconds.
+#[tool]
+async fn sleep(ms: u64) -> String {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    format!("slept {ms}")
+}
+
+static BEGUN: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts that it was begun, and sleeps.
+#[tool]
+async fn tally(ms: u64) {
+    BEGUN.fetch_add(1, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+}
+
+/// Counts that it was begun.
+#[tool(blocking)]
+fn tally_blocking() {
+    BEGUN.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How often `tally` and `tally_blocking` were begun.
+#[tool]
+fn tallied() -> usize {
+    BEGUN.load(Ordering::Relaxed)
+}
+
+/// Blocks a thread for so many milliseconds.
+#[tool(blocking)]
+fn block(ms: u64) -> String {
+    std::thread::sleep(Duration::from_millis(ms));
+    format!("blocked {ms}")
+}
+
+/// Blocks longer than it may.
+#[tool(blocking, timeout = "30ms")]
+fn block_too_long() {
+    std::thread::sleep(Duration::from_millis(300));
+}
+
+/// Panics at once.
+#[tool]
+fn panic() {
+    panic!("on purpose");
+}
+
+/// Panics after a while.
+#[tool]
+async fn panic_later() {
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    panic!("on purpose");
+}
+
+/// Panics on the blocking pool.
+#[tool(blocking)]
+fn panic_blocking() {
+    panic!("on purpose");
+}
+
+/// Panics when it is dropped.
+struct Grenade;
+
+impl Drop for Grenade {
+    fn drop(&mut self) {
+        panic!("on purpose, in drop");
+    }
+}
+
+/// Panics with something that panics.
+#[tool]
+fn panic_twice() {
+    std::panic::panic_any(Grenade);
+}
+
+/// Panics with something that panics, after a while.
+#[tool]
+async fn panic_twice_later() {
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    std::panic::panic_any(Grenade);
+}
+
+/// Takes too long, and panics when it is given up.
+#[tool(timeout = "10ms")]
+async fn panic_when_dropped() {
+    let _grenade = Grenade;
+    tokio::time::sleep(Duration::from_mins(1)).await;
+}
+
+/// Says a lot.
+#[tool]
+fn chatter(bytes: usize) -> String {
+    "x".repeat(bytes)
+}
+
+/// Never returns.
+#[tool]
+async fn forever() {
+    std::future::pending::<()>().await;
+}
+
+/// Never returns, and is given up.
+#[tool(timeout = "30ms")]
+async fn forever_too_long() {
+    std::future::pending::<()>().await;
+}
+
+/// Reports every single step.
+#[tool]
+async fn report(ctx: &Context, steps: u64) -> u64 {
+    for step in 1..=steps {
+        ctx.progress(step, steps).await;
+    }
+    steps
+}
+
+/// Logs so many messages of so many bytes.
+#[tool]
+async fn log(ctx: &Context, messages: u64, bytes: usize) -> u64 {
+    for number in 0..messages {
+        ctx.log(LogLevel::Warning, json!({"number": number, "text": "x".repeat(bytes)})).await;
+    }
+    messages
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Tree {
+    branches: Vec<Tree>,
+}
+
+impl Tree {
+    fn height(&self) -> usize {
+        1 + self.branches.iter().map(Tree::height).max().unwrap_or(0)
+    }
+}
+
+/// Measures a tree.
+#[tool]
+fn height(tree: Tree) -> usize {
+    tree.height()
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let mut limits = Limits::default();
+    limits.message_bytes = 1024 * 1024;
+    limits.in_flight = 32;
+    limits.log_rate = u32::MAX;
+    limits.drain = Duration::from_millis(700);
+    Server::new("misbehaving", "1.0.0")
+        .limits(limits)
+        .tools(tools![
+            quick,
+            noisy,
+            child,
+            sleep,
+            tally,
+            tally_blocking,
+            tallied,
+            block,
+            block_too_long,
+            panic,
+            panic_later,
+            panic_blocking,
+            panic_twice,
+            panic_twice_later,
+            panic_when_dropped,
+            chatter,
+            forever,
+            forever_too_long,
+            report,
+            log,
+            height
+        ])
+        .serve_stdio()
+        .await
+}

@@ -1,0 +1,37 @@
+//! A server of several questions over HTTP, one of a fleet: which secret it shares is in the
+//! environment, where it listens is its first line.
+
+use mcp_runtime::prelude::*;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::net::TcpListener;
+
+#[derive(Deserialize, JsonSchema)]
+struct Answer {
+    text: String,
+}
+
+/// Fill in an application, and tell which processes took part in it.
+#[tool]
+async fn apply(ctx: &Context) -> Result<String> {
+    let first = ctx.once("first", async { Ok(std::process::id()) }).await?;
+    let name: Answer = ctx.elicit("Your name?").await?;
+    let town: Answer = ctx.elicit(format!("Where do you live, {}?", name.text)).await?;
+    let second = ctx.once("second", async { Ok(std::process::id()) }).await?;
+    let trade: Answer = ctx.elicit("What do you do?").await?;
+    Ok(format!("{} of {}, {}: {first} {second} {}", name.text, town.text, trade.text, std::process::id()))
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let mut server = Server::new("replica", "1.0.0").tools(tools![apply]);
+    if let Ok(secret) = std::env::var("CLERK_SECRET") {
+        server = server.secrets([secret]);
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    #[expect(clippy::print_stdout, reason = "nobody reads messages there")]
+    {
+        println!("{}", listener.local_addr()?);
+    }
+    server.into_service().serve_on(listener).await
+}

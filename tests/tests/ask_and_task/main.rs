@@ -1,0 +1,4 @@
+//! Handlers that ask the client, and calls that become tasks.
+
+mod asking;
+mod tasks;

@@ -1,0 +1,151 @@
+//! How many connections there may be, and who makes room when there are that many.
+
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use mcp_tests::http::{call, modern, soon, until};
+use serde_json::json;
+
+use mcp_tests::http::server::site_within;
+
+#[tokio::test]
+async fn who_is_one_too_many_waits_for_a_place() {
+    let (site, state) = site_within(|limits| limits.connections = 2).await;
+    let mut wires = [site.open().await, site.open().await];
+    for wire in &mut wires {
+        wire.send(&call("sleep", &json!({"ms": 400})).bytes()).await;
+    }
+    until(|| state.begun.load(SeqCst) == 2).await;
+    let mut third = site.open().await;
+    third.send(&call("sleep", &json!({"ms": 1})).bytes()).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(state.begun.load(SeqCst), 2, "it is not listened to yet");
+    for wire in &mut wires {
+        assert_eq!(wire.response().await.outcome(), (200, 0), "who was there before is answered");
+    }
+    assert_eq!(third.response().await.outcome(), (200, 0));
+}
+
+#[tokio::test]
+async fn who_uses_no_connection_makes_room() {
+    let (site, _) = site_within(|limits| limits.connections = 2).await;
+    let mut kept = Vec::new();
+    // Each is served, and then left open.
+    for _ in 0..10 {
+        let mut wire = site.open().await;
+        wire.send(&modern("tools/list", json!({})).bytes()).await;
+        assert_eq!(soon(wire.response()).await.status, 200);
+        kept.push(wire);
+    }
+    site.serves().await;
+}
+
+/// As long as there is room, a connection is kept.
+#[tokio::test]
+async fn a_connection_is_kept_while_there_is_room() {
+    let (site, _) = site_within(|limits| limits.connections = 2).await;
+    let mut kept = site.open().await;
+    for _ in 0..20 {
+        kept.send(&modern("tools/list", json!({})).bytes()).await;
+        let response = kept.response().await;
+        assert_eq!((response.status, response.header("connection")), (200, None));
+        site.serves().await;
+    }
+}
+
+#[tokio::test]
+async fn who_never_says_anything_makes_room_in_time() {
+    let (site, _) = site_within(|limits| {
+        limits.connections = 2;
+        limits.request_time = Duration::from_millis(200);
+    })
+    .await;
+    let mut silent = [site.open().await, site.open().await];
+    silent[1].send(b"POST /mcp HT").await;
+    soon(site.serves()).await;
+}
+
+/// Places of those who have said nothing yet are theirs: a flood cannot take them away.
+#[tokio::test]
+async fn who_has_just_come_is_heard() {
+    let (site, _) = site_within(|limits| limits.connections = 1).await;
+    let mut new = site.open().await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let next = site.open().await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    new.send(&modern("tools/list", json!({})).bytes()).await;
+    assert_eq!(new.response().await.status, 200);
+    assert!(new.is_closed().await, "now it has been heard");
+    drop(next);
+    site.serves().await;
+}
+
+#[tokio::test]
+async fn who_takes_nothing_of_what_is_sent_is_let_go() {
+    let (site, state) = site_within(|limits| {
+        limits.log_rate = u32::MAX;
+        limits.stall_time = Duration::from_millis(200);
+        limits.connections = 1;
+    })
+    .await;
+    let babble = json!({"name": "babble", "_meta": {"io.modelcontextprotocol/logLevel": "debug"}});
+    let mut wire = site.open().await;
+    wire.send(&modern("tools/call", babble).bytes()).await;
+    until(|| state.begun.load(SeqCst) == 1).await;
+    soon(site.serves()).await;
+    assert_eq!(state.dropped.load(SeqCst), 1, "and its call is dropped");
+}
+
+/// Slow is not silent.
+#[tokio::test]
+async fn who_reads_slowly_is_waited_for() {
+    use tokio::io::AsyncReadExt as _;
+
+    let (site, state) = site_within(|limits| {
+        limits.log_rate = u32::MAX;
+        limits.stall_time = Duration::from_millis(400);
+    })
+    .await;
+    let babble = json!({"name": "babble", "_meta": {"io.modelcontextprotocol/logLevel": "debug"}});
+    let mut wire = site.open().await;
+    wire.send(&modern("tools/call", babble).bytes()).await;
+    until(|| state.begun.load(SeqCst) == 1).await;
+    let mut piece = vec![0; 1024 * 1024];
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(soon(wire.stream.read(&mut piece)).await.unwrap() > 0);
+    }
+    assert_eq!(state.dropped.load(SeqCst), 0);
+    site.serves().await;
+}
+
+#[tokio::test]
+async fn a_kept_connection_nobody_uses_is_closed_in_time() {
+    let (site, _) = site_within(|limits| limits.request_time = Duration::from_millis(150)).await;
+    let mut wire = site.open().await;
+    wire.send(&modern("tools/list", json!({})).bytes()).await;
+    assert_eq!(wire.response().await.status, 200);
+    assert!(wire.is_closed().await);
+}
+
+/// The time to send a request is not the time to answer it, to listen, or to read an answer.
+#[tokio::test]
+async fn only_who_sends_a_request_is_hurried() {
+    let (site, _) = site_within(|limits| limits.request_time = Duration::from_millis(100)).await;
+    let long = Duration::from_millis(600);
+    let mut called = site.open().await;
+    called.send(&call("sleep", &json!({"ms": 600})).bytes()).await;
+    let (_, mut listening) =
+        site.begin(&modern("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}))).await;
+    // More than fits into the buffers between here and there.
+    let mut reading = site.open().await;
+    reading.send(&call("long", &json!({"n": 10_000_000})).bytes()).await;
+
+    tokio::time::sleep(long).await;
+    assert_eq!(soon(called.response()).await.outcome(), (200, 0));
+    let read = soon(reading.response()).await.json();
+    assert_eq!(read["result"]["content"][0]["text"].as_str().map(str::len), Some(10_000_000));
+    site.handle.tools().disable("add");
+    assert_eq!(listening.event().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(listening.event().await.unwrap()["method"], "notifications/tools/list_changed");
+}

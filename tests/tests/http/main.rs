@@ -1,0 +1,25 @@
+//! The HTTP transports, over real connections: what is asked byte for byte, and what is answered.
+
+mod abuse;
+mod accept;
+mod answers;
+mod asking;
+mod body_budget;
+mod changes;
+mod connections;
+mod disconnects;
+mod eras;
+mod fleet;
+mod guards;
+mod headers;
+mod questions;
+mod quotas;
+mod replicas;
+mod resume_on_replica;
+mod resuming;
+mod rounds;
+mod sessions;
+mod shutdown;
+mod store_failures;
+mod tasks;
+mod tower;

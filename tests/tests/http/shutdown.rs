@@ -1,0 +1,132 @@
+//! The end of a server over HTTP: what runs is answered, nothing new begins, streams end.
+
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::{Duration, Instant};
+
+use mcp_runtime::Revision;
+use mcp_tests::http::{call, call_in, modern, soon, stream_of, until};
+use serde_json::json;
+
+use mcp_tests::http::server::{site, site_within};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_runs_is_answered_and_nothing_new_begins() {
+    let (site, state) = site().await;
+    let session = site.session(Revision::V2025_11_25).await;
+    let mut idle = site.open().await;
+    idle.send(&modern("tools/list", json!({})).bytes()).await;
+    idle.response().await;
+    let mut wires = Vec::new();
+    for id in 0..20 {
+        for ask in [call("sleep", &json!({"ms": 300})), call_in(&session, id, "sleep", &json!({"ms": 300}))] {
+            let mut wire = site.open().await;
+            wire.send(&ask.bytes()).await;
+            wires.push(wire);
+        }
+    }
+    until(|| state.begun.load(SeqCst) == 40).await;
+    let listen = modern("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+    let (_, mut listening) = site.begin(&listen).await;
+    listening.event().await.unwrap();
+    let (_, mut stream) = site.begin(&stream_of(&session)).await;
+
+    let handle = site.handle.clone();
+    let begun = Instant::now();
+    let closing = tokio::spawn(async move { handle.close().await });
+    until(|| site.handle.is_closed()).await;
+    assert!(idle.is_closed().await, "who waits for nothing is let go");
+    assert_eq!(listening.event().await.unwrap()["result"]["resultType"], "complete");
+    assert_eq!(listening.event().await, None);
+    assert_eq!(stream.event().await, None, "the stream of a session ends, too");
+    assert!(begun.elapsed() < Duration::from_secs(4), "long before calls would be dropped");
+    for mut wire in wires {
+        assert!(wire.response().await.text().contains("slept 300"));
+        assert!(wire.is_closed().await);
+    }
+    soon(closing).await.unwrap();
+    soon(site.serving).await.unwrap().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(4));
+    assert!(tokio::net::TcpStream::connect(site.address).await.is_err());
+}
+
+/// A connection that is in use when the end begins may have sent more.
+#[tokio::test]
+async fn what_comes_after_the_end_has_begun_is_refused() {
+    let (site, state) = site().await;
+    let mut wire = site.open().await;
+    wire.send(&call("sleep", &json!({"ms": 150})).bytes()).await;
+    until(|| state.begun.load(SeqCst) == 1).await;
+    site.handle.begin_close();
+    wire.send(&call("sleep", &json!({"ms": 150})).bytes()).await;
+    assert_eq!(wire.response().await.status, 200);
+    let next = wire.try_head().await.map(|head| head.status);
+    assert!(next.is_none_or(|status| status == 503), "{next:?}");
+    assert_eq!(state.begun.load(SeqCst), 1);
+}
+
+#[tokio::test]
+async fn who_takes_too_long_is_dropped() {
+    let (site, state) = site_within(|limits| limits.drain = Duration::from_millis(100)).await;
+    let session = site.session(Revision::V2025_11_25).await;
+    let mut wires = Vec::new();
+    for ask in [call("sleep", &json!({"ms": 60_000})), call_in(&session, 1, "sleep", &json!({"ms": 60_000}))] {
+        let mut wire = site.open().await;
+        wire.send(&ask.bytes()).await;
+        wires.push(wire);
+    }
+    until(|| state.begun.load(SeqCst) == 2).await;
+    soon(site.handle.close()).await;
+    soon(site.serving).await.unwrap().unwrap();
+    until(|| state.dropped.load(SeqCst) == 2).await;
+    assert_eq!(state.finished.load(SeqCst), 0);
+    for mut wire in wires {
+        assert!(wire.try_head().await.is_none_or(|head| head.status != 200));
+    }
+}
+
+#[tokio::test]
+async fn an_abort_waits_for_nobody() {
+    let (site, state) = site().await;
+    let session = site.session(Revision::V2025_11_25).await;
+    let mut wires = Vec::new();
+    for ask in [call("sleep", &json!({"ms": 60_000})), call_in(&session, 1, "sleep", &json!({"ms": 60_000}))] {
+        let mut wire = site.open().await;
+        wire.send(&ask.bytes()).await;
+        wires.push(wire);
+    }
+    until(|| state.begun.load(SeqCst) == 2).await;
+    let begun = Instant::now();
+    site.handle.abort();
+    soon(site.serving).await.unwrap().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    until(|| state.dropped.load(SeqCst) == 2).await;
+}
+
+/// A call in a session whose client is gone is still a call in flight.
+#[tokio::test]
+async fn a_call_nobody_waits_for_is_finished_before_the_end() {
+    let (site, state) = site().await;
+    let session = site.session(Revision::V2025_11_25).await;
+    let mut wire = site.open().await;
+    wire.send(&call_in(&session, 1, "sleep", &json!({"ms": 200})).bytes()).await;
+    until(|| state.begun.load(SeqCst) == 1).await;
+    drop(wire);
+    soon(site.handle.close()).await;
+    assert_eq!(state.finished.load(SeqCst), 1);
+}
+
+/// Half a request has the time of any other, not all there is until the end.
+#[tokio::test]
+async fn who_dawdles_does_not_keep_the_server() {
+    let (site, _) = site_within(|limits| {
+        limits.request_time = Duration::from_millis(150);
+        limits.drain = Duration::from_mins(10);
+    })
+    .await;
+    let mut wire = site.open().await;
+    wire.send(b"POST /mcp HT").await;
+    site.serves().await;
+    site.handle.begin_close();
+    assert!(wire.is_closed().await);
+    soon(site.serving).await.unwrap().unwrap();
+}

@@ -1,0 +1,32 @@
+//! What the macros make of functions, methods and structs: descriptors as a client sees them, and
+//! calls through the same path a client's would take.
+#![allow(
+    clippy::unnecessary_wraps,
+    clippy::unused_async,
+    clippy::unused_self,
+    reason = "handlers of every shape, with as little inside as possible"
+)]
+#![allow(dead_code, reason = "fields that are only printed")]
+
+mod arguments;
+mod blocks;
+mod docs;
+mod errors;
+mod hygiene;
+mod keys;
+mod places;
+mod prompts;
+mod resources;
+mod returns;
+mod tour;
+
+use mcp_runtime::prelude::*;
+
+/// A client of a server with these tools.
+async fn client(tools: impl IntoIterator<Item = Tool>) -> TestClient {
+    connect(Server::new("test", "1.0.0").tools(tools)).await
+}
+
+async fn connect(server: Server) -> TestClient {
+    TestClient::connect(server).await.unwrap()
+}

@@ -1,0 +1,87 @@
+//! What clients over HTTP cost: a process of its own, whose memory is nobody else's.
+
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use mcp_runtime::Revision;
+use mcp_tests::http::{call_in, initialize, modern, stream_of, until};
+use serde_json::json;
+use tokio::sync::Mutex;
+
+use mcp_tests::http::server::{site, site_within};
+
+/// Who measures is alone.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
+/// The memory of this process, in KiB, where that can be known.
+fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_handshakes() {
+    let _alone = ALONE.lock().await;
+    let (site, _) = site().await;
+    let before = memory();
+    let mut wire = site.open().await;
+    let (mut opened, mut refused) = (0, 0);
+    for _ in 0..5000 {
+        wire.send(&initialize("2025-11-25").bytes()).await;
+        match wire.response().await.status {
+            200 => opened += 1,
+            503 => refused += 1,
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!((opened, refused), (1000, 4000));
+    assert!(memory().saturating_sub(before) < 48 * 1024, "{} KiB before, {} after", before, memory());
+    site.serves().await;
+}
+
+/// Who opens a stream and does not read it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_does_not_read_blocks_nobody() {
+    let _alone = ALONE.lock().await;
+    let (site, state) = site_within(|limits| limits.log_rate = u32::MAX).await;
+    let before = memory();
+    let babble = json!({"name": "babble", "_meta": {"io.modelcontextprotocol/logLevel": "debug"}});
+    let mut stalled = Vec::new();
+    for _ in 0..4 {
+        let mut wire = site.open().await;
+        wire.send(&modern("tools/call", babble.clone()).bytes()).await;
+        stalled.push(wire);
+    }
+    let session = site.session(Revision::V2025_11_25).await;
+    let mut wire = site.open().await;
+    wire.send(&call_in(&session, 1, "babble", &json!({})).bytes()).await;
+    stalled.push(wire);
+    until(|| state.begun.load(SeqCst) == 5).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(state.dropped.load(SeqCst) <= 1, "they wait for their readers; the one in a session need not");
+    // 32 MiB were to be said five times.
+    assert!(memory().saturating_sub(before) < 64 * 1024, "{} KiB before, {} after", before, memory());
+    site.serves().await;
+    assert_eq!(site.ask(&call_in(&session, 2, "add", &json!({"a": 1, "b": 2}))).await.outcome(), (200, 0));
+    drop(stalled);
+    until(|| state.dropped.load(SeqCst) == 5).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_does_not_read_what_changes_costs_no_memory() {
+    let _alone = ALONE.lock().await;
+    let (site, _) = site().await;
+    let session = site.session(Revision::V2025_11_25).await;
+    let (_, _legacy) = site.begin(&stream_of(&session)).await;
+    let all = json!({"notifications": {"toolsListChanged": true, "resourceSubscriptions": ["weather://now"]}});
+    let (_, _modern) = site.begin(&modern("subscriptions/listen", all)).await;
+    let before = memory();
+    for _ in 0..20_000 {
+        site.handle.tools().disable("add");
+        site.handle.updated("weather://now");
+        site.handle.tools().enable("add");
+    }
+    assert!(memory().saturating_sub(before) < 32 * 1024, "{} KiB before, {} after", before, memory());
+    site.serves().await;
+}

@@ -1,0 +1,16 @@
+//! The protocol in every revision, with clients in memory.
+
+mod cancellation;
+mod changes;
+mod closing;
+mod completion;
+mod context;
+mod hooks;
+mod notifications;
+mod offering;
+mod properties;
+mod setup;
+mod store_contract;
+mod tracing_layer;
+mod transcripts;
+mod user_requests;

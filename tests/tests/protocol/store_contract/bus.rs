@@ -1,0 +1,158 @@
+//! Buses, good and bad.
+
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, Weak};
+
+use mcp_runtime::testing::contract;
+use mcp_runtime::{Change, ChangeBus, Listener, LocalBus};
+
+use super::{breaks, breaks_each};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_bus_of_a_process() {
+    contract::bus(LocalBus::new).await;
+}
+
+/// A bus with a thread between who publishes and who is told, as a network would be.
+#[derive(Debug)]
+struct Distant(Sender<Change>, Arc<LocalBus>);
+
+impl Distant {
+    fn new() -> Self {
+        let ((sender, published), bus) = (channel(), Arc::new(LocalBus::new()));
+        let telling = Arc::clone(&bus);
+        std::thread::spawn(move || published.iter().for_each(|change| telling.publish(&change)));
+        Distant(sender, bus)
+    }
+}
+
+impl ChangeBus for Distant {
+    fn publish(&self, change: &Change) {
+        self.0.send(change.clone()).unwrap();
+    }
+
+    fn subscribe(&self, listener: Weak<dyn Listener>) {
+        self.1.subscribe(listener);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bus_that_takes_its_time() {
+    contract::bus(Distant::new).await;
+}
+
+/// What somebody might get wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    TellsTwice,
+    TellsTheFirstOnly,
+    TellsInAnyOrder,
+    KeepsListeners,
+    LocksWhileTelling,
+    LosesSomeInACrowd,
+}
+
+#[derive(Default)]
+struct State {
+    listeners: Vec<Weak<dyn Listener>>,
+    kept: Vec<Arc<dyn Listener>>,
+    held: Option<Change>,
+    told: usize,
+}
+
+struct Faulty(Mutex<State>, Fault);
+
+impl std::fmt::Debug for Faulty {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.1)
+    }
+}
+
+impl ChangeBus for Faulty {
+    fn publish(&self, change: &Change) {
+        let mut state = self.0.lock().unwrap();
+        state.told += 1;
+        let listeners: Vec<_> = state.listeners.iter().filter_map(Weak::upgrade).collect();
+        let mut changes = vec![change.clone()];
+        match self.1 {
+            Fault::TellsTwice => changes.push(change.clone()),
+            // Every second is told after the one behind it.
+            Fault::TellsInAnyOrder if matches!(change, Change::Updated(uri) if uri.starts_with("note://1") && uri.len() == 10) => {
+                match state.held.take() {
+                    Some(held) => changes.push(held),
+                    None => state.held = changes.pop(),
+                }
+            }
+            Fault::LosesSomeInACrowd if state.told > 200 => changes.clear(),
+            _ => {}
+        }
+        let count = if self.1 == Fault::TellsTheFirstOnly { 1 } else { listeners.len() };
+        let locked = (self.1 == Fault::LocksWhileTelling).then_some(state);
+        for change in &changes {
+            listeners.iter().take(count).for_each(|listener| listener.changed(change));
+        }
+        drop(locked);
+    }
+
+    fn subscribe(&self, listener: Weak<dyn Listener>) {
+        let mut state = self.0.lock().unwrap();
+        if self.1 == Fault::KeepsListeners {
+            state.kept.extend(listener.upgrade());
+        }
+        if self.1 == Fault::LosesSomeInACrowd && state.listeners.len() > 100 {
+            state.listeners.clear();
+        }
+        state.listeners.push(listener);
+    }
+}
+
+#[test]
+fn every_rule_finds_who_breaks_it() {
+    breaks_each(
+        [
+            (Fault::TellsTwice, "everyone is told, of everything, once"),
+            (Fault::TellsTheFirstOnly, "everyone is told, of everything, once"),
+            (Fault::TellsInAnyOrder, "changes come in the order they were published"),
+            (Fault::KeepsListeners, "who is dropped is let go, and the others are told"),
+            (Fault::LocksWhileTelling, "who is told may publish"),
+            (Fault::LosesSomeInACrowd, "several may publish and come at a time"),
+        ],
+        |fault| contract::bus(move || Faulty(Mutex::default(), fault)),
+    );
+}
+
+/// Only who subscribes has to wait for those who are told.
+#[derive(Default)]
+struct Locking(Mutex<Vec<Weak<dyn Listener>>>);
+
+impl std::fmt::Debug for Locking {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Locking")
+    }
+}
+
+impl ChangeBus for Locking {
+    fn publish(&self, change: &Change) {
+        let Ok(all) = self.0.try_lock() else {
+            // Whoever publishes while being told is served by those it is told beside.
+            return LATER.with_borrow_mut(|later| later.push(change.clone()));
+        };
+        let tell = |change: &Change| all.iter().filter_map(Weak::upgrade).for_each(|one| one.changed(change));
+        tell(change);
+        let later = LATER.with_borrow_mut(std::mem::take);
+        later.iter().for_each(tell);
+    }
+
+    fn subscribe(&self, listener: Weak<dyn Listener>) {
+        self.0.lock().unwrap().push(listener);
+    }
+}
+
+thread_local! {
+    static LATER: std::cell::RefCell<Vec<Change>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
+#[test]
+fn who_cannot_subscribe_while_others_are_told_is_found() {
+    breaks("who is told may bring another listener", contract::bus(Locking::default));
+}

@@ -1,0 +1,162 @@
+//! What the server's own program can do and is told.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_runtime::{Change, Disconnected, Limits, Revision, prelude::*};
+use serde_json::Value;
+
+use super::{exchange, is_silent};
+
+/// Say hello.
+#[tool]
+fn hello() -> &'static str {
+    "hello"
+}
+
+/// Take one's time.
+#[tool]
+async fn sleep() -> &'static str {
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    "slept"
+}
+
+/// The root of the client's project.
+#[tool]
+fn root(ctx: &Context) -> Option<String> {
+    ctx.client_said("rootUri").map(str::to_owned)
+}
+
+/// A note.
+#[resource("note://1", subscribe)]
+fn note() -> &'static str {
+    "milk"
+}
+
+fn server() -> Server {
+    Server::new("asked", "1.0.0").tools(tools![hello, sleep, root]).resources(resources![note])
+}
+
+#[tokio::test]
+async fn close_is_graceful_abort_is_not_and_both_can_be_said_twice() -> Result<()> {
+    let server = server();
+    let handle = server.handle();
+    let client = TestClient::connect(server).await?;
+    let close = async {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        handle.close().await;
+        handle.close().await;
+        handle.abort();
+    };
+    let (answer, ()) = tokio::join!(client.call("sleep", json!({})), close);
+    assert_eq!(answer?.text(), "slept");
+    assert!(client.call("hello", json!({})).await.is_err());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_program_is_told_of_connections_and_their_end() -> Result<()> {
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let (initialized, disconnected) = (Arc::clone(&told), Arc::clone(&told));
+    let server = server()
+        .on_initialized(move |peer| initialized.lock().unwrap().push(peer.revision().to_string()))
+        .on_disconnected(move |reason| {
+            let eof = matches!(reason, Disconnected::Eof);
+            disconnected.lock().unwrap().push(format!("eof: {eof}"));
+        });
+    let client = TestClient::with_revision(server, Revision::V2025_06_18).await?;
+    client.close().await?;
+    assert_eq!(*told.lock().unwrap(), ["2025-06-18", "eof: true"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_program_is_told_of_messages_nobody_can_read() -> Result<()> {
+    let told: Arc<Mutex<Vec<i32>>> = Arc::default();
+    let hook = Arc::clone(&told);
+    let server = server().on_protocol_error(move |error| hook.lock().unwrap().push(error.code()));
+    let client = TestClient::silent(server);
+    assert_eq!(exchange(&client, "{").await["error"]["code"], -32700);
+    assert_eq!(exchange(&client, "{}").await["error"]["code"], -32600);
+    is_silent(&client).await;
+    assert_eq!(*told.lock().unwrap(), [-32700, -32600]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn too_much_nonsense_in_a_row_ends_the_connection_if_one_wants_that() -> Result<()> {
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let hook = Arc::clone(&told);
+    let mut limits = Limits::default();
+    limits.errors_in_a_row = 3;
+    let server = server().limits(limits).on_transport_error(move |error| hook.lock().unwrap().push(error.to_string()));
+    let client = TestClient::silent(server);
+    for line in ["x", "x", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "x", "x", "x"] {
+        client.exchange(line).await?;
+    }
+    assert!(client.receive().await.is_err(), "it is over");
+    assert_eq!(*told.lock().unwrap(), ["3 messages in a row were none"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_update_names_its_resource_by_uri() -> Result<()> {
+    let server = server();
+    let handle = server.handle();
+    let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
+    client.request("resources/subscribe", json!({"uri": "note://1"})).await?;
+    handle.updated("note://1");
+    let told: Value = serde_json::from_str(&client.receive().await?)?;
+    assert_eq!(told["params"], json!({"uri": "note://1"}));
+    assert_eq!(Change::Updated("a".into()), Change::Updated("a".into()));
+    Ok(())
+}
+
+#[test]
+fn dollar_names_cannot_be_registered() {
+    let attempt = std::panic::catch_unwind(|| drop(server().method("$/mine", |_, (): ()| async { Ok(()) })));
+    let text = *attempt.unwrap_err().downcast::<String>().unwrap();
+    assert!(text.contains("reserved"), "{text}");
+}
+
+#[tokio::test]
+async fn a_method_of_ones_own_takes_what_it_likes_and_returns_an_object() -> Result<()> {
+    let server = server().method("asked.example/sum", |_, all: Vec<i64>| async move { Ok(all.iter().sum::<i64>()) });
+    let client = TestClient::with_revision(server, Revision::V2024_11_05).await?;
+    let answer = exchange(&client, r#"{"jsonrpc":"2.0","id":1,"method":"asked.example/sum","params":[1,2]}"#).await;
+    assert_eq!(answer["result"], json!({"value": 3}));
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_timeout_is_enough_for_all_handlers() -> Result<()> {
+    let client = TestClient::connect(server().timeout(Duration::from_millis(5))).await?;
+    let answer = client.call("sleep", json!({})).await?;
+    assert_eq!((answer.is_error(), answer.text()), (true, "The tool timed out after 5ms.".to_owned()));
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_a_client_says_beyond_the_protocol_can_be_read() -> Result<()> {
+    let client = TestClient::silent(server());
+    let params = r#"{"protocolVersion":"2024-11-05","rootUri":"file:///work","workspaceFolders":[]}"#;
+    exchange(&client, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{params}}}"#)).await;
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"root"}}"#;
+    assert_eq!(exchange(&client, call).await["result"]["content"][0]["text"], "\"file:///work\"");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_notification_that_fails_is_told_to_the_program_alone() -> Result<()> {
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let hook = Arc::clone(&told);
+    let server = server()
+        .notification("asked.example/note", |_, (): ()| async { Err(Error::tool("no")) })
+        .on_protocol_error(move |error| hook.lock().unwrap().push(error.text().to_owned()));
+    let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
+    client.notify("asked.example/note", &json!({}))?;
+    is_silent(&client).await;
+    client.close().await?;
+    assert_eq!(*told.lock().unwrap(), ["no"]);
+    Ok(())
+}
