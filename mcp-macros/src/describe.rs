@@ -10,7 +10,7 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, Ident, LitStr, Path, Type};
 
 use crate::attr::{Options, Size, is_string};
-use crate::forms::Form;
+use crate::elicit::Form;
 use crate::handler::{Handler, Kind};
 use crate::param::{Argument, Default, Param, Source};
 
@@ -161,7 +161,11 @@ fn asks(handler: &Handler, Form { ty, is_pattern }: &Form) -> TokenStream {
     // At the type, where the panic then says it happened.
     let check = quote_spanned!(ty.span()=> .check(#who));
     // As it stands there, so that what is wrong with it is the same error, which is told once.
-    if *is_pattern { quote!(__mcp::asked_by(|#ty { .. }| {}) #check;) } else { quote!(__mcp::asked::<#ty>() #check;) }
+    if *is_pattern {
+        quote!(__mcp::check_form_of(|#ty { .. }| {}) #check;)
+    } else {
+        quote!(__mcp::check_form::<#ty>() #check;)
+    }
 }
 
 /// The statement that takes a share of the state for what runs later.

@@ -35,7 +35,7 @@ use crate::random;
 pub use crate::protocol::capability::Capability;
 pub(crate) use dialogue::{Dialogue, OnceResults};
 pub use error::{AskError, Unsupported};
-pub use form::{asked, asked_by};
+pub use form::{check_form, check_form_of};
 pub use future::{Ask, Consent};
 pub(crate) use rounds::{Resumed, StateBinding};
 pub(crate) use session::{PendingRequests, SessionChannel};

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::handler::schema::without_null;
 use crate::protocol::Revision;
-pub use precheck::{asked, asked_by};
+pub use precheck::{check_form, check_form_of};
 
 /// The fields a person fills in, from a struct's schema.
 #[derive(Debug, Clone)]

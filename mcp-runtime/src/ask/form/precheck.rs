@@ -17,12 +17,12 @@ pub struct FormCheck<T>(PhantomData<T>);
 pub struct NoSchema;
 
 /// The type that is named in a body.
-pub fn asked<T>() -> FormCheck<T> {
+pub fn check_form<T>() -> FormCheck<T> {
     FormCheck(PhantomData)
 }
 
 /// The type that is taken apart in a body: that of the parameter.
-pub fn asked_by<T>(_: fn(T)) -> FormCheck<T> {
+pub fn check_form_of<T>(_: fn(T)) -> FormCheck<T> {
     FormCheck(PhantomData)
 }
 

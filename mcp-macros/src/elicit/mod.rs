@@ -40,7 +40,7 @@ pub(crate) fn read(sig: &Signature, body: &dyn ToTokens, errors: &mut Errors) ->
     });
     forms.retain(|Form { ty, .. }| match no_form(ty) {
         Some(message) => {
-            errors.on(ty, message);
+            errors.push_spanned(ty, message);
             false
         }
         None => scope.can_be_named_outside(ty),

@@ -8,7 +8,7 @@ use crate::attr::{self, Entries};
 use crate::check;
 use crate::describe::{describe, share_state};
 use crate::errors::Errors;
-use crate::expand::{already, item_keyword};
+use crate::function::{already, item_keyword};
 use crate::handler::{Handler, Kind, private};
 use crate::uri;
 
@@ -43,7 +43,7 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
     whole_block(&block, &mut errors);
     let found = collect(&mut block, &mut errors);
     if found.is_empty() {
-        errors.on(
+        errors.push_spanned(
             &block.self_ty,
             "nothing here has `#[tool]`, `#[prompt]` or `#[resource]` (methods made by `macro_rules!` cannot be seen)",
         );
@@ -95,19 +95,19 @@ fn not_an_impl(item: &TokenStream, error: syn::Error) -> TokenStream {
 
 /// `crate = path`, the only key.
 fn krate(attr: TokenStream, errors: &mut Errors) -> Option<syn::Path> {
-    let all = errors.keep(syn::parse2::<Entries>(attr))?;
+    let all = errors.handle(syn::parse2::<Entries>(attr))?;
     let mut krate = None;
     if let Some(literal) = all.positional {
-        errors.on(literal, "`#[handlers]` takes no text; what it may need is `crate = path`");
+        errors.push_spanned(literal, "`#[handlers]` takes no text; what it may need is `crate = path`");
     }
     for entry in all.entries {
         if entry.key == "crate" && krate.is_some() {
-            errors.at(entry.key.span(), "`crate` is given twice");
+            errors.push_at(entry.key.span(), "`crate` is given twice");
         } else if entry.key == "crate" {
             let path = attr::path(entry);
-            krate = errors.keep(path);
+            krate = errors.handle(path);
         } else {
-            errors.at(entry.key.span(), format!("unknown key `{}`; there is only `crate`", entry.key));
+            errors.push_at(entry.key.span(), format!("unknown key `{}`; there is only `crate`", entry.key));
         }
     }
     krate
@@ -115,13 +115,17 @@ fn krate(attr: TokenStream, errors: &mut Errors) -> Option<syn::Path> {
 
 fn whole_block(block: &ItemImpl, errors: &mut Errors) {
     if let Some((path, _)) = &block.trait_ {
-        errors.on(path, "`#[handlers]` collects a type's own methods: put it on an impl block without a trait");
+        errors
+            .push_spanned(path, "`#[handlers]` collects a type's own methods: put it on an impl block without a trait");
     }
     if let (Some(lifetime), true) = (borrowed(&block.self_ty), block.generics.params.is_empty()) {
-        errors.on(lifetime, "what is mounted outlives every call: it cannot borrow; let it own, or share with `Arc`");
+        errors.push_spanned(
+            lifetime,
+            "what is mounted outlives every call: it cannot borrow; let it own, or share with `Arc`",
+        );
     }
     if !block.generics.params.is_empty() {
-        errors.on(
+        errors.push_spanned(
             &block.generics.params,
             "handlers have one schema, so their type cannot be generic; mount a concrete type",
         );
@@ -159,13 +163,13 @@ fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Option<Handler> {
     let mut ours = ours.into_iter();
     let (kind, attr) = ours.next()?;
     for (other, second) in ours {
-        errors.on(second, already(kind, other));
+        errors.push_spanned(second, already(kind, other));
     }
     let tokens = match attr.meta {
         Meta::List(list) => list.tokens,
         Meta::Path(_) => TokenStream::new(),
         Meta::NameValue(pair) => {
-            errors.on(pair, format!("expected `#[{0}]` or `#[{0}(…)]`", kind.attribute()));
+            errors.push_spanned(pair, format!("expected `#[{0}]` or `#[{0}(…)]`", kind.attribute()));
             TokenStream::new()
         }
     };
@@ -192,7 +196,7 @@ fn no_duplicates(handlers: &[Handler], errors: &mut Errors) {
                 Some(_) => format!("these URIs are those of the {what} `{}` already", earlier.ident),
                 None => format!("`{wire}` is the {what} `{}` already", earlier.ident),
             };
-            errors.at(span, message);
+            errors.push_at(span, message);
         }
     }
 }

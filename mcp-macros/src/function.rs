@@ -125,7 +125,7 @@ fn second_attribute(kind: Kind, attrs: &mut Vec<Attribute>, errors: &mut Errors)
     attrs.retain(|attr| {
         let other = Kind::of(attr);
         if let Some(other) = other {
-            errors.on(attr, already(kind, other));
+            errors.push_spanned(attr, already(kind, other));
         }
         other.is_none()
     });
