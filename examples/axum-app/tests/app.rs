@@ -67,7 +67,7 @@ async fn handlers_see_what_layers_found_out() {
 #[tokio::test]
 async fn a_server_can_end_while_the_application_goes_on() {
     let (router, [counter, _]) = axum_app::app();
-    counter.close().await;
+    counter.shutdown().await;
     let (status, _) = call(&router, "/counter", None, "visits", json!({})).await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     let (status, _) = call(&router, "/calculator", None, "add", json!({"a": 1, "b": 1})).await;

@@ -3,6 +3,7 @@
 //! A small MCP server: weather, a database search, a settings file and a prompt. Names and texts
 //! are Chinese, as a server's may be in any language.
 use mcp_runtime::prelude::*;
+use mcp_runtime::testing::TestClient;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +26,7 @@ fn get_weather(
     #[arg(default = Unit::Celsius)] unit: Unit,
 ) -> Result<String> {
     let Some((_, sky, celsius, humidity)) = CITIES.iter().find(|(name, ..)| *name == city) else {
-        return Err(Error::tool("无法获取天气信息：城市名称无效"));
+        return Err(Error::msg("无法获取天气信息：城市名称无效"));
     };
     let temperature = match unit {
         Unit::Celsius => format!("{celsius}°C"),
@@ -75,7 +76,7 @@ fn server() -> Server {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> Result<(), ServerError> {
     server().serve_stdio().await
 }
 

@@ -73,7 +73,7 @@ async fn who_takes_only_events_is_answered_with_one() {
 #[tokio::test]
 async fn a_server_without_sessions_looks_at_it_too() {
     let state = std::sync::Arc::default();
-    let site = Site::serving(server(&state).into_service().sessionless()).await;
+    let site = Site::serving(server(&state).into_service().stateless()).await;
     for ask in talking_in("any") {
         let ask = ask.without("Mcp-Session-Id");
         assert_eq!(site.ask(&ask.clone().but("Accept", JSON)).await.json()["id"], 1);

@@ -192,7 +192,7 @@ async fn who_takes_no_events_cannot_be_asked() {
 
 #[tokio::test]
 async fn without_sessions_nobody_is_asked() {
-    let site = Site::serving(server().into_service().sessionless()).await;
+    let site = Site::serving(server().into_service().stateless()).await;
     assert_eq!(site.ask(&initialize("2025-11-25")).await.status, 200);
     let alone =
         |name: &str, version: &str| call("any", name).without("Mcp-Session-Id").with("MCP-Protocol-Version", version);

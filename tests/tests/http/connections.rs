@@ -57,7 +57,7 @@ async fn a_connection_is_kept_while_there_is_room() {
 async fn who_never_says_anything_makes_room_in_time() {
     let (site, _) = site_within(|limits| {
         limits.connections = 2;
-        limits.request_time = Duration::from_millis(200);
+        limits.request_timeout = Duration::from_millis(200);
     })
     .await;
     let mut silent = [site.open().await, site.open().await];
@@ -84,7 +84,7 @@ async fn who_has_just_come_is_heard() {
 async fn who_takes_nothing_of_what_is_sent_is_let_go() {
     let (site, state) = site_within(|limits| {
         limits.log_rate = u32::MAX;
-        limits.stall_time = Duration::from_millis(200);
+        limits.write_timeout = Duration::from_millis(200);
         limits.connections = 1;
     })
     .await;
@@ -103,7 +103,7 @@ async fn who_reads_slowly_is_waited_for() {
 
     let (site, state) = site_within(|limits| {
         limits.log_rate = u32::MAX;
-        limits.stall_time = Duration::from_millis(400);
+        limits.write_timeout = Duration::from_millis(400);
     })
     .await;
     let babble = json!({"name": "babble", "_meta": {"io.modelcontextprotocol/logLevel": "debug"}});
@@ -121,7 +121,7 @@ async fn who_reads_slowly_is_waited_for() {
 
 #[tokio::test]
 async fn a_kept_connection_nobody_uses_is_closed_in_time() {
-    let (site, _) = site_within(|limits| limits.request_time = Duration::from_millis(150)).await;
+    let (site, _) = site_within(|limits| limits.request_timeout = Duration::from_millis(150)).await;
     let mut wire = site.open().await;
     wire.send(&modern("tools/list", json!({})).bytes()).await;
     assert_eq!(wire.response().await.status, 200);
@@ -131,7 +131,7 @@ async fn a_kept_connection_nobody_uses_is_closed_in_time() {
 /// The time to send a request is not the time to answer it, to listen, or to read an answer.
 #[tokio::test]
 async fn only_who_sends_a_request_is_hurried() {
-    let (site, _) = site_within(|limits| limits.request_time = Duration::from_millis(100)).await;
+    let (site, _) = site_within(|limits| limits.request_timeout = Duration::from_millis(100)).await;
     let long = Duration::from_millis(600);
     let mut called = site.open().await;
     called.send(&call("sleep", &json!({"ms": 600})).bytes()).await;

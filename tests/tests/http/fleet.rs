@@ -15,7 +15,7 @@ const SECRET: &str = "the secret of this fleet, long enough";
 /// A process, and where it listens.
 fn replica(secret: Option<&str>) -> (Process, SocketAddr) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_replica"));
-    command.env_remove("CLERK_SECRET").envs(secret.map(|secret| ("CLERK_SECRET", secret)));
+    command.env_remove("REPLICA_SECRET").envs(secret.map(|secret| ("CLERK_SECRET", secret)));
     let mut process = Process::of(&mut command);
     let address = process.line().parse().unwrap();
     (process, address)

@@ -4,8 +4,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mcp_runtime::http::HttpService;
+use mcp_runtime::prelude::*;
+use mcp_runtime::store::{ChangeBus, LocalBus};
 use mcp_runtime::store::{MemorySessions, SessionStore};
-use mcp_runtime::{ChangeBus, HttpService, Limits, LocalBus, Revision, Server, prelude::*};
+use mcp_runtime::{Limits, Revision, Server};
 use mcp_tests::http::{Ask, Response, Site, Wire, call_in, in_session, initialize, soon, stream_of};
 use serde_json::Value;
 use tokio::time::sleep;
@@ -20,7 +23,7 @@ fn with_users(service: HttpService) -> HttpService {
 
 /// One replica.
 pub(crate) async fn replica(store: &Arc<impl SessionStore>, bus: &Arc<dyn ChangeBus>, limits: Limits) -> Site {
-    let server = server(&Arc::default()).bus(Arc::clone(bus)).limits(limits);
+    let server = server(&Arc::default()).change_bus(Arc::clone(bus)).limits(limits);
     Site::serving(with_users(server.into_service().session_store(Arc::clone(store)))).await
 }
 
@@ -115,7 +118,7 @@ async fn an_open_stream_hears_of_what_was_subscribed_elsewhere() {
     assert_eq!(a.ask(&subscribe(&session)).await.outcome(), (200, 0));
     let changing = async {
         loop {
-            a.handle.updated("weather://now");
+            a.handle.resource_updated("weather://now");
             sleep(Duration::from_millis(50)).await;
         }
     };
@@ -155,12 +158,12 @@ async fn a_restart_ends_no_session() {
     let before = replica(&store, &bus, Limits::default()).await;
     let session = before.session(NEWEST).await;
     assert_eq!(before.ask(&subscribe(&session)).await.outcome(), (200, 0));
-    before.handle.close().await;
+    before.handle.shutdown().await;
     soon(before.serving).await.unwrap().unwrap();
     let after = replica(&store, &bus, Limits::default()).await;
     let (head, mut stream) = after.begin(&stream_of(&session)).await;
     assert_eq!(head.status, 200);
-    after.handle.updated("weather://now");
+    after.handle.resource_updated("weather://now");
     is_told_of_the_weather(&mut stream).await;
 }
 
@@ -185,7 +188,7 @@ async fn a_session_of_somebody_else_exists_nowhere() {
 async fn who_does_nothing_anywhere_loses_its_session() {
     let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(MemorySessions::new()), Arc::new(LocalBus::new()));
     let mut limits = Limits::default();
-    limits.session_idle = Duration::from_millis(400);
+    limits.session_idle_timeout = Duration::from_millis(400);
     let (a, b) = (replica(&store, &bus, limits.clone()).await, replica(&store, &bus, limits).await);
     let session = a.session(NEWEST).await;
     let begun = Instant::now();
@@ -204,7 +207,7 @@ async fn who_does_nothing_anywhere_loses_its_session() {
 async fn an_open_stream_is_use_for_everybody() {
     let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(MemorySessions::new()), Arc::new(LocalBus::new()));
     let mut limits = Limits::default();
-    limits.session_idle = Duration::from_millis(1500);
+    limits.session_idle_timeout = Duration::from_millis(1500);
     let (a, b) = (replica(&store, &bus, limits.clone()).await, replica(&store, &bus, limits).await);
     let session = a.session(NEWEST).await;
     let (_, _stream) = a.begin(&stream_of(&session)).await;

@@ -111,7 +111,7 @@ async fn there_are_so_many_sessions_and_no_more() {
 #[tokio::test]
 async fn everybody_has_so_many_sessions() {
     let mut limits = Limits::default();
-    limits.sessions_each = 1;
+    limits.sessions_per_principal = 1;
     let site = with_users(limits).await;
     let open = |user: &str| initialize("2025-11-25").with("X-User", user);
     assert_eq!(site.ask(&open("ann")).await.status, 200);
@@ -123,7 +123,7 @@ async fn everybody_has_so_many_sessions() {
 async fn sessions_nobody_uses_make_room() {
     let (site, _) = site_within(|limits| {
         limits.sessions = 1;
-        limits.session_idle = Duration::from_millis(100);
+        limits.session_idle_timeout = Duration::from_millis(100);
     })
     .await;
     let first = site.session(NEWEST).await;
@@ -136,7 +136,7 @@ async fn sessions_nobody_uses_make_room() {
 #[tokio::test]
 async fn who_does_nothing_loses_its_session() {
     let idle = Duration::from_millis(150);
-    let (site, _) = site_within(|limits| limits.session_idle = idle).await;
+    let (site, _) = site_within(|limits| limits.session_idle_timeout = idle).await;
     let session = site.session(NEWEST).await;
     for _ in 0..4 {
         sleep(idle / 2).await;
@@ -149,7 +149,7 @@ async fn who_does_nothing_loses_its_session() {
 #[tokio::test]
 async fn work_and_an_open_stream_are_use() {
     let idle = Duration::from_millis(100);
-    let (site, state) = site_within(|limits| limits.session_idle = idle).await;
+    let (site, state) = site_within(|limits| limits.session_idle_timeout = idle).await;
     let session = site.session(NEWEST).await;
     let mut wire = site.open().await;
     wire.send(&call_in(&session, 1, "sleep", &json!({"ms": 240})).bytes()).await;
@@ -172,7 +172,7 @@ async fn work_and_an_open_stream_are_use() {
 
 #[tokio::test]
 async fn no_session_lives_for_ever() {
-    let (site, _) = site_within(|limits| limits.session_age = Duration::from_millis(300)).await;
+    let (site, _) = site_within(|limits| limits.session_lifetime = Duration::from_millis(300)).await;
     let session = site.session(NEWEST).await;
     let (head, mut stream) = site.begin(&stream_of(&session)).await;
     assert_eq!(head.status, 200);
@@ -188,7 +188,7 @@ async fn no_session_lives_for_ever() {
 
 #[tokio::test]
 async fn the_stream_of_a_session_that_is_too_old_ends_by_itself() {
-    let (site, _) = site_within(|limits| limits.session_age = Duration::from_millis(150)).await;
+    let (site, _) = site_within(|limits| limits.session_lifetime = Duration::from_millis(150)).await;
     let session = site.session(NEWEST).await;
     let (_, mut stream) = site.begin(&stream_of(&session)).await;
     assert_eq!(stream.event().await, None);

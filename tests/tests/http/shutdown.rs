@@ -32,8 +32,8 @@ async fn what_runs_is_answered_and_nothing_new_begins() {
 
     let handle = site.handle.clone();
     let begun = Instant::now();
-    let closing = tokio::spawn(async move { handle.close().await });
-    until(|| site.handle.is_closed()).await;
+    let closing = tokio::spawn(async move { handle.shutdown().await });
+    until(|| site.handle.is_shutting_down()).await;
     assert!(idle.is_closed().await, "who waits for nothing is let go");
     assert_eq!(listening.event().await.unwrap()["result"]["resultType"], "complete");
     assert_eq!(listening.event().await, None);
@@ -56,7 +56,7 @@ async fn what_comes_after_the_end_has_begun_is_refused() {
     let mut wire = site.open().await;
     wire.send(&call("sleep", &json!({"ms": 150})).bytes()).await;
     until(|| state.begun.load(SeqCst) == 1).await;
-    site.handle.begin_close();
+    site.handle.start_shutdown();
     wire.send(&call("sleep", &json!({"ms": 150})).bytes()).await;
     assert_eq!(wire.response().await.status, 200);
     let next = wire.try_head().await.map(|head| head.status);
@@ -66,7 +66,7 @@ async fn what_comes_after_the_end_has_begun_is_refused() {
 
 #[tokio::test]
 async fn who_takes_too_long_is_dropped() {
-    let (site, state) = site_within(|limits| limits.drain = Duration::from_millis(100)).await;
+    let (site, state) = site_within(|limits| limits.drain_timeout = Duration::from_millis(100)).await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut wires = Vec::new();
     for ask in [call("sleep", &json!({"ms": 60_000})), call_in(&session, 1, "sleep", &json!({"ms": 60_000}))] {
@@ -75,7 +75,7 @@ async fn who_takes_too_long_is_dropped() {
         wires.push(wire);
     }
     until(|| state.begun.load(SeqCst) == 2).await;
-    soon(site.handle.close()).await;
+    soon(site.handle.shutdown()).await;
     soon(site.serving).await.unwrap().unwrap();
     until(|| state.dropped.load(SeqCst) == 2).await;
     assert_eq!(state.finished.load(SeqCst), 0);
@@ -111,7 +111,7 @@ async fn a_call_nobody_waits_for_is_finished_before_the_end() {
     wire.send(&call_in(&session, 1, "sleep", &json!({"ms": 200})).bytes()).await;
     until(|| state.begun.load(SeqCst) == 1).await;
     drop(wire);
-    soon(site.handle.close()).await;
+    soon(site.handle.shutdown()).await;
     assert_eq!(state.finished.load(SeqCst), 1);
 }
 
@@ -119,14 +119,14 @@ async fn a_call_nobody_waits_for_is_finished_before_the_end() {
 #[tokio::test]
 async fn who_dawdles_does_not_keep_the_server() {
     let (site, _) = site_within(|limits| {
-        limits.request_time = Duration::from_millis(150);
-        limits.drain = Duration::from_mins(10);
+        limits.request_timeout = Duration::from_millis(150);
+        limits.drain_timeout = Duration::from_mins(10);
     })
     .await;
     let mut wire = site.open().await;
     wire.send(b"POST /mcp HT").await;
     site.serves().await;
-    site.handle.begin_close();
+    site.handle.start_shutdown();
     assert!(wire.is_closed().await);
     soon(site.serving).await.unwrap().unwrap();
 }

@@ -10,7 +10,8 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, Full};
-use mcp_runtime::{Body, HttpService, prelude::*};
+use mcp_runtime::http::{Body, HttpService};
+use mcp_runtime::prelude::*;
 use mcp_tests::http::{Ask, call, call_in, initialize, modern, stream_of};
 use serde_json::Value;
 use tower_service::Service as _;
@@ -134,7 +135,7 @@ async fn a_service_that_is_told_to_end_refuses_what_is_new() {
     let listen = modern("subscriptions/listen", json!({"notifications": {}}));
     let mut stream = respond(&mut service, &listen).await.into_body();
     assert!(next(&mut stream).await.unwrap().contains("acknowledged"));
-    handle.close().await;
+    handle.shutdown().await;
     let response = respond(&mut service, &modern("tools/list", json!({}))).await;
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert!(response.headers().contains_key("retry-after"));
