@@ -25,7 +25,7 @@ async fn apply(ctx: &Context) -> Result<String> {
 #[tokio::main]
 async fn main() -> Result<()> {
     let mut server = Server::new("replica", "1.0.0").tools(tools![apply]);
-    if let Ok(secret) = std::env::var("CLERK_SECRET") {
+    if let Ok(secret) = std::env::var("REPLICA_SECRET") {
         server = server.secrets([secret]);
     }
     let listener = TcpListener::bind("127.0.0.1:0").await?;
