@@ -200,7 +200,7 @@ async fn unregistered_vendor_method_is_unknown() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_in_a_notification_is_not_reported() -> Result<()> {
+async fn notification_errors_get_no_response() -> Result<()> {
     let client = client().await;
     for (method, params) in [
         ("notifications/cancelled", json!([1])),
