@@ -64,7 +64,7 @@ async fn service_serves_both_eras() {
     assert_eq!(respond(&mut service, &stranger).await.status(), StatusCode::FORBIDDEN);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn dropped_response_cancels_its_call() {
     use std::sync::atomic::Ordering::SeqCst;
     let (mut service, state) = service();
