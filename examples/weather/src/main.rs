@@ -3,7 +3,6 @@
 //! A small MCP server: weather, a database search, a settings file and a prompt. Names and texts
 //! are Chinese, as a server's may be in any language.
 use mcp_runtime::prelude::*;
-use mcp_runtime::testing::TestClient;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -82,6 +81,8 @@ async fn main() -> Result<(), ServerError> {
 
 #[cfg(test)]
 mod tests {
+    use mcp_runtime::testing::TestClient;
+
     use super::*;
 
     #[tokio::test]

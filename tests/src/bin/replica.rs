@@ -1,5 +1,5 @@
-//! A server of several questions over HTTP, one of a fleet: which secret it shares is in the
-//! environment, where it listens is its first line.
+//! A server over HTTP whose tool asks several questions, to be run as one of several replicas: `REPLICA_SECRET` is the
+//! secret they share, and its first line of output is its address.
 
 use mcp_runtime::prelude::*;
 use schemars::JsonSchema;
