@@ -54,8 +54,8 @@ const _: () = {
             let mut __builder = __mcp::tool("rename");
             __builder.description("Rename a note, after asking for the name.");
             __builder.task(true, true);
-            __builder.requires(__mcp::Capability::Elicitation);
-            __builder.requires(__mcp::Capability::Roots);
+            __builder.requires(__mcp::ClientCapability::Elicitation);
+            __builder.requires(__mcp::ClientCapability::Roots);
             __builder.takes_context();
             let __arg1 = __builder.arg::<u64>(__mcp::ArgInfo::new("id"));
             __mcp::check_form::<Name>().check("tool `rename`");
@@ -110,7 +110,7 @@ const _: () = {
                         .description(
                             "Ask for two things at once; a type that is known only in here is not looked at.",
                         );
-                    __builder.requires(__mcp::Capability::Sampling);
+                    __builder.requires(__mcp::ClientCapability::Sampling);
                     __builder.takes_context();
                     __mcp::check_form::<forms::Name>().check("prompt `both`");
                     __mcp::check_form::<<Self as Pages>::Page>().check("prompt `both`");
