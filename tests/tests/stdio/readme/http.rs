@@ -1,4 +1,4 @@
-use mcp_runtime::{HttpService, prelude::*};
+use mcp_runtime::{http::HttpService, prelude::*};
 
 /// Add two integers.
 #[tool(read_only)]
