@@ -13,7 +13,7 @@ use crate::{derive, function, handler, impl_block};
 const LINE: &str = "\n// ---- becomes ----\n\n";
 
 #[test]
-fn generated_code_is_as_recorded() {
+fn expansions_match_the_snapshots() {
     let update = std::env::var_os("UPDATE").is_some_and(|value| value == "1");
     let mut differ = Vec::new();
     for file in files() {

@@ -1,4 +1,4 @@
-//! Stores in files: as different from those in memory as they can be. What they hold outlives them.
+//! Stores in files, as different from the memory stores as can be. Their records outlive them.
 
 use std::fs;
 use std::io::{ErrorKind, Result};
@@ -11,14 +11,14 @@ use mcp_runtime::store::{EventStore, SessionRecord, SessionStore, Tail, TaskReco
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// A directory with a file for each session, each stream and each task. One who changes something at a time.
+/// A directory with a file for each session, stream and task. A lock serializes changes.
 #[derive(Debug)]
 pub struct FileStores {
     directory: PathBuf,
     changing: Mutex<()>,
 }
 
-/// What a file holds, and until when it counts, in milliseconds since 1970.
+/// The contents of a file, and its expiry in milliseconds since 1970.
 #[derive(Serialize, Deserialize)]
 struct Filed<T> {
     until: u128,
@@ -57,13 +57,13 @@ impl FileStores {
     }
 
     fn path(&self, kind: &str, name: &str) -> PathBuf {
-        // Some file systems do not tell upper case from lower.
+        // Some file systems are case-insensitive.
         let name = name.bytes().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
         self.directory.join(format!("{kind}-{name}"))
     }
 
     fn write<T: Serialize>(path: &Path, what: &T, keep: Duration) -> Result<()> {
-        // Whole, or not at all: somebody may be reading.
+        // Atomically, because of concurrent readers.
         let draft = path.with_extension("draft");
         fs::write(&draft, serde_json::to_vec(&Filed { until: now() + keep.as_millis(), what })?)?;
         fs::rename(draft, path)

@@ -1,4 +1,4 @@
-//! A server with one handler of every kind the protocol can tell apart, and servers for what it cannot show.
+//! A server with a handler of every kind the protocol distinguishes, and servers for single features.
 
 mod asking;
 mod changing;

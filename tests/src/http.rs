@@ -1,4 +1,4 @@
-//! An HTTP/1.1 client that sends what it is told to, well-formed or not, and a server to send it to.
+//! An HTTP/1.1 client that sends any bytes, well-formed or not, and a listening server.
 
 pub mod server;
 
@@ -11,22 +11,22 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// Waits for what should not take long.
+/// Fails if the future takes longer than twenty seconds.
 pub async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), future).await.expect("this takes too long")
 }
 
-/// Waits until something is so.
-pub async fn until(so: impl Fn() -> bool) {
+/// Waits until a condition holds.
+pub async fn until(condition: impl Fn() -> bool) {
     soon(async {
-        while !so() {
+        while !condition() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     })
     .await;
 }
 
-/// A server that listens on a port of its own.
+/// A server listening on a free port.
 #[derive(Debug)]
 pub struct Site {
     /// Where it listens.
@@ -69,7 +69,7 @@ impl Site {
         (wire.head().await, wire)
     }
 
-    /// Opens a session; its id.
+    /// Opens a session and returns its id.
     pub async fn session(&self, revision: Revision) -> String {
         let response = self.ask(&initialize(revision.as_str())).await;
         assert_eq!(response.status, 200, "{response:?}");
@@ -80,7 +80,7 @@ impl Site {
         id
     }
 
-    /// An ordinary call is served.
+    /// Asserts that the server answers a valid request.
     pub async fn serves(&self) {
         let response = self.ask(&modern("server/discover", json!({}))).await;
         assert_eq!(response.status, 200, "{response:?}");
@@ -105,7 +105,7 @@ impl Ask {
         Ask { method: method.into(), headers: vec![("Host".into(), b"localhost".into())], body: None }
     }
 
-    /// A POST as every client sends it.
+    /// A POST with the headers every client sends.
     pub fn post(body: impl Into<Vec<u8>>) -> Self {
         let mut ask = Ask::new("POST")
             .with("Content-Type", "application/json")
@@ -114,24 +114,24 @@ impl Ask {
         ask
     }
 
-    /// Adds a header, even if there is one of that name.
+    /// Adds a header, even if there is one of that name already.
     pub fn with(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.headers.push((name.into(), value.as_ref().into()));
         self
     }
 
-    /// Takes out the headers of a name.
+    /// Removes the headers of a name.
     pub fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         self
     }
 
-    /// Puts a header in the place of those of its name.
+    /// Replaces the headers of a name.
     pub fn but(self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.without(name).with(name, value)
     }
 
-    /// What is sent.
+    /// The request as bytes.
     pub fn bytes(&self) -> Vec<u8> {
         let mut out = format!("{} /mcp HTTP/1.1\r\n", self.method).into_bytes();
         for (name, value) in &self.headers {
@@ -148,7 +148,7 @@ impl Ask {
     }
 }
 
-/// What every request of 2026-07-28 says of itself.
+/// The `_meta` that every request of 2026-07-28 needs.
 pub fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -156,7 +156,7 @@ pub fn meta() -> Value {
     })
 }
 
-/// A request of 2026-07-28 with all its headers; what `params` has of `_meta` is added to it.
+/// A request of 2026-07-28 with all its headers. A `_meta` in `params` extends the default one.
 pub fn modern(method: &str, mut params: Value) -> Ask {
     let mut all = meta();
     if let Some(own) = params.get("_meta").and_then(Value::as_object) {
@@ -174,7 +174,7 @@ pub fn modern(method: &str, mut params: Value) -> Ask {
     Ask { body: Some(body.to_string().into()), ..ask }
 }
 
-/// The headers of a request of 2026-07-28, around no body yet.
+/// A request of 2026-07-28 with its headers, without a body.
 pub fn described(method: &str, name: Option<&str>) -> Ask {
     let ask = Ask::post("").with("MCP-Protocol-Version", "2026-07-28").with("Mcp-Method", method);
     match name {
@@ -188,7 +188,7 @@ pub fn call(name: &str, arguments: &Value) -> Ask {
     modern("tools/call", json!({"name": name, "arguments": arguments}))
 }
 
-/// A handshake.
+/// An `initialize` request.
 pub fn initialize(version: &str) -> Ask {
     let params =
         json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "tester", "version": "1"}});
@@ -218,7 +218,7 @@ pub struct Response {
     pub status: u16,
     /// With their names in lower case.
     pub headers: Vec<(String, String)>,
-    /// What was read of it.
+    /// The part of the body that was read.
     pub body: Vec<u8>,
 }
 
@@ -247,7 +247,7 @@ impl Response {
         self.text().split_terminator("\n\n").filter_map(data).collect()
     }
 
-    /// Its status, and the code of its error; zero if it has none.
+    /// The status, and the code of the JSON-RPC error, or zero.
     pub fn outcome(&self) -> (u16, i64) {
         let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
         (self.status, body["error"]["code"].as_i64().unwrap_or_default())
@@ -260,7 +260,7 @@ pub struct Wire {
     /// The socket.
     pub stream: TcpStream,
     read: Vec<u8>,
-    /// What a stream said of which no event was made yet.
+    /// The part of a stream that is not yet a whole event.
     told: String,
 }
 
@@ -273,14 +273,14 @@ fn data(block: &str) -> Option<Value> {
 }
 
 impl Wire {
-    /// A connection to whoever listens there.
+    /// A connection to this address.
     pub async fn to(address: SocketAddr) -> Self {
         Wire { stream: TcpStream::connect(address).await.unwrap(), read: Vec::new(), told: String::new() }
     }
 
     /// Writes.
     pub async fn send(&mut self, bytes: &[u8]) {
-        // Whoever is refused early may be unable to write the rest.
+        // After an early rejection the rest may be impossible to write.
         let _ = soon(self.stream.write_all(bytes)).await;
     }
 
@@ -289,7 +289,7 @@ impl Wire {
         soon(self.stream.read_buf(&mut self.read)).await.is_ok_and(|count| count > 0)
     }
 
-    /// Everything up to `end`, which is taken, too; `None` if the connection ends before.
+    /// Reads up to and including `end`; `None` if the connection closes before.
     async fn up_to(&mut self, end: &[u8]) -> Option<Vec<u8>> {
         loop {
             if let Some(at) = self.read.windows(end.len()).position(|window| window == end) {
@@ -309,7 +309,7 @@ impl Wire {
         self.read.drain(..count).collect()
     }
 
-    /// The head of a response; `None` if there is none any more.
+    /// The head of a response; `None` if the connection is closed.
     pub async fn try_head(&mut self) -> Option<Response> {
         let head = String::from_utf8(self.up_to(b"\r\n\r\n").await?).unwrap();
         let mut lines = head.trim_end().split("\r\n");
@@ -338,7 +338,7 @@ impl Wire {
         response
     }
 
-    /// A chunk of a body; `None` at its end, or that of the connection.
+    /// A chunk of a body; `None` at its end, or if the connection closes.
     pub async fn chunk(&mut self) -> Option<Vec<u8>> {
         let size = String::from_utf8(self.up_to(b"\r\n").await?).unwrap();
         let size = usize::from_str_radix(size.trim(), 16).unwrap();
@@ -347,7 +347,7 @@ impl Wire {
         (size > 0).then_some(chunk)
     }
 
-    /// The next message of a stream. Comments, and events without data, are none.
+    /// The next message of a stream. Skips comments, and events without data.
     pub async fn event(&mut self) -> Option<Value> {
         loop {
             while let Some(end) = self.told.find("\n\n") {
@@ -362,7 +362,7 @@ impl Wire {
         }
     }
 
-    /// Whether the server closes the connection, and says nothing more.
+    /// Whether the server closes the connection without sending more.
     pub async fn is_closed(&mut self) -> bool {
         self.read.is_empty() && !self.more().await
     }

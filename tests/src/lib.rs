@@ -1,4 +1,4 @@
-//! What the tests share: a server with one of everything, the transcript runner, a process.
+//! The support library of the tests: fixtures, the transcript runner, an HTTP client, a server process.
 
 pub mod file_stores;
 pub mod fixture;

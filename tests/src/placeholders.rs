@@ -1,20 +1,20 @@
-//! Names for what is different in every conversation, so that it can be written down.
+//! Placeholders for values that differ in every conversation, such as ids, states and times.
 
-/// Members with values nobody can know before.
+/// Members with unpredictable values.
 const MEMBERS: [&str; 3] = ["requestState", "taskId", "elicitationId"];
 /// Members with times.
 const TIMES: [&str; 2] = ["createdAt", "lastUpdatedAt"];
 
-/// The values of a conversation that have names, in the order they came.
+/// The values of a conversation with their placeholders, in order of appearance.
 #[derive(Debug, Default)]
 pub struct Placeholders(Vec<(String, String)>);
 
 impl Placeholders {
-    /// A line of the server's with names in the place of values.
+    /// A line of the server's, with placeholders for values.
     pub fn in_place_of_values(&mut self, line: &str) -> String {
         for member in MEMBERS {
             for value in values(line, member) {
-                // What a client made up is no secret.
+                // Short values are the client's own, and predictable.
                 if value.len() >= 16 && self.0.iter().all(|(_, known)| *known != value) {
                     let number = self.0.iter().filter(|(name, _)| name.contains(member)).count() + 1;
                     self.0.push((format!("«{member}-{number}»"), value));
@@ -30,7 +30,7 @@ impl Placeholders {
         line
     }
 
-    /// A line of the client's with values in the place of names.
+    /// A line of the client's, with values for placeholders.
     pub fn values_in(&self, line: &str) -> String {
         self.0.iter().fold(line.to_owned(), |line, (name, value)| line.replace(name, value))
     }

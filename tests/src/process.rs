@@ -1,4 +1,4 @@
-//! A server as a process, from the other end of its pipes: what a client has in its hands.
+//! A server process, from the client's end of its pipes.
 
 use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -17,9 +17,9 @@ const PATIENCE: Duration = Duration::from_mins(2);
 pub struct Process {
     child: Arc<Mutex<Child>>,
     id: u32,
-    /// Gone once the client has nothing more to say.
+    /// `None` once the client closed it.
     input: Option<ChildStdin>,
-    /// Gone once the client stopped reading.
+    /// `None` once the client closed it.
     output: Option<Lines<BufReader<ChildStdout>>>,
     log: Option<ChildStderr>,
     served: u64,
@@ -28,12 +28,12 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a program and says nothing.
+    /// Starts a program and sends nothing.
     pub fn silent(program: &str) -> Self {
         Self::of(&mut Command::new(program))
     }
 
-    /// Starts what a command says, and says nothing.
+    /// Starts a command and sends nothing.
     pub fn of(command: &mut Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (id, input, log) = (child.id(), child.stdin.take(), child.stderr.take());
@@ -123,7 +123,7 @@ impl Process {
         answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
 
-    /// An ordinary call of the tool `quick` is answered, and nothing is said before its answer.
+    /// Asserts that a call of the tool `quick` is answered, and that nothing else is sent before.
     pub fn serves(&mut self) {
         self.served += 1;
         let id = format!("served {}", self.served);
@@ -135,7 +135,7 @@ impl Process {
         );
     }
 
-    /// Closes the input and waits; the lines that were still to come, and the log.
+    /// Closes the input and waits for the end. Returns the remaining lines, and the log.
     pub fn finish(mut self) -> (Vec<String>, String) {
         self.close_input();
         let rest: Vec<String> = self.output.take().unwrap().map(Result::unwrap).collect();
@@ -145,12 +145,12 @@ impl Process {
         (rest, log)
     }
 
-    /// Says nothing more.
+    /// Closes the client's writing end.
     pub fn close_input(&mut self) {
         drop(self.input.take());
     }
 
-    /// Reads nothing more.
+    /// Closes the client's reading end.
     pub fn close_output(&mut self) {
         drop(self.output.take());
     }
@@ -168,7 +168,7 @@ impl Process {
     }
 
     /// The most memory the process ever had, in KiB.
-    #[cfg(target_os = "linux")] // where the kernel tells it in a file
+    #[cfg(target_os = "linux")] // read from /proc
     pub fn peak(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id)).unwrap();
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -205,7 +205,7 @@ fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
     child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a test in a process of its own, for what belongs to a whole process. `name` is the test's, with its modules.
+/// Runs a test in a process of its own, for tests of process-wide state. `name` is the path of the test.
 pub fn in_own_process(name: &str, test: impl FnOnce()) {
     const HERE: &str = "MCP_TESTS_IN_OWN_PROCESS";
     if std::env::var_os(HERE).is_some() {

@@ -1,14 +1,13 @@
 //! Bytes in, bytes out: a conversation in a file, run against a server.
 //!
 //! A transcript is a text file. `> line` is sent as it is; `< line` must be the next line from
-//! the server, byte for byte; `# text` is a remark. `> ` alone sends an empty line. Lines that
-//! begin with `~ ` and follow each other are expected in any order: what different tasks of the
-//! server say at the same time. `!` closes the input; `< ` and `~ ` after it are what the server
-//! says then. After the last line the input is closed at the latest, and the server must have
-//! nothing more to say.
+//! the server, byte for byte; `# text` is a comment. `> ` alone sends an empty line. Consecutive
+//! lines that begin with `~ ` are expected in any order, for messages of concurrent tasks. `!`
+//! closes the input; `< ` and `~ ` after it are expected after that. At the end the input is
+//! closed, and the server must send nothing more.
 //!
-//! What is different every time has a name: the first `requestState` of a conversation is `«requestState-1»`,
-//! in what is expected and in what is sent; see `placeholders.rs`.
+//! Values that differ each time have placeholders: the first `requestState` of a conversation is
+//! `«requestState-1»`, in expected and in sent lines; see `placeholders.rs`.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -69,7 +68,7 @@ pub async fn run(path: &Path, server: Server) -> Result<(), String> {
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// Receives as many lines as are expected: those that did not come, and as many that came instead.
+/// Receives as many lines as are expected. Returns the expected lines that are missing, and the others.
 async fn in_any_order<'a>(
     expected: &mut [&'a str],
     peer: &mut Peer,
@@ -90,7 +89,7 @@ async fn in_any_order<'a>(
 /// The server's end of the conversation.
 enum Peer {
     Open(Box<TestClient>),
-    /// The input is closed; what was said until the server ended, and is not read yet.
+    /// The input is closed, and the server has ended; the lines that are not read yet.
     Closed(VecDeque<String>),
 }
 
@@ -102,7 +101,7 @@ impl Peer {
         }
     }
 
-    /// The next line, or why there is none.
+    /// The next line, or an error in parentheses.
     async fn receive(&mut self) -> String {
         match self {
             Peer::Open(client) => match tokio::time::timeout(Duration::from_secs(10), client.receive()).await {

@@ -42,7 +42,7 @@ fn text(answer: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn two_servers_and_a_page_live_side_by_side() -> Result<()> {
+async fn router_serves_two_servers_and_a_page() -> Result<()> {
     let (router, _) = axum_app::app();
     for _ in 0..2 {
         let page = router.clone().oneshot(Request::get("/").body(Body::empty())?).await?;
@@ -58,14 +58,14 @@ async fn two_servers_and_a_page_live_side_by_side() -> Result<()> {
 }
 
 #[tokio::test]
-async fn handlers_see_what_layers_found_out() {
+async fn handlers_can_read_layer_extensions() {
     let (router, _) = axum_app::app();
     let (_, answer) = call(&router, "/counter", Some("eve"), "whoami", json!({})).await;
     assert_eq!(text(&answer), "eve");
 }
 
 #[tokio::test]
-async fn a_server_can_end_while_the_application_goes_on() {
+async fn closed_server_does_not_end_the_application() {
     let (router, [counter, _]) = axum_app::app();
     counter.close().await;
     let (status, _) = call(&router, "/counter", None, "visits", json!({})).await;

@@ -1,4 +1,4 @@
-//! The application as a process: it ends when it is told to.
+//! The application as a process: graceful shutdown.
 #![cfg(unix)]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -30,7 +30,7 @@ fn send(address: &str, method: &str, headers: &str, body: &str) -> TcpStream {
 }
 
 #[test]
-fn it_ends_on_both_signals_whatever_streams_are_open() {
+fn signals_end_the_process_despite_open_streams() {
     for signal in ["TERM", "INT"] {
         let command = &mut Command::new(env!("CARGO_BIN_EXE_axum-app"));
         let mut app = App(command.arg("127.0.0.1:0").stderr(Stdio::piped()).spawn().unwrap());

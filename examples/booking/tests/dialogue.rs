@@ -25,7 +25,7 @@ async fn book(revision: Revision, guest: impl FnMut(&Question) -> Reply + Send +
 }
 
 #[tokio::test]
-async fn a_table_is_booked_once() -> Result<()> {
+async fn booking_reserves_one_table() -> Result<()> {
     for revision in ASK {
         let (answer, tables) = book(revision, guest(2, "inside", true)).await?;
         assert_eq!(answer, "Table 1 is booked for Ada, 2 on 2026-12-24.", "{revision}");
@@ -35,7 +35,7 @@ async fn a_table_is_booked_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_terrace_can_be_too_wet() -> Result<()> {
+async fn refused_rain_warning_books_nothing() -> Result<()> {
     for revision in ASK {
         let (answer, tables) = book(revision, guest(2, "terrace", false)).await?;
         assert_eq!((&*answer, &*tables), ("nothing is booked: no terrace", r#"["free"]"#), "{revision}");
@@ -44,7 +44,7 @@ async fn the_terrace_can_be_too_wet() -> Result<()> {
 }
 
 #[tokio::test]
-async fn no_is_an_answer_and_closing_the_form_an_end() -> Result<()> {
+async fn declined_and_cancelled_forms_book_nothing() -> Result<()> {
     for revision in ASK {
         let no = |question: &Question| match question.message() {
             form if form.starts_with("A table for") => Reply::accept(json!({"guests": 2, "day": "2026-12-24"})),
@@ -59,7 +59,7 @@ async fn no_is_an_answer_and_closing_the_form_an_end() -> Result<()> {
 }
 
 #[tokio::test]
-async fn large_tables_need_a_page_to_visit() -> Result<()> {
+async fn large_table_needs_a_url_elicitation() -> Result<()> {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let (answer, _) = book(revision, guest(8, "inside", true)).await?;
         assert_eq!(answer, "Table 1 is booked for Ada, 8 on 2026-12-24.", "{revision}");
@@ -77,7 +77,7 @@ async fn large_tables_need_a_page_to_visit() -> Result<()> {
 }
 
 #[tokio::test]
-async fn who_knows_tasks_comes_back_for_the_table() -> Result<()> {
+async fn booking_runs_as_a_task() -> Result<()> {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let client = TestClient::builder(server()).revision(revision).tasks();
         let client = client.on_elicit(guest(8, "terrace", true)).connect().await?;
@@ -91,7 +91,7 @@ async fn who_knows_tasks_comes_back_for_the_table() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_the_form_is_not_taken() -> Result<()> {
+async fn invalid_form_content_is_rejected() -> Result<()> {
     for revision in ASK {
         let (answer, tables) = book(revision, guest(99, "inside", true)).await?;
         assert!(answer.contains("`guests`") && tables == "[]", "{revision}: {answer} {tables}");
@@ -100,7 +100,7 @@ async fn what_does_not_fit_the_form_is_not_taken() -> Result<()> {
 }
 
 #[tokio::test]
-async fn who_cannot_be_asked_is_told_so_before_anything_happens() -> Result<()> {
+async fn client_without_elicitation_gets_an_error_first() -> Result<()> {
     for revision in [Revision::V2024_11_05, Revision::V2025_03_26] {
         let client = TestClient::with_revision(server(), revision).await?;
         let answer = client.call("book", json!({"name": "Ada"})).await?;

@@ -1,4 +1,4 @@
-//! What the server asks, and what it makes of the answers: of a client with a session, and of one without.
+//! Tools that ask, with clients of both eras: with a session and without.
 
 use mcp_runtime::testing::{Question, Reply};
 use mcp_runtime::{Revision, prelude::*};
@@ -32,7 +32,7 @@ async fn text(client: &TestClient, tool: &str, arguments: Value) -> Result<Strin
 }
 
 #[tokio::test]
-async fn whoever_is_asked_the_answers_come_to_the_same() -> Result<()> {
+async fn every_ask_works_in_both_eras() -> Result<()> {
     for revision in BOTH {
         let client = connect(revision).await?;
         for (tool, expected) in [
@@ -69,7 +69,7 @@ async fn whoever_is_asked_the_answers_come_to_the_same() -> Result<()> {
 }
 
 #[tokio::test]
-async fn who_says_no_is_understood() -> Result<()> {
+async fn declined_and_cancelled_forms_are_reported() -> Result<()> {
     for revision in BOTH {
         for (reply, expected) in [(Reply::decline(), "decline"), (Reply::cancel(), "cancel")] {
             let client = TestClient::builder(everything::server()).revision(revision);
@@ -84,7 +84,7 @@ async fn who_says_no_is_understood() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_client_is_asked_only_what_it_can() -> Result<()> {
+async fn client_is_asked_only_what_it_declares() -> Result<()> {
     for revision in BOTH {
         let client = TestClient::builder(everything::server()).revision(revision).on_sample(|_| "Paris");
         let client = client.connect().await?;
@@ -107,7 +107,7 @@ async fn a_client_is_asked_only_what_it_can() -> Result<()> {
 }
 
 #[tokio::test]
-async fn rounds_have_the_keys_the_suite_knows_and_a_state_nobody_can_change() -> Result<()> {
+async fn rounds_have_the_keys_of_the_suite_and_a_sealed_state() -> Result<()> {
     let client = connect(Revision::V2026_07_28).await?;
     let call = async |name: &str, more: Value| {
         let mut params = json!({"name": name, "arguments": {}});

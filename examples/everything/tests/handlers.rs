@@ -1,4 +1,4 @@
-//! Every handler, as clients of both kinds see it: those with a session, and those without.
+//! Every handler, as clients of both eras see it: with a session and without.
 
 use mcp_runtime::{Change, LogLevel, Revision, prelude::*};
 use serde_json::Value;
@@ -10,7 +10,7 @@ async fn connect(revision: Revision) -> Result<TestClient> {
 }
 
 #[tokio::test]
-async fn everything_is_listed_and_described() -> Result<()> {
+async fn lists_have_every_item_with_a_description() -> Result<()> {
     for revision in BOTH {
         let client = connect(revision).await?;
         let tools = client.list_tools().await?;
@@ -25,7 +25,7 @@ async fn everything_is_listed_and_described() -> Result<()> {
 }
 
 #[tokio::test]
-async fn content_of_every_kind_is_returned() -> Result<()> {
+async fn tools_return_every_kind_of_content() -> Result<()> {
     for revision in BOTH {
         let client = connect(revision).await?;
         let text = client.call("test_simple_text", json!({})).await?;
@@ -59,7 +59,7 @@ async fn content_of_every_kind_is_returned() -> Result<()> {
 }
 
 #[tokio::test]
-async fn progress_and_log_messages_are_told() -> Result<()> {
+async fn progress_and_log_messages_reach_the_client() -> Result<()> {
     for revision in BOTH {
         let client = connect(revision).await?;
         let call = client.observe("test_tool_with_progress", json!({})).await?;
@@ -100,7 +100,7 @@ async fn changes_are_announced() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_schema_written_by_hand_reaches_clients_as_it_is() -> Result<()> {
+async fn handwritten_schema_is_sent_verbatim() -> Result<()> {
     let written = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
@@ -139,7 +139,7 @@ async fn a_schema_written_by_hand_reaches_clients_as_it_is() -> Result<()> {
 }
 
 #[tokio::test]
-async fn resources_of_every_kind_are_read() -> Result<()> {
+async fn every_kind_of_resource_can_be_read() -> Result<()> {
     for revision in BOTH {
         let client = connect(revision).await?;
         let text = client.read("test://static-text").await?;
@@ -163,7 +163,7 @@ async fn resources_of_every_kind_are_read() -> Result<()> {
 }
 
 #[tokio::test]
-async fn prompts_of_every_kind_are_got_and_completed() -> Result<()> {
+async fn every_kind_of_prompt_works_with_completion() -> Result<()> {
     for revision in BOTH {
         let client = connect(revision).await?;
         let simple = client.get_prompt("test_simple_prompt", json!({})).await?;

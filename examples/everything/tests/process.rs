@@ -29,7 +29,7 @@ fn first_line(stderr: Option<ChildStderr>) -> String {
 }
 
 #[test]
-fn over_http_it_says_where_and_answers_there() {
+fn http_prints_its_address_and_serves() {
     let mut server = everything(&["http", "127.0.0.1:0"]);
     let said = first_line(server.0.stderr.take());
     let address = said.trim().strip_prefix("listening on http://").and_then(|rest| rest.strip_suffix("/mcp"));
@@ -49,7 +49,7 @@ fn over_http_it_says_where_and_answers_there() {
 }
 
 #[test]
-fn over_stdio_it_answers_and_ends_with_its_input() {
+fn stdio_serves_until_eof() {
     let mut server = everything(&["stdio"]);
     let mut input = server.0.stdin.take().unwrap();
     let mut lines = BufReader::new(server.0.stdout.take().unwrap()).lines();
@@ -61,7 +61,7 @@ fn over_stdio_it_answers_and_ends_with_its_input() {
 }
 
 #[test]
-fn without_a_transport_it_says_how_it_is_called() {
+fn unknown_transport_prints_usage() {
     let mut server = everything(&["carrier-pigeon"]);
     let said = first_line(server.0.stderr.take());
     assert!(said.contains("usage: everything stdio | everything http ADDRESS"), "{said}");

@@ -1,5 +1,5 @@
-//! Calls that are tasks, in the two ways the protocol has had: the extension of 2026-07-28, where the server
-//! decides, and the tasks of 2025-11-25, which the client asks for.
+//! Tasks of both eras: the extension of 2026-07-28, where the server decides, and the tasks of 2025-11-25, which the
+//! client requests.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn call(client: &TestClient, name: &str, arguments: Value) -> Result<Value
     client.request("tools/call", json!({"name": name, "arguments": arguments})).await
 }
 
-/// Asks for a task until it is as it should be.
+/// Polls a task until the condition holds.
 async fn until(client: &TestClient, task: &Value, is: impl Fn(&Value) -> bool) -> Result<Value> {
     for _ in 0..400 {
         let now = client.request("tasks/get", json!({"taskId": task["taskId"]})).await?;
@@ -40,7 +40,7 @@ fn asked(task: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_call_is_a_task_for_clients_that_know_them() -> Result<()> {
+async fn client_with_the_extension_gets_tasks() -> Result<()> {
     let client = modern().await?;
     let greeted = call(&client, "greet", json!({"name": "Ada"})).await?;
     assert_eq!((&greeted["resultType"], &greeted["content"][0]["text"]), (&json!("complete"), &json!("Hello, Ada!")));
@@ -58,7 +58,7 @@ async fn a_call_is_a_task_for_clients_that_know_them() -> Result<()> {
 }
 
 #[tokio::test]
-async fn others_wait_or_are_refused() -> Result<()> {
+async fn client_without_the_extension_waits_or_gets_an_error() -> Result<()> {
     let client = TestClient::connect(everything::server()).await?;
     let waited = client.call("slow_compute", json!({"seconds": 0})).await?;
     assert_eq!(waited.text(), "It is done after 0 s");
@@ -72,7 +72,7 @@ async fn others_wait_or_are_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_failed_tool_is_a_result_and_a_failed_call_is_not() -> Result<()> {
+async fn tool_error_completes_and_protocol_error_fails_the_task() -> Result<()> {
     let client = modern().await?;
     let tool = call(&client, "failing_job", json!({})).await?;
     let done = until(&client, &tool, |now| now["status"] == "completed").await?;
@@ -85,7 +85,7 @@ async fn a_failed_tool_is_a_result_and_a_failed_call_is_not() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_task_that_asks_waits_for_every_answer() -> Result<()> {
+async fn task_waits_for_every_answer() -> Result<()> {
     let client = modern().await?;
     let task = call(&client, "confirm_delete", json!({"filename": "a.txt"})).await?;
     let parked = until(&client, &task, |now| now["status"] == "input_required").await?;
@@ -106,7 +106,7 @@ async fn a_task_that_asks_waits_for_every_answer() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_asked_first_is_no_task_yet() -> Result<()> {
+async fn asks_first_precede_the_task() -> Result<()> {
     let client = modern().await?;
     let round = call(&client, "test_tool_with_task", json!({})).await?;
     assert_eq!((&round["resultType"], round.get("taskId")), (&json!("input_required"), None));
@@ -122,7 +122,7 @@ async fn what_is_asked_first_is_no_task_yet() -> Result<()> {
 }
 
 #[tokio::test]
-async fn in_a_session_the_client_asks_for_a_task_and_is_asked_when_it_waits() -> Result<()> {
+async fn session_task_asks_during_tasks_result() -> Result<()> {
     let client = TestClient::builder(everything::server()).revision(Revision::V2025_11_25);
     let client = client.on_elicit(|_| json!({"confirm": true})).connect().await?;
     let tools = client.request("tools/list", json!({})).await?["tools"].take();

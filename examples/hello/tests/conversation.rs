@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 #[test]
-fn a_client_can_add() {
+fn add_is_answered_over_stdio() {
     let mut server = Command::new(env!("CARGO_BIN_EXE_hello"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

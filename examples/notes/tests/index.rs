@@ -24,7 +24,7 @@ fn indexed(db: &Connection) -> Result<i64> {
 }
 
 #[tokio::test]
-async fn what_another_program_wrote_is_found_after_a_reindex() -> Result<()> {
+async fn reindex_finds_notes_of_another_program() -> Result<()> {
     for revision in Revision::ALL {
         let (client, another) = written_by_another("found", revision).await?;
         assert_eq!(client.call("search", json!({"query": "foreign"})).await?.text(), "[]");
@@ -46,10 +46,10 @@ async fn what_another_program_wrote_is_found_after_a_reindex() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_cancelled_reindex_stops() -> Result<()> {
+async fn cancelled_reindex_stops() -> Result<()> {
     for revision in Revision::ALL {
         let (client, another) = written_by_another("cancelled", revision).await?;
-        another.execute_batch("BEGIN IMMEDIATE")?; // nobody else can write now
+        another.execute_batch("BEGIN IMMEDIATE")?; // locks out other writers
         let call = client.start("reindex", json!({}))?;
         assert_eq!(call.progress().await?.done, 0.0);
         call.cancel()?;

@@ -58,7 +58,7 @@ async fn search_finds_notes_with_all_words() -> Result<()> {
 }
 
 #[tokio::test]
-async fn search_knows_other_scripts() -> Result<()> {
+async fn search_folds_case_and_accents_in_other_scripts() -> Result<()> {
     for revision in Revision::ALL {
         let client = notebook(revision).await?;
         assert_eq!(found(&client, json!({"query": "CREME brulee"})).await?, [2]);
@@ -70,7 +70,7 @@ async fn search_knows_other_scripts() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_searched_is_never_a_query_of_its_own() -> Result<()> {
+async fn search_text_is_not_query_syntax() -> Result<()> {
     for revision in [Revision::V2025_06_18, Revision::V2026_07_28] {
         let client = notebook(revision).await?;
         let odd = ["\"", "\"\"\"", "'", "*", "(", "NOT", "NEAR(a b)", "^x", "{title}: x", "z:", "-", "\\", "%"];
@@ -88,7 +88,7 @@ async fn what_is_searched_is_never_a_query_of_its_own() -> Result<()> {
 }
 
 #[tokio::test]
-async fn nothing_a_caller_sends_is_sql() -> Result<()> {
+async fn arguments_cannot_inject_sql() -> Result<()> {
     for revision in [Revision::V2025_06_18, Revision::V2026_07_28] {
         let client = notebook(revision).await?;
         let evil = "x'); DROP TABLE notes; --";
@@ -129,7 +129,7 @@ async fn notes_are_created_edited_and_deleted() -> Result<()> {
 }
 
 #[tokio::test]
-async fn mistakes_say_what_to_do() -> Result<()> {
+async fn errors_say_what_to_do() -> Result<()> {
     for revision in Revision::ALL {
         let client = notebook(revision).await?;
         for (tool, arguments, text) in [
@@ -161,7 +161,7 @@ async fn mistakes_say_what_to_do() -> Result<()> {
 }
 
 #[tokio::test]
-async fn resources_and_their_templates_are_listed_and_read() -> Result<()> {
+async fn resources_and_templates_are_listed_and_read() -> Result<()> {
     for revision in Revision::ALL {
         let client = notebook(revision).await?;
         let uris: Vec<String> = client.list_resources().await?.into_iter().map(|resource| resource.uri).collect();
@@ -182,7 +182,7 @@ async fn resources_and_their_templates_are_listed_and_read() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_prompt_brings_the_note_along() -> Result<()> {
+async fn review_prompt_embeds_the_note() -> Result<()> {
     for revision in Revision::ALL {
         let client = notebook(revision).await?;
         let prompt = client.get_prompt("review", json!({"title": "Shopping", "focus": "facts"})).await?;
@@ -201,7 +201,7 @@ async fn the_prompt_brings_the_note_along() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_digest_has_all_notes_of_a_tag() -> Result<()> {
+async fn digest_prompt_has_all_notes_of_a_tag() -> Result<()> {
     for revision in Revision::ALL {
         let client = notebook(revision).await?;
         for (title, text) in [("Rome", "old"), ("Oslo", "cold")] {
@@ -217,7 +217,7 @@ async fn a_digest_has_all_notes_of_a_tag() -> Result<()> {
 }
 
 #[tokio::test]
-async fn changes_are_announced_to_those_who_subscribed() -> Result<()> {
+async fn changes_reach_only_subscribers() -> Result<()> {
     for revision in Revision::ALL {
         let client = notebook(revision).await?;
         let changes = client.changes(["notes://index", "note://2"]).await?;

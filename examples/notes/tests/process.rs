@@ -1,4 +1,4 @@
-//! The server as a process: what it keeps, where, and what the README shows of it.
+//! The server as a process: its database, and the README's conversation.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -13,7 +13,7 @@ fn fresh(name: &str) -> PathBuf {
     path
 }
 
-/// Starts the server, says these lines one after the other, and has its answers.
+/// Starts the server, sends these lines one after the other, and returns its responses.
 fn answers<'a>(command: &mut Command, lines: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the server starts");
     let mut input = server.stdin.take().unwrap();
@@ -48,7 +48,7 @@ fn notes_outlive_the_server() {
 }
 
 #[test]
-fn without_a_name_the_notes_are_kept_at_home() {
+fn default_database_is_in_the_home_directory() {
     let home = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let path = fresh("notes.db");
     answers(notes().env_remove("NOTES_DB").env("HOME", home).env("USERPROFILE", home), [INITIALIZE]);
@@ -56,7 +56,7 @@ fn without_a_name_the_notes_are_kept_at_home() {
 }
 
 #[test]
-fn a_notebook_that_cannot_be_opened_is_said_to_be_so() {
+fn unopenable_database_is_reported() {
     let output = notes().arg("/nowhere/at/all.db").stdin(Stdio::null()).output().unwrap();
     assert!(!output.status.success());
     let said = String::from_utf8_lossy(&output.stderr);
@@ -65,7 +65,7 @@ fn a_notebook_that_cannot_be_opened_is_said_to_be_so() {
 }
 
 #[test]
-fn the_server_answers_as_the_readme_shows() {
+fn responses_match_the_readme() {
     let lines = include_str!("../README.md").lines().filter(|line| line.starts_with(r#"{"jsonrpc""#));
     let (requests, shown): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.contains(r#""method""#));
     assert!(requests.len() > 3);

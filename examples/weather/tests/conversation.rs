@@ -1,11 +1,11 @@
-//! A whole conversation with the server, as a client in the field has it.
+//! A whole conversation with the server, as a real client has it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// What the client says and what it expects to hear. `null` is a notification's answer: none.
+/// The client's messages and the responses it expects; `null` after a notification, which has none.
 fn conversation() -> Vec<(Value, Value)> {
     serde_json::from_str(include_str!("conversation.json")).unwrap()
 }
@@ -26,7 +26,7 @@ fn comparable(mut message: Value) -> Value {
 }
 
 #[test]
-fn the_conversation_goes_as_written() {
+fn responses_match_the_conversation() {
     let mut server = Command::new(env!("CARGO_BIN_EXE_weather"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -48,7 +48,7 @@ fn the_conversation_goes_as_written() {
 }
 
 #[test]
-fn the_conversation_covers_every_phase() {
+fn conversation_covers_every_phase() {
     let methods: Vec<Value> = conversation().into_iter().map(|(message, _)| message["method"].clone()).collect();
     for method in
         ["initialize", "notifications/initialized", "tools/list", "tools/call", "resources/list", "resources/read"]

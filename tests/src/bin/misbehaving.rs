@@ -1,4 +1,4 @@
-//! A server whose handlers misbehave in every way that must not matter, with limits small enough to
+//! A server whose handlers misbehave in every way a server must survive, with limits small enough to
 //! be reached.
 
 use std::process::Command;

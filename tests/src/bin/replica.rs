@@ -1,5 +1,5 @@
-//! A server of several questions over HTTP, one of a fleet: which secret it shares is in the
-//! environment, where it listens is its first line.
+//! A server over HTTP whose tool asks several questions, to be run as one of several replicas: `REPLICA_SECRET` is the
+//! secret they share, and its first line of output is its address.
 
 use mcp_runtime::prelude::*;
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ async fn apply(ctx: &Context) -> Result<String> {
 #[tokio::main]
 async fn main() -> Result<()> {
     let mut server = Server::new("replica", "1.0.0").tools(tools![apply]);
-    if let Ok(secret) = std::env::var("CLERK_SECRET") {
+    if let Ok(secret) = std::env::var("REPLICA_SECRET") {
         server = server.secrets([secret]);
     }
     let listener = TcpListener::bind("127.0.0.1:0").await?;

@@ -1,4 +1,4 @@
-//! The server the tests are against: handlers that wait, talk, block and fail, and count what became of them.
+//! The server of the HTTP tests: handlers that wait, notify, block and fail, and count their calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Site;
 use mcp_runtime::{AppCode, Limits, LogLevel, Revision, prelude::*};
 
-/// The handlers, and how often each thing happened to them.
+/// The handlers, and the counts of their calls.
 #[derive(Debug, Default)]
 pub struct TestServer {
     /// Calls that began.
@@ -172,13 +172,13 @@ impl TestServer {
     }
 }
 
-/// What can be added while it is served.
+/// A tool to add while serving.
 #[tool]
 pub fn extra() -> &'static str {
     "extra"
 }
 
-/// The server of these handlers.
+/// A server with these handlers.
 pub fn server(state: &Arc<TestServer>) -> Server {
     Server::new("test-server", "1.0.0").dynamic().keep_signals().mount(Arc::clone(state))
 }
@@ -188,7 +188,7 @@ pub async fn site() -> (Site, Arc<TestServer>) {
     site_within(|_| {}).await
 }
 
-/// A site with other limits.
+/// The server, listening, with other limits.
 pub async fn site_within(change: impl FnOnce(&mut Limits)) -> (Site, Arc<TestServer>) {
     let state = Arc::default();
     let mut limits = Limits::default();

@@ -1,14 +1,13 @@
-//! Many clients, and clients that mean harm: what one does costs the others nothing.
+//! Many clients, and hostile ones: other clients are served as before.
 
 use mcp_runtime::Revision;
+use mcp_tests::http::server::site;
 use mcp_tests::http::{Ask, call, call_in, in_session, modern};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use mcp_tests::http::server::site;
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_hundred_connections_at_once() {
+async fn concurrent_connections_are_served() {
     let (site, _) = site().await;
     let mut tasks = JoinSet::new();
     for number in 0..200_u64 {
@@ -25,7 +24,7 @@ async fn two_hundred_connections_at_once() {
 }
 
 #[tokio::test]
-async fn who_sends_the_next_before_the_answer_is_answered_in_order() {
+async fn pipelined_requests_are_answered_in_order() {
     let (site, _) = site().await;
     let session = site.session(Revision::V2025_06_18).await;
     let mut wire = site.open().await;
@@ -47,7 +46,7 @@ async fn who_sends_the_next_before_the_answer_is_answered_in_order() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_http() {
+async fn malformed_http_is_rejected() {
     let (site, _) = site().await;
     let many_headers = format!("GET / HTTP/1.1\r\nHost: localhost\r\n{}\r\n", "X: y\r\n".repeat(500));
     let long_header = format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "y".repeat(2 << 20));
@@ -74,9 +73,9 @@ async fn bytes_that_are_no_http() {
     site.serves().await;
 }
 
-/// What panics in one session is that session's business.
+/// Handlers that panic, in one session and without.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn panics_harm_nobody() {
+async fn panics_do_not_affect_other_calls() {
     let (site, _) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut tasks = JoinSet::new();

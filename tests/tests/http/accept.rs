@@ -1,14 +1,13 @@
-//! What a client takes is what it is given: JSON, a stream of events, or whichever fits.
+//! Content negotiation: JSON, an event stream, or either, as the `Accept` header says.
 
 use mcp_runtime::{Revision, prelude::*};
-use mcp_tests::http::{Ask, Site, call, call_in, in_session, initialize, modern};
-
 use mcp_tests::http::server::{SESSIONS, server, site};
+use mcp_tests::http::{Ask, Site, call, call_in, in_session, initialize, modern};
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
-/// A call that talks while it waits, and one that talks and does not wait.
+/// A call that sends notifications and waits, and one that sends some and does not wait.
 fn talking() -> [Ask; 2] {
     let meta = json!({"progressToken": "p", "io.modelcontextprotocol/logLevel": "info"});
     let ask = |name: &str| {
@@ -24,9 +23,9 @@ fn talking_in(session: &str) -> [Ask; 2] {
     [call_in(session, 1, "steps", &json!({"n": 2})), call_in(session, 1, "murmur", &json!({}))]
 }
 
-/// What is told before the answer is for who wants to hear it; the answer is for everybody.
+/// A client that accepts no events misses the notifications, and gets the result.
 #[tokio::test]
-async fn who_takes_only_json_is_answered_with_json() {
+async fn accept_json_gets_json() {
     let (site, _) = site().await;
     let mut asks = talking().to_vec();
     for revision in SESSIONS {
@@ -44,7 +43,7 @@ async fn who_takes_only_json_is_answered_with_json() {
 }
 
 #[tokio::test]
-async fn who_takes_only_events_is_answered_with_one() {
+async fn accept_event_stream_gets_a_stream() {
     let (site, _) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let asks = [
@@ -71,7 +70,7 @@ async fn who_takes_only_events_is_answered_with_one() {
 }
 
 #[tokio::test]
-async fn a_server_without_sessions_looks_at_it_too() {
+async fn accept_is_honored_without_sessions() {
     let state = std::sync::Arc::default();
     let site = Site::serving(server(&state).into_service().sessionless()).await;
     for ask in talking_in("any") {
@@ -84,7 +83,7 @@ async fn a_server_without_sessions_looks_at_it_too() {
 }
 
 #[tokio::test]
-async fn who_takes_anything_gets_what_fits() {
+async fn accept_any_gets_a_stream_only_for_notifications() {
     let (site, _) = site().await;
     let asks = |ask: &Ask| [ask.clone().without("Accept"), ask.clone().but("Accept", "*/*"), ask.clone()];
     for talking in talking() {
@@ -97,9 +96,9 @@ async fn who_takes_anything_gets_what_fits() {
     }
 }
 
-/// A list of answers is one JSON text, or one event.
+/// The responses to a batch are one JSON text, or one event.
 #[tokio::test]
-async fn batches_are_answered_in_the_form_that_is_taken() {
+async fn accept_decides_the_format_of_batch_responses() {
     let (site, _) = site().await;
     let session = site.session(Revision::V2025_03_26).await;
     let params = json!({"name": "steps", "arguments": {"n": 1}, "_meta": {"progressToken": 1}});

@@ -1,10 +1,9 @@
-//! What a response is: one JSON text, unless its handler has something to tell before.
+//! The format of a response: one JSON text, or a stream if the handler sends notifications first.
 
 use mcp_runtime::Revision;
+use mcp_tests::http::server::{SESSIONS, site, site_within};
 use mcp_tests::http::{Ask, Response, call, call_in, in_session, modern};
 use serde_json::{Value, json};
-
-use mcp_tests::http::server::{SESSIONS, site, site_within};
 
 fn is_stream(response: &Response) {
     assert_eq!(response.status, 200);
@@ -14,13 +13,13 @@ fn is_stream(response: &Response) {
     assert_eq!(response.header("content-encoding"), None);
 }
 
-/// What the messages of a stream are.
+/// The method of each message of a stream.
 fn kinds(events: &[Value]) -> Vec<&str> {
     events.iter().map(|event| event["method"].as_str().unwrap_or("answer")).collect()
 }
 
 #[tokio::test]
-async fn who_is_silent_is_answered_with_json() {
+async fn call_without_notifications_gets_json() {
     let (site, _) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let asks = [
@@ -39,7 +38,7 @@ async fn who_is_silent_is_answered_with_json() {
 }
 
 #[tokio::test]
-async fn who_tells_something_is_answered_with_a_stream() {
+async fn call_with_notifications_gets_a_stream() {
     let (site, _) = site().await;
     let both = json!({"progressToken": "p", "io.modelcontextprotocol/logLevel": "info"});
     let ask = |meta| modern("tools/call", json!({"name": "steps", "arguments": {"n": 2}, "_meta": meta}));
@@ -67,7 +66,7 @@ async fn who_tells_something_is_answered_with_a_stream() {
 }
 
 #[tokio::test]
-async fn who_tells_something_without_waiting_is_heard_before_the_answer() {
+async fn notifications_of_a_ready_call_precede_the_response() {
     let (site, _) = site().await;
     let level = json!({"io.modelcontextprotocol/logLevel": "debug"});
     let response = site.ask(&modern("tools/call", json!({"name": "murmur", "_meta": level}))).await;
@@ -85,7 +84,7 @@ async fn who_tells_something_without_waiting_is_heard_before_the_answer() {
 }
 
 #[tokio::test]
-async fn a_stream_arrives_as_it_is_told() {
+async fn events_arrive_while_the_call_runs() {
     let (site, state) = site().await;
     let steps = modern("tools/call", json!({"name": "steps", "arguments": {"n": 10}, "_meta": {"progressToken": "p"}}));
     let (head, mut wire) = site.begin(&steps).await;
@@ -103,7 +102,7 @@ async fn a_stream_arrives_as_it_is_told() {
 }
 
 #[tokio::test]
-async fn handlers_that_panic_are_answers() {
+async fn panicking_handler_gets_an_error_result() {
     let (site, _) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     for name in ["panic", "panic_later"] {
@@ -118,9 +117,9 @@ async fn handlers_that_panic_are_answers() {
     assert_eq!(site.ask(&call_in(&session, 2, "add", &json!({"a": 1, "b": 2}))).await.outcome(), (200, 0));
 }
 
-/// Sync handlers of one session take turns; a waiting one holds up nobody.
+/// Sync handlers of one session take turns; one that awaits does not block the others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_that_waits_holds_up_nobody_in_its_session() {
+async fn waiting_call_does_not_block_its_session() {
     let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let (mut slow, mut blocking) = (site.open().await, site.open().await);
@@ -133,7 +132,7 @@ async fn a_call_that_waits_holds_up_nobody_in_its_session() {
 }
 
 #[tokio::test]
-async fn what_a_client_accepts_is_looked_at() {
+async fn unacceptable_format_gets_406() {
     let (site, _) = site().await;
     let add = || call("add", &json!({"a": 1, "b": 2}));
     for usable in [
@@ -159,9 +158,9 @@ async fn what_a_client_accepts_is_looked_at() {
     assert_eq!(head.status, 200);
 }
 
-/// Slow is not gone: a call waits for who reads what it says.
+/// Backpressure: the call waits for a slow reader.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_reads_slowly_in_a_session_misses_nothing() {
+async fn slow_reader_in_a_session_gets_every_event() {
     let (site, _) = site_within(|limits| limits.log_rate = u32::MAX).await;
     let session = site.session(Revision::V2025_11_25).await;
     let (_, mut wire) = site.begin(&call_in(&session, 7, "babble", &json!({}))).await;

@@ -1,5 +1,5 @@
-//! Asking in sessions over HTTP: the question is an event on the stream of the call, its answer a
-//! request of its own.
+//! Asking in sessions over HTTP: the server's request is an event on the stream of the call, the client's response
+//! a POST of its own.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server>
 
 use mcp_runtime::{Revision, prelude::*};
@@ -39,7 +39,7 @@ async fn site() -> Site {
     Site::serving(service.principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()))).await
 }
 
-/// A session of somebody who can be asked.
+/// A session of a client that supports elicitation.
 pub(crate) async fn session(site: &Site, revision: Revision, user: &str) -> String {
     let params = json!({
         "protocolVersion": revision, "capabilities": {"elicitation": {}}, "clientInfo": {"name": "c", "version": "1"},
@@ -91,7 +91,7 @@ fn is_error(response: &Response) -> String {
 }
 
 #[tokio::test]
-async fn a_question_is_an_event_and_its_answer_a_request() {
+async fn elicitation_is_an_event_and_its_response_a_post() {
     for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
         let site = site().await;
         let session = session(&site, revision, "ann").await;
@@ -112,7 +112,7 @@ async fn a_question_is_an_event_and_its_answer_a_request() {
 }
 
 #[tokio::test]
-async fn who_was_cut_off_still_gets_the_question_and_the_result() {
+async fn resumed_stream_replays_the_elicitation_and_the_result() {
     let site = site().await;
     let session = session(&site, Revision::V2025_11_25, "ann").await;
     let (_, mut wire) = site.begin(&call(&session, "greet")).await;
@@ -132,7 +132,7 @@ async fn who_was_cut_off_still_gets_the_question_and_the_result() {
 }
 
 #[tokio::test]
-async fn nobody_else_can_answer() {
+async fn only_the_same_session_and_principal_can_answer() {
     let site = site().await;
     let owner = session(&site, Revision::V2025_11_25, "ann").await;
     let (_, mut wire) = site.begin(&call(&owner, "greet")).await;
@@ -152,7 +152,7 @@ async fn nobody_else_can_answer() {
 }
 
 #[tokio::test]
-async fn an_ended_session_has_nobody_to_ask() {
+async fn deleted_session_ends_its_elicitation() {
     let site = site().await;
     let session = session(&site, Revision::V2025_11_25, "ann").await;
     let (_, mut wire) = site.begin(&call(&session, "greet")).await;
@@ -166,7 +166,7 @@ async fn an_ended_session_has_nobody_to_ask() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_cancelled_takes_its_question_back() {
+async fn cancelled_call_withdraws_its_elicitation() {
     let site = site().await;
     let session = session(&site, Revision::V2025_11_25, "ann").await;
     let (_, mut wire) = site.begin(&call(&session, "greet")).await;
@@ -182,7 +182,7 @@ async fn a_call_that_is_cancelled_takes_its_question_back() {
 }
 
 #[tokio::test]
-async fn who_takes_no_events_cannot_be_asked() {
+async fn client_without_event_stream_cannot_be_asked() {
     let site = site().await;
     let session = session(&site, Revision::V2025_11_25, "ann").await;
     let response = site.ask(&call(&session, "greet").but("Accept", "application/json")).await;
@@ -191,7 +191,7 @@ async fn who_takes_no_events_cannot_be_asked() {
 }
 
 #[tokio::test]
-async fn without_sessions_nobody_is_asked() {
+async fn sessionless_service_cannot_ask() {
     let site = Site::serving(server().into_service().sessionless()).await;
     assert_eq!(site.ask(&initialize("2025-11-25")).await.status, 200);
     let alone =

@@ -1,13 +1,12 @@
-//! How much of what clients send is in memory at a time.
+//! `Limits::body_bytes`: the memory all request bodies may take together.
 
 use std::time::Duration;
 
+use mcp_tests::http::server::site_within;
 use mcp_tests::http::{Ask, Site, Wire, call, soon};
 use serde_json::json;
 
-use mcp_tests::http::server::site_within;
-
-/// Asks until it is answered so.
+/// Repeats a request until its response has this status.
 async fn until_status(site: &Site, ask: &Ask, status: u16) {
     soon(async {
         while site.ask(ask).await.status != status {
@@ -17,7 +16,7 @@ async fn until_status(site: &Site, ask: &Ask, status: u16) {
     .await;
 }
 
-/// A message of 79 kB that is not sent to its end.
+/// A body of 79 kB of which the last kilobyte is never sent.
 async fn half_a_body(site: &Site) -> Wire {
     let mut wire = site.open().await;
     let head =
@@ -28,7 +27,7 @@ async fn half_a_body(site: &Site) -> Wire {
 }
 
 #[tokio::test]
-async fn long_messages_have_so_many_bytes_together() {
+async fn long_bodies_share_body_bytes() {
     let (site, _) = site_within(|limits| (limits.message_bytes, limits.body_bytes) = (80_000, 100_000)).await;
     let long = call("fail", &json!({"x": "y".repeat(79_000)}));
     assert_eq!(site.ask(&long).await.status, 200);
@@ -42,7 +41,7 @@ async fn long_messages_have_so_many_bytes_together() {
 }
 
 #[tokio::test]
-async fn what_is_announced_takes_no_room_before_it_is_sent() {
+async fn content_length_alone_takes_no_budget() {
     let (site, _) = site_within(|limits| (limits.message_bytes, limits.body_bytes) = (80_000, 100_000)).await;
     let head =
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 79000\r\n\r\n";

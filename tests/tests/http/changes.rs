@@ -1,10 +1,9 @@
-//! What changes, told on the stream of a session and on the streams of `subscriptions/listen`.
+//! Change notifications, on the stream of a session and on streams of `subscriptions/listen`.
 
 use mcp_runtime::{Revision, prelude::*};
+use mcp_tests::http::server::{SESSIONS, extra, site};
 use mcp_tests::http::{Wire, call, call_in, in_session, modern, soon, stream_of};
 use serde_json::Value;
-
-use mcp_tests::http::server::{SESSIONS, extra, site};
 
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -14,7 +13,7 @@ async fn told(wire: &mut Wire) -> String {
 }
 
 #[tokio::test]
-async fn a_session_is_told_on_its_stream() {
+async fn session_stream_carries_change_notifications() {
     for revision in SESSIONS {
         let (site, _) = site().await;
         let session = site.session(revision).await;
@@ -49,7 +48,7 @@ async fn a_session_is_told_on_its_stream() {
 }
 
 #[tokio::test]
-async fn what_changed_before_there_was_a_stream_is_told_on_it_once() {
+async fn changes_before_the_stream_are_sent_once_it_opens() {
     let (site, _) = site().await;
     let session = site.session(Revision::V2025_06_18).await;
     for _ in 0..100 {
@@ -76,7 +75,7 @@ async fn listen(site: &mcp_tests::http::Site, filter: Value) -> (Value, Wire) {
 }
 
 #[tokio::test]
-async fn a_stream_tells_what_it_was_asked_for() {
+async fn listen_stream_carries_what_was_subscribed() {
     let (site, _) = site().await;
     let (agreed, mut tools) = listen(&site, json!({"toolsListChanged": true, "whatever": true})).await;
     assert_eq!(agreed, json!({"toolsListChanged": true}));
@@ -99,7 +98,7 @@ async fn a_stream_tells_what_it_was_asked_for() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_its_result() {
+async fn listen_stream_ends_with_a_result_at_shutdown() {
     let (site, _) = site().await;
     let (_, mut wire) = listen(&site, json!({"toolsListChanged": true})).await;
     // What changed just before is told yet.
@@ -117,7 +116,7 @@ async fn a_stream_ends_with_its_result() {
 }
 
 #[tokio::test]
-async fn streams_that_cannot_be_opened_are_refused() {
+async fn invalid_listen_requests_are_rejected() {
     let (site, _) = site().await;
     let listen = |params| modern("subscriptions/listen", params);
     assert_eq!(site.ask(&listen(json!({}))).await.outcome(), (200, -32602));

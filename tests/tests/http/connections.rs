@@ -1,15 +1,14 @@
-//! How many connections there may be, and who makes room when there are that many.
+//! `Limits::connections`, idle eviction and the timeouts of a connection.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
+use mcp_tests::http::server::site_within;
 use mcp_tests::http::{call, modern, soon, until};
 use serde_json::json;
 
-use mcp_tests::http::server::site_within;
-
 #[tokio::test]
-async fn who_is_one_too_many_waits_for_a_place() {
+async fn connection_over_the_limit_waits_for_a_slot() {
     let (site, state) = site_within(|limits| limits.connections = 2).await;
     let mut wires = [site.open().await, site.open().await];
     for wire in &mut wires {
@@ -27,7 +26,7 @@ async fn who_is_one_too_many_waits_for_a_place() {
 }
 
 #[tokio::test]
-async fn who_uses_no_connection_makes_room() {
+async fn idle_connections_are_evicted_at_the_limit() {
     let (site, _) = site_within(|limits| limits.connections = 2).await;
     let mut kept = Vec::new();
     // Each is served, and then left open.
@@ -40,9 +39,8 @@ async fn who_uses_no_connection_makes_room() {
     site.serves().await;
 }
 
-/// As long as there is room, a connection is kept.
 #[tokio::test]
-async fn a_connection_is_kept_while_there_is_room() {
+async fn connection_is_kept_alive_below_the_limit() {
     let (site, _) = site_within(|limits| limits.connections = 2).await;
     let mut kept = site.open().await;
     for _ in 0..20 {
@@ -54,7 +52,7 @@ async fn a_connection_is_kept_while_there_is_room() {
 }
 
 #[tokio::test]
-async fn who_never_says_anything_makes_room_in_time() {
+async fn connections_without_a_request_time_out() {
     let (site, _) = site_within(|limits| {
         limits.connections = 2;
         limits.request_time = Duration::from_millis(200);
@@ -65,9 +63,9 @@ async fn who_never_says_anything_makes_room_in_time() {
     soon(site.serves()).await;
 }
 
-/// Places of those who have said nothing yet are theirs: a flood cannot take them away.
+/// Only idle connections are evicted: a flood cannot take the slot of a client that has just connected.
 #[tokio::test]
-async fn who_has_just_come_is_heard() {
+async fn new_connection_is_not_evicted_before_its_first_request() {
     let (site, _) = site_within(|limits| limits.connections = 1).await;
     let mut new = site.open().await;
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -81,7 +79,7 @@ async fn who_has_just_come_is_heard() {
 }
 
 #[tokio::test]
-async fn who_takes_nothing_of_what_is_sent_is_let_go() {
+async fn unread_response_times_out() {
     let (site, state) = site_within(|limits| {
         limits.log_rate = u32::MAX;
         limits.stall_time = Duration::from_millis(200);
@@ -96,9 +94,8 @@ async fn who_takes_nothing_of_what_is_sent_is_let_go() {
     assert_eq!(state.dropped.load(SeqCst), 1, "and its call is dropped");
 }
 
-/// Slow is not silent.
 #[tokio::test]
-async fn who_reads_slowly_is_waited_for() {
+async fn slow_reader_does_not_time_out() {
     use tokio::io::AsyncReadExt as _;
 
     let (site, state) = site_within(|limits| {
@@ -120,7 +117,7 @@ async fn who_reads_slowly_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_kept_connection_nobody_uses_is_closed_in_time() {
+async fn idle_keep_alive_connection_times_out() {
     let (site, _) = site_within(|limits| limits.request_time = Duration::from_millis(150)).await;
     let mut wire = site.open().await;
     wire.send(&modern("tools/list", json!({})).bytes()).await;
@@ -128,9 +125,9 @@ async fn a_kept_connection_nobody_uses_is_closed_in_time() {
     assert!(wire.is_closed().await);
 }
 
-/// The time to send a request is not the time to answer it, to listen, or to read an answer.
+/// `request_time` does not bound the handler, a listening stream, or the reading of a response.
 #[tokio::test]
-async fn only_who_sends_a_request_is_hurried() {
+async fn request_time_bounds_only_reading_the_request() {
     let (site, _) = site_within(|limits| limits.request_time = Duration::from_millis(100)).await;
     let long = Duration::from_millis(600);
     let mut called = site.open().await;

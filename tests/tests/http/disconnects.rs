@@ -1,13 +1,12 @@
-//! Clients that go away, and calls that are cancelled: in 2026-07-28 the one is the other, in sessions it is not.
+//! Disconnects and cancellation: in 2026-07-28 a disconnect cancels the call, in a session it does not.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use mcp_runtime::Revision;
+use mcp_tests::http::server::{SESSIONS, site};
 use mcp_tests::http::{Ask, Site, call, call_in, in_session, modern, until};
 use serde_json::{Value, json};
-
-use mcp_tests::http::server::{SESSIONS, site};
 
 async fn cancel(site: &Site, session: &str, id: &Value) {
     let message = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
@@ -15,7 +14,7 @@ async fn cancel(site: &Site, session: &str, id: &Value) {
 }
 
 #[tokio::test]
-async fn in_a_session_a_call_goes_on_without_its_client() {
+async fn session_call_survives_a_disconnect() {
     let (site, state) = site().await;
     for (count, revision) in (1..).zip(SESSIONS) {
         let session = site.session(revision).await;
@@ -28,7 +27,7 @@ async fn in_a_session_a_call_goes_on_without_its_client() {
 }
 
 #[tokio::test]
-async fn in_a_session_a_call_goes_on_in_the_middle_of_its_stream() {
+async fn session_call_survives_a_disconnect_mid_stream() {
     let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let (head, mut wire) = site.begin(&call_in(&session, 1, "steps", &json!({"n": 8}))).await;
@@ -39,7 +38,7 @@ async fn in_a_session_a_call_goes_on_in_the_middle_of_its_stream() {
 }
 
 #[tokio::test]
-async fn in_a_session_a_blocking_call_is_not_told_that_its_client_is_gone() {
+async fn session_blocking_call_is_not_cancelled_by_a_disconnect() {
     let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut wire = site.open().await;
@@ -53,7 +52,7 @@ async fn in_a_session_a_blocking_call_is_not_told_that_its_client_is_gone() {
 }
 
 #[tokio::test]
-async fn without_a_session_a_call_ends_with_its_client() {
+async fn stateless_call_is_dropped_on_disconnect() {
     let (site, state) = site().await;
     let mut wire = site.open().await;
     wire.send(&call("sleep", &json!({"ms": 60_000})).bytes()).await;
@@ -64,7 +63,7 @@ async fn without_a_session_a_call_ends_with_its_client() {
 }
 
 #[tokio::test]
-async fn without_a_session_a_stream_ends_with_its_client() {
+async fn stateless_stream_is_dropped_on_disconnect() {
     let (site, state) = site().await;
     let steps =
         modern("tools/call", json!({"name": "steps", "arguments": {"n": 10_000}, "_meta": {"progressToken": "p"}}));
@@ -76,7 +75,7 @@ async fn without_a_session_a_stream_ends_with_its_client() {
 }
 
 #[tokio::test]
-async fn without_a_session_a_blocking_call_learns_that_its_client_is_gone() {
+async fn stateless_blocking_call_is_cancelled_on_disconnect() {
     let (site, state) = site().await;
     let mut wire = site.open().await;
     wire.send(&call("block", &json!({})).bytes()).await;
@@ -86,7 +85,7 @@ async fn without_a_session_a_blocking_call_learns_that_its_client_is_gone() {
 }
 
 #[tokio::test]
-async fn a_cancelled_call_ends_its_response() {
+async fn cancelled_call_gets_an_empty_202() {
     let (site, state) = site().await;
     for (count, revision) in (1..).zip(SESSIONS) {
         let session = site.session(revision).await;
@@ -105,7 +104,7 @@ async fn a_cancelled_call_ends_its_response() {
 }
 
 #[tokio::test]
-async fn a_cancelled_stream_ends_without_an_answer() {
+async fn cancelled_stream_ends_without_a_response() {
     let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let (_, mut wire) = site.begin(&call_in(&session, 1, "steps", &json!({"n": 10_000}))).await;
@@ -120,7 +119,7 @@ async fn a_cancelled_stream_ends_without_an_answer() {
 }
 
 #[tokio::test]
-async fn nobody_cancels_the_calls_of_others() {
+async fn cancellation_does_not_cross_sessions() {
     let (site, state) = site().await;
     let (mine, theirs) = (site.session(Revision::V2025_11_25).await, site.session(Revision::V2025_11_25).await);
     let (mut legacy, mut modern) = (site.open().await, site.open().await);
@@ -135,7 +134,7 @@ async fn nobody_cancels_the_calls_of_others() {
 }
 
 #[tokio::test]
-async fn calls_end_with_their_session() {
+async fn deleted_session_drops_its_calls() {
     let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut wire = site.open().await;
@@ -148,7 +147,7 @@ async fn calls_end_with_their_session() {
 }
 
 #[tokio::test]
-async fn an_id_in_use_is_refused_in_a_session_and_free_without() {
+async fn duplicate_id_is_rejected_only_within_a_session() {
     let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut wire = site.open().await;

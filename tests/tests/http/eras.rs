@@ -1,4 +1,4 @@
-//! Whose rules a message is served by: what it says itself, what its headers say, and both eras on one endpoint.
+//! Both eras on one endpoint: which one serves a message, by its `_meta`, its headers and its session.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -6,10 +6,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use mcp_runtime::{LogLevel, Revision, Server};
+use mcp_tests::http::server::{SESSIONS, site};
 use mcp_tests::http::{Ask, Site, call_in, described, in_session, initialize, meta, modern, stream_of, until};
 use serde_json::{Value, json};
-
-use mcp_tests::http::server::{SESSIONS, site};
 
 fn request(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
@@ -20,7 +19,7 @@ fn plain(method: &str) -> Ask {
 }
 
 #[tokio::test]
-async fn each_message_is_of_one_era() {
+async fn era_is_chosen_per_message() {
     let (site, _) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let older = json!({"io.modelcontextprotocol/protocolVersion": "2025-11-25"});
@@ -100,7 +99,7 @@ async fn each_message_is_of_one_era() {
 }
 
 #[tokio::test]
-async fn what_a_version_header_lacks_is_named() {
+async fn missing_protocol_version_is_named_in_the_error() {
     let (site, _) = site().await;
     let response = site.ask(&plain("tools/list").with("MCP-Protocol-Version", "2026-07-28")).await;
     let field = &response.json()["error"]["data"]["field"];
@@ -108,7 +107,7 @@ async fn what_a_version_header_lacks_is_named() {
 }
 
 #[tokio::test]
-async fn the_newest_revision_has_nothing_but_post() {
+async fn modern_revision_allows_only_post() {
     let (site, _) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     for method in ["GET", "DELETE"] {
@@ -121,7 +120,7 @@ async fn the_newest_revision_has_nothing_but_post() {
 }
 
 #[tokio::test]
-async fn a_version_header_nobody_knows_is_refused_whatever_the_message() {
+async fn unknown_version_header_is_rejected_for_every_message() {
     let (site, _) = site().await;
     let session = site.session(Revision::V2025_06_18).await;
     let notification = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"});
@@ -136,7 +135,7 @@ async fn a_version_header_nobody_knows_is_refused_whatever_the_message() {
 }
 
 #[tokio::test]
-async fn a_handshake_settles_a_version_there_is() {
+async fn initialize_negotiates_a_supported_version() {
     let (site, _) = site().await;
     for (asked, settled) in [
         ("2025-03-26", "2025-03-26"),
@@ -155,7 +154,7 @@ async fn a_handshake_settles_a_version_there_is() {
 }
 
 #[tokio::test]
-async fn batches_are_of_one_revision() {
+async fn batches_are_accepted_only_in_2025_03_26() {
     let (site, _) = site().await;
     let add = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "add", "arguments": {"a": id, "b": 1}}});
     let sleep =
@@ -185,7 +184,7 @@ async fn batches_are_of_one_revision() {
 }
 
 #[tokio::test]
-async fn what_is_owed_no_answer_gets_none() {
+async fn notifications_and_responses_get_an_empty_202() {
     let (site, _) = site().await;
     let notification = json!({"jsonrpc": "2.0", "method": "notifications/whatever"});
     let answers = [
@@ -212,7 +211,7 @@ async fn what_is_owed_no_answer_gets_none() {
 }
 
 #[tokio::test]
-async fn both_eras_on_one_connection() {
+async fn connection_may_mix_eras() {
     let (site, _) = site().await;
     let session = site.session(Revision::V2025_06_18).await;
     let mut wire = site.open().await;
@@ -224,9 +223,8 @@ async fn both_eras_on_one_connection() {
     }
 }
 
-/// Who takes a notification may take its time; who sent it is let go at once.
 #[tokio::test]
-async fn a_notification_with_a_handler_is_accepted_before_that_is_done() {
+async fn notification_is_accepted_before_its_handler_finishes() {
     let heard = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&heard);
     let server = Server::new("mailbox", "1.0.0").notification("example.com/mail", move |ctx, (): ()| {

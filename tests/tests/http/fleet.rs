@@ -1,5 +1,5 @@
-//! Two processes with one secret behind a proxy that takes turns: each round of a call is served by
-//! another, and nothing but the client's state goes from one to the next.
+//! Two processes with one secret behind a round-robin proxy: each round of a call is served by the other one, and
+//! only the client's `requestState` goes from one to the next.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -15,13 +15,13 @@ const SECRET: &str = "the secret of this fleet, long enough";
 /// A process, and where it listens.
 fn replica(secret: Option<&str>) -> (Process, SocketAddr) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_replica"));
-    command.env_remove("CLERK_SECRET").envs(secret.map(|secret| ("CLERK_SECRET", secret)));
+    command.env_remove("REPLICA_SECRET").envs(secret.map(|secret| ("REPLICA_SECRET", secret)));
     let mut process = Process::of(&mut command);
     let address = process.line().parse().unwrap();
     (process, address)
 }
 
-/// A proxy that gives one connection to the first, the next to the second, and so on.
+/// A round-robin proxy.
 async fn proxy(behind: [SocketAddr; 2]) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -59,7 +59,7 @@ fn answered(asked: &Value, text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn every_round_lands_on_the_other_process() {
+async fn rounds_may_alternate_between_processes() {
     let ((one, first), (other, second)) = (replica(Some(SECRET)), replica(Some(SECRET)));
     let address = proxy([first, second]).await;
     let mut more = json!({});
@@ -75,7 +75,7 @@ async fn every_round_lands_on_the_other_process() {
 }
 
 #[tokio::test]
-async fn without_a_common_secret_the_next_round_is_refused() {
+async fn round_is_rejected_without_a_shared_secret() {
     for (one, other) in [(Some(SECRET), Some("another secret, which is long enough, too")), (None, None)] {
         let ((_one, first), (_other, second)) = (replica(one), replica(other));
         let address = proxy([first, second]).await;

@@ -1,16 +1,15 @@
-//! What is not let in, or not as it is: hosts, origins, methods, bodies.
+//! Checks before dispatch: hosts, origins, methods, bodies.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp_runtime::Revision;
+use mcp_tests::http::server::{server, site, site_within};
 use mcp_tests::http::{Ask, Site, call, modern, soon, stream_of};
 use serde_json::json;
 
-use mcp_tests::http::server::{server, site, site_within};
-
 #[tokio::test]
-async fn hosts_and_origins_are_checked_whatever_the_method() {
+async fn host_and_origin_are_checked_for_every_method() {
     let (site, _) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let post = modern("tools/list", json!({}));
@@ -51,7 +50,7 @@ async fn hosts_and_origins_are_checked_whatever_the_method() {
 }
 
 #[tokio::test]
-async fn other_hosts_and_origins_can_be_let_in() {
+async fn allow_hosts_and_allow_origins_replace_the_defaults() {
     let state = Arc::default();
     let service =
         server(&state).into_service().allow_hosts(["api.example.com"]).allow_origins(["https://app.example.com"]);
@@ -64,9 +63,9 @@ async fn other_hosts_and_origins_can_be_let_in() {
     assert_eq!(site.ask(&ask("localhost")).await.status, 403);
 }
 
-/// Whoever is refused reads what to write where, and that the list is a whole one.
+/// The error names the option to set, and says that its list replaces the default.
 #[tokio::test]
-async fn a_refusal_says_what_to_change() {
+async fn forbidden_host_or_origin_names_the_option() {
     let (site, _) = site().await;
     let list = || modern("tools/list", json!({}));
     let rows = [
@@ -85,27 +84,27 @@ async fn a_refusal_says_what_to_change() {
 #[test]
 #[should_panic(expected = "host `mcp.example.com:8095` can never match: hosts are compared without ports; \
                            write `mcp.example.com`")]
-fn a_host_with_a_port_is_a_mistake() {
+fn allow_hosts_panics_on_a_port() {
     let _ = server(&Arc::default()).into_service().allow_hosts(["localhost", "mcp.example.com:8095"]);
 }
 
 #[test]
 #[should_panic(expected = "origin `app.example.com` can never match: an origin is a scheme and a host, like \
                            `https://app.example.com`")]
-fn an_origin_without_a_scheme_is_a_mistake() {
+fn allow_origins_panics_without_a_scheme() {
     let _ = server(&Arc::default()).into_service().allow_origins(["app.example.com"]);
 }
 
-/// Who may come in without a name is for a layer in front to say.
+/// Authentication is for a layer in front: the `principal` hook only names callers.
 #[tokio::test]
-async fn who_has_no_name_is_served() {
+async fn request_without_principal_is_served() {
     let site = Site::serving(server(&Arc::default()).into_service().principal(|_| None)).await;
     assert_eq!(site.ask(&modern("tools/list", json!({}))).await.status, 200);
     site.session(Revision::V2025_11_25).await;
 }
 
 #[tokio::test]
-async fn methods_there_are_not() {
+async fn unsupported_methods_get_405() {
     let (site, _) = site().await;
     for method in ["HEAD", "PUT", "PATCH", "OPTIONS", "TRACE", "BREW"] {
         let response = site.ask(&Ask::new(method)).await;
@@ -115,7 +114,7 @@ async fn methods_there_are_not() {
 }
 
 #[tokio::test]
-async fn a_body_is_json_and_says_so() {
+async fn content_type_must_be_json() {
     let (site, _) = site().await;
     let add = || call("add", &json!({"a": 1, "b": 2}));
     for fine in ["application/json", "Application/JSON", "application/json; charset=utf-8", "application/json;x=y"] {
@@ -130,7 +129,7 @@ async fn a_body_is_json_and_says_so() {
 }
 
 #[tokio::test]
-async fn bodies_that_are_no_message() {
+async fn malformed_bodies_are_rejected() {
     let (site, _) = site().await;
     let deep =
         format!(r#"{{"jsonrpc":"2.0","id":7,"method":"x","params":{}{}}}"#, "[".repeat(50_000), "]".repeat(50_000));
@@ -160,7 +159,7 @@ async fn bodies_that_are_no_message() {
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_refused() {
+async fn body_over_message_bytes_gets_413() {
     let (site, _) = site_within(|limits| limits.message_bytes = 10_000).await;
     let just = |length: usize| {
         let empty = call("fail", &json!({"x": ""})).body.unwrap().len();
@@ -190,7 +189,7 @@ async fn a_body_over_the_limit_is_refused() {
 }
 
 #[tokio::test]
-async fn bodies_in_chunks_are_bodies() {
+async fn chunked_bodies_are_accepted() {
     let (site, _) = site().await;
     let ask = call("add", &json!({"a": 1, "b": 2}));
     let body = ask.body.clone().unwrap();
@@ -207,7 +206,7 @@ async fn bodies_in_chunks_are_bodies() {
 }
 
 #[tokio::test]
-async fn who_sends_too_slowly_is_let_go() {
+async fn slow_request_times_out() {
     let (site, _) = site_within(|limits| limits.request_time = Duration::from_millis(150)).await;
     let ask = call("add", &json!({"a": 1, "b": 2})).bytes();
     // Nothing; a part of the head, byte by byte; a part of the body, byte by byte.
@@ -227,7 +226,7 @@ async fn who_sends_too_slowly_is_let_go() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_no_message() {
+async fn truncated_body_runs_nothing() {
     let (site, state) = site().await;
     let ask = call("sleep", &json!({"ms": 1})).bytes();
     let mut wire = site.open().await;

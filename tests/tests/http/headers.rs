@@ -1,11 +1,10 @@
-//! The headers of 2026-07-28 that repeat the body, and the ladder of what is checked: the first thing that
-//! is wrong is what is answered.
+//! The headers of 2026-07-28 that repeat the body, and the order of the checks: the first that fails decides the
+//! error.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-headers>
 
+use mcp_tests::http::server::site;
 use mcp_tests::http::{Ask, Site, call, described, meta, modern};
 use serde_json::{Value, json};
-
-use mcp_tests::http::server::site;
 
 const MISMATCH: (u16, i64) = (400, -32020);
 const FINE: (u16, i64) = (200, 0);
@@ -21,7 +20,7 @@ async fn table(site: &Site, rows: impl IntoIterator<Item = (&str, Ask, (u16, i64
 }
 
 #[tokio::test]
-async fn the_version_is_repeated() {
+async fn version_header_must_match_the_body() {
     let (site, _) = site().await;
     let plain = || modern("tools/list", json!({}));
     let rows = [
@@ -40,7 +39,7 @@ async fn the_version_is_repeated() {
 }
 
 #[tokio::test]
-async fn the_method_is_repeated() {
+async fn method_header_must_match_the_body() {
     let (site, _) = site().await;
     let plain = || modern("tools/list", json!({}));
     let rows = [
@@ -57,7 +56,7 @@ async fn the_method_is_repeated() {
 }
 
 #[tokio::test]
-async fn the_name_is_repeated() {
+async fn name_header_must_match_the_body() {
     let (site, _) = site().await;
     let add = || call("add", &json!({"a": 1, "b": 2}));
     let read = |uri| modern("resources/read", json!({"uri": uri}));
@@ -90,7 +89,7 @@ async fn the_name_is_repeated() {
 }
 
 #[tokio::test]
-async fn all_that_is_missing_is_told_at_once() {
+async fn missing_headers_are_reported_together() {
     let (site, _) = site().await;
     let add = || call("add", &json!({"a": 1, "b": 2}));
     let (version, method, name) = (
@@ -119,7 +118,7 @@ async fn all_that_is_missing_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_tool_whose_name_is_no_ascii_is_unknown_and_no_mismatch() {
+async fn encoded_name_header_reaches_tool_lookup() {
     let (site, _) = site().await;
     let search = call("搜索", &json!({})).but("Mcp-Name", "=?base64?5pCc57Si?=");
     let rows = [
@@ -130,7 +129,7 @@ async fn a_tool_whose_name_is_no_ascii_is_unknown_and_no_mismatch() {
 }
 
 #[tokio::test]
-async fn arguments_with_headers_are_repeated() {
+async fn param_headers_must_match_the_arguments() {
     let (site, _) = site().await;
     let place = |arguments: Value| call("place", &arguments);
     let eu = || place(json!({"region": "eu"}));
@@ -172,9 +171,9 @@ async fn arguments_with_headers_are_repeated() {
     table(&site, rows).await;
 }
 
-/// A body with one fault more than the next, under headers that are right or wrong.
+/// Each row passes one check more than the one before.
 #[tokio::test]
-async fn the_first_fault_is_the_one_that_is_answered() {
+async fn first_failed_check_decides_the_error() {
     const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
     let (site, _) = site().await;
     let body = |method: &str, params: Value| {
@@ -240,9 +239,9 @@ async fn the_first_fault_is_the_one_that_is_answered() {
     table(&site, rows).await;
 }
 
-/// What is refused before anything ran has a status; what went wrong later is an answer.
+/// A request rejected before dispatch has an HTTP status; a later failure is a 200 with an error.
 #[tokio::test]
-async fn the_status_is_that_of_the_origin() {
+async fn status_depends_on_where_the_request_failed() {
     let (site, _) = site().await;
     let rows = [
         ("an unknown tool", call("sub", &json!({})), (200, -32602)),
@@ -271,7 +270,7 @@ async fn the_status_is_that_of_the_origin() {
 }
 
 #[tokio::test]
-async fn ids_are_echoed_as_they_came() {
+async fn ids_are_echoed_verbatim() {
     let (site, _) = site().await;
     for id in ["1", "-7", "\"a\\u0062\"", "\"\"", "123456789012345678901234567890"] {
         for (method, status) in [("tools/list", 200), ("toolz/list", 404), ("wrong", 400)] {
@@ -287,9 +286,9 @@ async fn ids_are_echoed_as_they_came() {
     }
 }
 
-/// What a client says of itself it says once, or readers would not agree on it.
+/// Two readers of a duplicate member might disagree on its value.
 #[tokio::test]
-async fn a_client_has_one_name() {
+async fn duplicate_client_info_members_are_rejected() {
     let (site, _) = site().await;
     let plain = modern("tools/list", json!({}));
     let body = String::from_utf8(plain.body.clone().unwrap()).unwrap();
@@ -305,7 +304,7 @@ async fn a_client_has_one_name() {
 }
 
 #[tokio::test]
-async fn the_first_content_type_counts() {
+async fn first_content_type_header_wins() {
     let (site, _) = site().await;
     for (first, second, status) in [("application/json", "text/plain", 200), ("text/plain", "application/json", 415)] {
         let ask = modern("tools/list", json!({})).but("Content-Type", first).with("Content-Type", second);

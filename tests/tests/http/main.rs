@@ -1,4 +1,4 @@
-//! The HTTP transports, over real connections: what is asked byte for byte, and what is answered.
+//! The HTTP transports, nearly always over real connections, with requests byte for byte.
 
 mod abuse;
 mod accept;

@@ -1,4 +1,4 @@
-//! Questions and tasks among strangers: what is one's own is nobody else's.
+//! Isolation of elicitations, request states and tasks between principals.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,9 +59,9 @@ fn answer(session: &str, id: &Value, name: &str) -> Ask {
     in_session(session, &json!({"jsonrpc": "2.0", "id": id, "result": result})).with("x-user", "ada")
 }
 
-/// One session, two replicas, a question at each: their ids differ, so that no answer is taken for the other's.
+/// One session, two replicas, a question at each: a response must not match the other replica's request.
 #[tokio::test]
-async fn questions_of_two_replicas_are_told_apart() {
+async fn elicitation_ids_differ_between_replicas() {
     let store = Arc::new(MemorySessions::new());
     let one = Site::serving(service().session_store(Arc::clone(&store))).await;
     let other = Site::serving(service().session_store(store)).await;
@@ -79,7 +79,7 @@ async fn questions_of_two_replicas_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_question_is_answered_in_its_session_by_its_principal() {
+async fn elicitation_is_bound_to_session_and_principal() {
     let site = Site::serving(service()).await;
     let (own, foreign) = (session(&site, "ada").await, session(&site, "bob").await);
     let (question, mut wire) = asked(&site, &own, "greet").await;
@@ -89,9 +89,9 @@ async fn a_question_is_answered_in_its_session_by_its_principal() {
     assert_eq!(soon(wire.event()).await.unwrap()["result"]["content"][0]["text"], "Hello, Ada!");
 }
 
-/// A thread that asks is not held for as long as an answer may take.
+/// The thread of a blocking handler is not held until the question would time out.
 #[tokio::test]
-async fn the_end_of_a_session_is_the_end_of_its_questions() {
+async fn deleted_session_frees_the_asking_thread() {
     let site = Site::serving(service()).await;
     let session = session(&site, "ada").await;
     let (_, mut wire) = asked(&site, &session, "thread").await;
@@ -111,7 +111,7 @@ fn of(user: &str, method: &str, mut params: Value) -> Ask {
 }
 
 #[tokio::test]
-async fn a_state_is_its_principals() {
+async fn request_state_is_bound_to_its_principal() {
     let site = Site::serving(service()).await;
     let round = site.ask(&of("ada", "tools/call", json!({"name": "greet", "arguments": {}}))).await.json();
     let retry = json!({
@@ -129,7 +129,7 @@ async fn a_state_is_its_principals() {
 }
 
 #[tokio::test]
-async fn a_task_is_its_principals() {
+async fn task_is_bound_to_its_principal() {
     let site = Site::serving(service()).await;
     let task = site.ask(&of("ada", "tools/call", json!({"name": "later", "arguments": {}}))).await.json();
     let id = task["result"]["taskId"].as_str().unwrap().to_owned();

@@ -1,16 +1,15 @@
-//! What one caller can take of a server, and what is left for the others.
+//! Quotas per principal, and the requests reserved for calls.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use mcp_runtime::{HttpService, Limits, Revision};
+use mcp_tests::http::server::{TestServer, server, site_within};
 use mcp_tests::http::{Ask, Response, Site, Wire, call, call_in, initialize, modern, soon, stream_of, until};
 use serde_json::json;
 
-use mcp_tests::http::server::{TestServer, server, site_within};
-
-/// A site whose callers say who they are; one of them makes the hook panic.
+/// A site that reads the principal from a header. For `mallory` the hook panics.
 async fn with_users(change: impl FnOnce(&mut Limits)) -> (Site, Arc<TestServer>) {
     let state = Arc::default();
     let mut limits = Limits::default();
@@ -49,7 +48,7 @@ fn is_later(response: &Response, status: u16) {
     assert_eq!(response.json()["id"], 1, "it says which request: {response:?}");
 }
 
-/// Asks until it is not told to come back.
+/// Repeats a request until it is accepted.
 async fn at_last(site: &Site, ask: &Ask) -> (Response, Wire) {
     soon(async {
         loop {
@@ -64,7 +63,7 @@ async fn at_last(site: &Site, ask: &Ask) -> (Response, Wire) {
 }
 
 #[tokio::test]
-async fn a_principal_has_so_many_streams() {
+async fn streams_limit_applies_per_principal() {
     let (site, _) = with_users(|limits| limits.streams = 2).await;
     let ann = listen().with("X-User", "ann");
     let (_, first) = site.begin(&ann).await;
@@ -81,7 +80,7 @@ async fn a_principal_has_so_many_streams() {
 }
 
 #[tokio::test]
-async fn a_principal_has_so_many_calls_waiting() {
+async fn in_flight_limit_applies_per_principal() {
     let (site, state) = with_users(|limits| limits.in_flight = 2).await;
     let ann = |ask: Ask| ask.with("X-User", "ann");
     let first = started(&site, &ann(sleep())).await;
@@ -91,14 +90,14 @@ async fn a_principal_has_so_many_calls_waiting() {
     assert_eq!(state.begun.load(SeqCst), 2, "nothing of it ran");
     assert_eq!(site.ask(&ann(call("add", &json!({"a": 1, "b": 2})))).await.outcome(), (200, 0), "it waits for nothing");
     assert_eq!(site.ask(&call("sleep", &json!({"ms": 1})).with("X-User", "bob")).await.outcome(), (200, 0));
-    // Who is not named is counted with nobody.
+    // A caller without a principal has no quota.
     let _others = [started(&site, &sleep()).await, started(&site, &sleep()).await, started(&site, &sleep()).await];
     until(|| state.begun.load(SeqCst) == 6).await;
     drop(first);
     at_last(&site, &ann(call("sleep", &json!({"ms": 1})))).await;
 }
 
-/// Streams cost nothing to open and nothing to hold: without a bound they would take every place.
+/// Streams are cheap to open and to hold: without a bound of their own they would take every request slot.
 #[tokio::test]
 async fn streams_leave_room_for_calls() {
     let (site, _) = site_within(|limits| limits.requests = 8).await;
@@ -120,7 +119,7 @@ async fn streams_leave_room_for_calls() {
 }
 
 #[tokio::test]
-async fn a_hook_that_panics_is_an_answer() {
+async fn panicking_principal_hook_gets_500() {
     let (site, _) = with_users(|_| {}).await;
     let session = site.session(Revision::V2025_11_25).await;
     let delete = Ask::new("DELETE").with("Mcp-Session-Id", &session);
@@ -142,7 +141,7 @@ async fn a_hook_that_panics_is_an_answer() {
 }
 
 #[tokio::test]
-async fn a_hook_that_panics_is_an_answer_on_the_oldest_transport() {
+async fn panicking_principal_hook_gets_500_over_legacy_sse() {
     let state = Arc::default();
     let site = Site::serving(named(server(&state).into_service().with_sse())).await;
     for head in [
@@ -156,9 +155,9 @@ async fn a_hook_that_panics_is_an_answer_on_the_oldest_transport() {
     site.serves().await;
 }
 
-/// Without a hook nobody is named, and a caller is bounded by `requests` alone.
+/// Without a `principal` hook only `requests` bounds a caller.
 #[tokio::test]
-async fn who_is_not_named_is_counted_with_nobody() {
+async fn callers_without_principal_have_no_quota() {
     let (site, state) = site_within(|limits| (limits.in_flight, limits.streams) = (1, 1)).await;
     let _calls = [started(&site, &sleep()).await, started(&site, &sleep()).await];
     until(|| state.begun.load(SeqCst) == 2).await;

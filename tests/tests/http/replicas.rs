@@ -1,16 +1,14 @@
-//! Several replicas with one store: a session is served wherever its requests arrive, and is over
-//! everywhere when it is over.
+//! Several replicas with one session store: any replica serves a session, and it ends at all of them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp_runtime::store::{MemorySessions, SessionStore};
 use mcp_runtime::{ChangeBus, HttpService, Limits, LocalBus, Revision, Server, prelude::*};
+use mcp_tests::http::server::{SESSIONS, server};
 use mcp_tests::http::{Ask, Response, Site, Wire, call_in, in_session, initialize, soon, stream_of};
 use serde_json::Value;
 use tokio::time::sleep;
-
-use mcp_tests::http::server::{SESSIONS, server};
 
 pub(crate) const NEWEST: Revision = Revision::V2025_11_25;
 
@@ -53,7 +51,7 @@ async fn is_told_of_the_weather(stream: &mut Wire) {
 }
 
 #[tokio::test]
-async fn a_session_is_served_by_any_replica() {
+async fn session_is_served_by_any_replica() {
     for revision in SESSIONS {
         let (a, b) = two(&Arc::new(MemorySessions::new())).await;
         let session = a.session(revision).await;
@@ -75,7 +73,7 @@ fn who(ctx: &Context) -> String {
 }
 
 #[tokio::test]
-async fn what_the_client_said_of_itself_is_known_everywhere() {
+async fn client_info_is_shared_between_replicas() {
     let store = Arc::new(MemorySessions::new());
     let site = async || {
         let server = Server::new("who", "1.0.0").tools(tools![who]);
@@ -95,7 +93,7 @@ async fn what_the_client_said_of_itself_is_known_everywhere() {
 }
 
 #[tokio::test]
-async fn who_subscribes_at_one_is_told_at_another() {
+async fn subscription_reaches_a_stream_opened_at_another_replica() {
     let (a, b) = two(&Arc::new(MemorySessions::new())).await;
     let session = a.session(NEWEST).await;
     // It is known there already, and without the subscription.
@@ -108,7 +106,7 @@ async fn who_subscribes_at_one_is_told_at_another() {
 }
 
 #[tokio::test]
-async fn an_open_stream_hears_of_what_was_subscribed_elsewhere() {
+async fn subscription_reaches_a_stream_already_open_at_another_replica() {
     let (a, b) = two(&Arc::new(MemorySessions::new())).await;
     let session = a.session(NEWEST).await;
     let (_, mut stream) = b.begin(&stream_of(&session)).await;
@@ -126,7 +124,7 @@ async fn an_open_stream_hears_of_what_was_subscribed_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_ended_at_one_is_over_at_all() {
+async fn deleted_session_is_unknown_to_every_replica() {
     let (a, b) = two(&Arc::new(MemorySessions::new())).await;
     let session = a.session(NEWEST).await;
     let (_, mut stream) = a.begin(&stream_of(&session)).await;
@@ -140,7 +138,7 @@ async fn a_session_that_is_ended_at_one_is_over_at_all() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_when_its_session_was_ended_elsewhere() {
+async fn stream_ends_when_another_replica_deletes_the_session() {
     let (a, b) = two(&Arc::new(MemorySessions::new())).await;
     let session = a.session(NEWEST).await;
     let (_, mut stream) = a.begin(&stream_of(&session)).await;
@@ -150,7 +148,7 @@ async fn a_stream_ends_when_its_session_was_ended_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_restart_ends_no_session() {
+async fn session_survives_a_restart() {
     let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(MemorySessions::new()), Arc::new(LocalBus::new()));
     let before = replica(&store, &bus, Limits::default()).await;
     let session = before.session(NEWEST).await;
@@ -165,7 +163,7 @@ async fn a_restart_ends_no_session() {
 }
 
 #[tokio::test]
-async fn a_session_of_somebody_else_exists_nowhere() {
+async fn session_of_another_principal_is_unknown_to_every_replica() {
     let (a, b) = two(&Arc::new(MemorySessions::new())).await;
     let opened = a.ask(&initialize("2025-11-25").with("X-User", "ann")).await;
     let session = opened.header("mcp-session-id").unwrap();
@@ -182,7 +180,7 @@ async fn a_session_of_somebody_else_exists_nowhere() {
 }
 
 #[tokio::test]
-async fn who_does_nothing_anywhere_loses_its_session() {
+async fn session_idle_timeout_counts_use_at_every_replica() {
     let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(MemorySessions::new()), Arc::new(LocalBus::new()));
     let mut limits = Limits::default();
     limits.session_idle = Duration::from_millis(400);
@@ -201,7 +199,7 @@ async fn who_does_nothing_anywhere_loses_its_session() {
 }
 
 #[tokio::test]
-async fn an_open_stream_is_use_for_everybody() {
+async fn open_stream_keeps_the_session_alive_at_every_replica() {
     let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(MemorySessions::new()), Arc::new(LocalBus::new()));
     let mut limits = Limits::default();
     limits.session_idle = Duration::from_millis(1500);
@@ -212,9 +210,9 @@ async fn an_open_stream_is_use_for_everybody() {
     assert_eq!(b.ask(&ping(&session)).await.status, 200);
 }
 
-/// There are more sessions than a replica has room for: it keeps copies of some.
+/// With more sessions in the store than a replica may hold, it caches some of them.
 #[tokio::test]
-async fn copies_make_room_for_one_another() {
+async fn cached_sessions_are_evicted_at_the_limit() {
     let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(MemorySessions::new()), Arc::new(LocalBus::new()));
     let mut limits = Limits::default();
     limits.sessions = 2;

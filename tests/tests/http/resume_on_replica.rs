@@ -1,4 +1,4 @@
-//! Streams that were cut off from one replica and are gone on with at another.
+//! Streams that were interrupted at one replica and are resumed at another.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery>
 
 use std::io;
@@ -10,12 +10,12 @@ use http_body_util::BodyExt as _;
 use mcp_runtime::store::{EventStore, MemoryEvents, MemorySessions, SessionStore, Tail};
 use mcp_runtime::{ChangeBus, HttpService, Limits, LocalBus, LogLevel, Revision, prelude::*};
 use mcp_tests::file_stores::FileStores;
+use mcp_tests::http::server::server;
 use mcp_tests::http::{Ask, Response, Site, Wire, call_in, in_session, initialize, soon, stream_of};
 use tokio::time::sleep;
 
 use crate::resuming::{again, raw_event};
 use crate::tower::respond;
-use mcp_tests::http::server::server;
 
 const NEWEST: Revision = Revision::V2025_11_25;
 
@@ -75,7 +75,7 @@ fn number(id: &str) -> u64 {
     id.split_once('_').unwrap().1.parse().unwrap()
 }
 
-/// Begins a call that tells of many steps, reads some of it, and is cut off; the last event it saw.
+/// Begins a call that reports many steps, reads some, and disconnects. Returns the last event id it saw.
 async fn cut_off(site: &Site, session: &str, steps: u32) -> String {
     let (head, mut wire) = site.begin(&call_in(session, 7, "steps", &json!({"n": steps}))).await;
     assert_eq!(head.header("content-type"), Some("text/event-stream"));
@@ -109,18 +109,18 @@ async fn goes_on_at_another<S: SessionStore, E: EventStore>(fleet: Fleet<S, E>) 
 }
 
 #[tokio::test]
-async fn who_was_cut_off_from_one_goes_on_at_another() {
+async fn resume_at_another_replica_with_memory_stores() {
     goes_on_at_another(in_memory()).await;
 }
 
 #[tokio::test]
-async fn who_was_cut_off_from_one_goes_on_at_another_with_files() {
-    let shelf = Arc::new(FileStores::new());
-    goes_on_at_another(Fleet::new(Arc::clone(&shelf), shelf)).await;
+async fn resume_at_another_replica_with_file_stores() {
+    let stores = Arc::new(FileStores::new());
+    goes_on_at_another(Fleet::new(Arc::clone(&stores), stores)).await;
 }
 
 #[tokio::test]
-async fn who_was_let_go_comes_back_to_another() {
+async fn detached_client_resumes_at_another_replica() {
     let fleet = in_memory();
     let (a, b) = (fleet.replica().await, fleet.replica().await);
     let session = a.session(NEWEST).await;
@@ -131,7 +131,7 @@ async fn who_was_let_go_comes_back_to_another() {
 }
 
 #[tokio::test]
-async fn what_was_said_before_the_end_of_a_replica_is_there() {
+async fn events_are_written_before_a_replica_closes() {
     let fleet = troubled();
     let (a, b) = (fleet.replica().await, fleet.replica().await);
     let session = a.session(NEWEST).await;
@@ -157,7 +157,7 @@ async fn hears_of_the_weather(wire: &mut Wire) -> String {
 }
 
 #[tokio::test]
-async fn the_sessions_own_stream_goes_from_one_to_the_other() {
+async fn session_stream_resumes_across_replicas() {
     let fleet = in_memory();
     let (a, b) = (fleet.replica().await, fleet.replica().await);
     let session = a.session(NEWEST).await;
@@ -182,7 +182,7 @@ async fn the_sessions_own_stream_goes_from_one_to_the_other() {
 }
 
 #[tokio::test]
-async fn events_of_somebody_else_are_nowhere() {
+async fn events_of_another_principal_cannot_be_replayed() {
     let fleet = in_memory();
     let (a, b) = (fleet.replica().await, fleet.replica().await);
     let as_ann = |ask: Ask| ask.with("X-User", "ann");
@@ -257,7 +257,7 @@ fn troubled() -> Fleet<MemorySessions, Troubled> {
 }
 
 #[tokio::test]
-async fn without_the_store_a_call_is_answered_where_it_began() {
+async fn failing_event_store_leaves_local_resumption_working() {
     for trouble in [FAILS, HANGS] {
         let fleet = troubled();
         let (a, b) = (fleet.replica().await, fleet.replica().await);
@@ -276,9 +276,9 @@ async fn without_the_store_a_call_is_answered_where_it_began() {
     }
 }
 
-/// What could not be written in time is missing, and nobody pretends that it is not.
+/// Events that could not be written in time are missing; a replica does not skip over them.
 #[tokio::test]
-async fn what_is_missing_is_not_passed_over() {
+async fn replay_with_a_gap_is_rejected() {
     let fleet = troubled();
     let (a, b) = (fleet.replica().await, fleet.replica().await);
     let session = a.session(NEWEST).await;
@@ -295,7 +295,7 @@ async fn what_is_missing_is_not_passed_over() {
 }
 
 #[tokio::test]
-async fn streams_that_are_not_needed_any_more_are_forgotten() {
+async fn finished_streams_are_removed_from_the_store() {
     let fleet = troubled();
     let a = fleet.replica().await;
     let session = a.session(NEWEST).await;
@@ -309,9 +309,9 @@ async fn streams_that_are_not_needed_any_more_are_forgotten() {
     mcp_tests::http::until(|| forgotten() == 20).await;
 }
 
-/// Whoever writes a stream for long says so again and again: else it would be taken for dead.
+/// The writer of a long stream renews its TTL.
 #[tokio::test(start_paused = true)]
-async fn a_stream_is_kept_for_as_long_as_it_is_written() {
+async fn stream_ttl_is_extended_while_it_is_written() {
     let fleet = troubled();
     let mut service = fleet.service();
     let opened = respond(&mut service, &initialize("2025-11-25")).await;

@@ -1,4 +1,4 @@
-//! Streams a client comes back to, and the other ways in: HTTP+SSE, and servers without sessions.
+//! Resumable streams, and the other ways in: HTTP+SSE, and services without sessions.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ pub(crate) fn again(session: &str, event: &str) -> Ask {
 }
 
 #[tokio::test]
-async fn who_was_cut_off_goes_on_where_they_were() {
+async fn interrupted_stream_is_replayed_from_the_last_event() {
     let site = Site::of(server()).await;
     let session = site.session(Revision::V2025_11_25).await;
     let (head, mut wire) = site.begin(&call_in(&session, 7, "steps", &json!({"n": 5}))).await;
@@ -91,7 +91,7 @@ async fn who_was_cut_off_goes_on_where_they_were() {
 }
 
 #[tokio::test]
-async fn a_stream_says_where_it_is_before_anything_else_where_clients_know_that() {
+async fn stream_begins_with_an_event_id_since_2025_11_25() {
     for (revision, primed) in
         [(Revision::V2025_03_26, false), (Revision::V2025_06_18, false), (Revision::V2025_11_25, true)]
     {
@@ -106,7 +106,7 @@ async fn a_stream_says_where_it_is_before_anything_else_where_clients_know_that(
 }
 
 #[tokio::test]
-async fn a_call_lets_its_client_go_and_is_asked_for_later() {
+async fn call_may_detach_its_client() {
     let site = Site::of(server()).await;
     let session = site.session(Revision::V2025_11_25).await;
     let response = soon(site.ask(&call_in(&session, 7, "away", &json!({})))).await;
@@ -123,7 +123,7 @@ async fn a_call_lets_its_client_go_and_is_asked_for_later() {
 }
 
 #[tokio::test]
-async fn the_sessions_own_stream_can_be_resumed() {
+async fn session_stream_can_be_resumed() {
     let site = Site::of(server()).await;
     let session = site.session(Revision::V2025_11_25).await;
     let subscribe = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": "page://1"}});
@@ -143,7 +143,7 @@ async fn the_sessions_own_stream_can_be_resumed() {
 }
 
 #[tokio::test]
-async fn handlers_see_the_request() {
+async fn handlers_can_read_http_headers() {
     let site = Site::of(server()).await;
     let ask = call("header", &json!({"name": "x-tenant"})).with("X-Tenant", "acme");
     assert_eq!(site.ask(&ask).await.json()["result"]["content"][0]["text"], "acme");
@@ -153,7 +153,7 @@ async fn handlers_see_the_request() {
 }
 
 #[tokio::test]
-async fn headers_do_not_tell_of_what_is_hidden() {
+async fn hidden_tool_looks_unknown_to_header_checks() {
     let site = Site::of(server()).await;
     let hidden = site.ask(&call("secret", &json!({"word": "x"}))).await;
     let unknown = site.ask(&call("nothing", &json!({"word": "x"}))).await;
@@ -165,7 +165,7 @@ async fn headers_do_not_tell_of_what_is_hidden() {
 }
 
 #[tokio::test]
-async fn a_notification_of_the_servers_own_is_heard() {
+async fn custom_notification_reaches_its_handler() {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -189,7 +189,7 @@ async fn a_notification_of_the_servers_own_is_heard() {
 }
 
 #[tokio::test]
-async fn without_sessions_every_request_stands_alone() {
+async fn sessionless_service_serves_each_request_alone() {
     let site = Site::serving(server().into_service().sessionless()).await;
     let opened = site.ask(&initialize("2025-06-18")).await;
     assert_eq!((opened.status, opened.header("mcp-session-id")), (200, None));
@@ -217,7 +217,7 @@ async fn post_to(site: &Site, path: &str, message: &Value) -> u16 {
 }
 
 #[tokio::test]
-async fn the_oldest_clients_have_a_stream_and_another_address() {
+async fn legacy_sse_transport_serves_2024_11_05() {
     let site = Site::serving(server().into_service().with_sse()).await;
     let mut wire = site.open().await;
     wire.send(b"GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n").await;

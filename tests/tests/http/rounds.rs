@@ -1,4 +1,4 @@
-//! Asking in 2026-07-28 over HTTP: by the answer, which is JSON like any other, for one principal only.
+//! Asking in 2026-07-28 over HTTP: an `input_required` result, bound to one principal.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 
 use mcp_runtime::prelude::*;
@@ -20,7 +20,7 @@ async fn site() -> Site {
     Site::serving(service.principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()))).await
 }
 
-/// A round of a client that can be asked.
+/// A round of a client that supports elicitation.
 fn round(name: &str, more: &Value) -> Ask {
     let meta = json!({"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}, "progressToken": 1});
     let mut params = json!({"name": name, "arguments": {}, "_meta": meta});
@@ -34,7 +34,7 @@ fn answered(asked: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_question_is_an_answer_like_any_other() {
+async fn elicitation_is_a_json_result() {
     let site = site().await;
     let asked = site.ask(&round("greet", &json!({}))).await;
     assert_eq!(asked.status, 200);
@@ -48,7 +48,7 @@ async fn a_question_is_an_answer_like_any_other() {
 }
 
 #[tokio::test]
-async fn after_what_was_told_the_question_is_the_last_event() {
+async fn elicitation_follows_progress_on_the_stream() {
     let site = site().await;
     let told = soon(site.ask(&round("slowly", &json!({})))).await.events();
     assert_eq!((told.len(), &told[0]["method"]), (2, &json!("notifications/progress")));
@@ -58,7 +58,7 @@ async fn after_what_was_told_the_question_is_the_last_event() {
 }
 
 #[tokio::test]
-async fn what_the_client_cannot_is_a_bad_request() {
+async fn missing_capability_gets_400() {
     let site = site().await;
     let response = site.ask(&modern("tools/call", json!({"name": "greet", "arguments": {}}))).await;
     assert_eq!(response.outcome(), (400, -32021));
@@ -66,7 +66,7 @@ async fn what_the_client_cannot_is_a_bad_request() {
 }
 
 #[tokio::test]
-async fn a_state_is_good_for_whom_it_was_sent_to() {
+async fn request_state_is_rejected_for_another_principal() {
     let site = site().await;
     let asked = site.ask(&round("greet", &json!({})).with("X-User", "ann")).await.json()["result"].clone();
     let retry = round("greet", &answered(&asked));

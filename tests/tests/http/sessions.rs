@@ -1,4 +1,4 @@
-//! Sessions: who may use them, how many there are, and when they are over.
+//! Sessions: ids, ownership, limits and timeouts.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management>
 
 use std::collections::HashSet;
@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::{Limits, Revision};
+use mcp_tests::http::server::{SESSIONS, server, site, site_within};
 use mcp_tests::http::{Ask, Response, Site, call_in, in_session, initialize, modern, soon, stream_of, until};
 use serde_json::json;
 use tokio::time::sleep;
-
-use mcp_tests::http::server::{SESSIONS, server, site, site_within};
 
 const NEWEST: Revision = Revision::V2025_11_25;
 
@@ -29,7 +28,7 @@ fn is_later(response: &Response, status: u16) {
 }
 
 #[tokio::test]
-async fn ids_are_visible_ascii_and_not_to_be_guessed() {
+async fn session_ids_are_visible_ascii_and_unguessable() {
     let (site, _) = site().await;
     let mut ids = HashSet::new();
     for _ in 0..50 {
@@ -44,7 +43,7 @@ async fn ids_are_visible_ascii_and_not_to_be_guessed() {
 }
 
 #[tokio::test]
-async fn a_session_ends_when_its_client_says_so() {
+async fn delete_ends_the_session() {
     let (site, _) = site().await;
     for revision in SESSIONS {
         let session = site.session(revision).await;
@@ -58,7 +57,7 @@ async fn a_session_ends_when_its_client_says_so() {
 }
 
 #[tokio::test]
-async fn unknown_and_missing_ids() {
+async fn unknown_and_missing_session_ids_are_rejected() {
     let (site, _) = site().await;
     for unknown in ["x", "", "ü", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
         for ask in [ping(unknown), delete(unknown), stream_of(unknown)] {
@@ -74,7 +73,7 @@ async fn unknown_and_missing_ids() {
     assert_eq!(site.ask(&stream_of("").without("Mcp-Session-Id")).await.status, 405);
 }
 
-/// Whoever the header says.
+/// A site that reads the principal from a header.
 async fn with_users(limits: Limits) -> Site {
     let state = Arc::default();
     let service = server(&state).limits(limits).into_service();
@@ -82,7 +81,7 @@ async fn with_users(limits: Limits) -> Site {
 }
 
 #[tokio::test]
-async fn a_session_of_somebody_else_does_not_exist() {
+async fn session_of_another_principal_looks_unknown() {
     let site = with_users(Limits::default()).await;
     let response = site.ask(&initialize("2025-11-25").with("X-User", "ann")).await;
     let session = response.header("mcp-session-id").unwrap();
@@ -97,7 +96,7 @@ async fn a_session_of_somebody_else_does_not_exist() {
 }
 
 #[tokio::test]
-async fn there_are_so_many_sessions_and_no_more() {
+async fn sessions_limit_gets_503() {
     let (site, _) = site_within(|limits| limits.sessions = 2).await;
     let first = site.session(NEWEST).await;
     site.session(NEWEST).await;
@@ -109,7 +108,7 @@ async fn there_are_so_many_sessions_and_no_more() {
 }
 
 #[tokio::test]
-async fn everybody_has_so_many_sessions() {
+async fn sessions_each_limits_a_principal() {
     let mut limits = Limits::default();
     limits.sessions_each = 1;
     let site = with_users(limits).await;
@@ -120,7 +119,7 @@ async fn everybody_has_so_many_sessions() {
 }
 
 #[tokio::test]
-async fn sessions_nobody_uses_make_room() {
+async fn idle_sessions_are_evicted_at_the_limit() {
     let (site, _) = site_within(|limits| {
         limits.sessions = 1;
         limits.session_idle = Duration::from_millis(100);
@@ -134,7 +133,7 @@ async fn sessions_nobody_uses_make_room() {
 }
 
 #[tokio::test]
-async fn who_does_nothing_loses_its_session() {
+async fn idle_session_times_out() {
     let idle = Duration::from_millis(150);
     let (site, _) = site_within(|limits| limits.session_idle = idle).await;
     let session = site.session(NEWEST).await;
@@ -147,7 +146,7 @@ async fn who_does_nothing_loses_its_session() {
 }
 
 #[tokio::test]
-async fn work_and_an_open_stream_are_use() {
+async fn running_call_and_open_stream_keep_a_session_alive() {
     let idle = Duration::from_millis(100);
     let (site, state) = site_within(|limits| limits.session_idle = idle).await;
     let session = site.session(NEWEST).await;
@@ -171,7 +170,7 @@ async fn work_and_an_open_stream_are_use() {
 }
 
 #[tokio::test]
-async fn no_session_lives_for_ever() {
+async fn session_age_ends_a_session_in_use() {
     let (site, _) = site_within(|limits| limits.session_age = Duration::from_millis(300)).await;
     let session = site.session(NEWEST).await;
     let (head, mut stream) = site.begin(&stream_of(&session)).await;
@@ -187,7 +186,7 @@ async fn no_session_lives_for_ever() {
 }
 
 #[tokio::test]
-async fn the_stream_of_a_session_that_is_too_old_ends_by_itself() {
+async fn session_age_ends_its_stream() {
     let (site, _) = site_within(|limits| limits.session_age = Duration::from_millis(150)).await;
     let session = site.session(NEWEST).await;
     let (_, mut stream) = site.begin(&stream_of(&session)).await;
@@ -195,7 +194,7 @@ async fn the_stream_of_a_session_that_is_too_old_ends_by_itself() {
 }
 
 #[tokio::test]
-async fn a_session_has_one_stream() {
+async fn second_session_stream_gets_409() {
     let (site, _) = site().await;
     let session = site.session(NEWEST).await;
     let (head, stream) = site.begin(&stream_of(&session)).await;
@@ -218,7 +217,7 @@ async fn a_session_has_one_stream() {
 }
 
 #[tokio::test]
-async fn there_are_so_many_requests_at_a_time() {
+async fn requests_limit_gets_503() {
     let (site, state) = site_within(|limits| limits.requests = 2).await;
     let busy = modern("tools/call", json!({"name": "sleep", "arguments": {"ms": 200}}));
     let mut wires = [site.open().await, site.open().await];
@@ -233,9 +232,8 @@ async fn there_are_so_many_requests_at_a_time() {
     site.serves().await;
 }
 
-/// A response that goes on is still a request that is served.
 #[tokio::test]
-async fn open_streams_are_requests_at_a_time() {
+async fn open_streams_count_against_the_requests_limit() {
     let (site, _) = site_within(|limits| limits.requests = 2).await;
     let listen = modern("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
     let steps =
@@ -259,9 +257,9 @@ fn shutdown(session: &str) -> Ask {
     in_session(session, &json!({"jsonrpc": "2.0", "id": 9, "method": "shutdown"}))
 }
 
-/// The lifecycle some clients know from elsewhere. Over HTTP what it can end is the session.
+/// `shutdown` and `exit` are not part of MCP, but some clients send them. Over HTTP they end the session only.
 #[tokio::test]
-async fn shutdown_ends_the_session_when_its_calls_are_done() {
+async fn shutdown_request_drains_and_ends_the_session() {
     let (site, state) = site().await;
     let session = site.session(NEWEST).await;
     let (_, mut stream) = site.begin(&stream_of(&session)).await;
@@ -281,7 +279,7 @@ async fn shutdown_ends_the_session_when_its_calls_are_done() {
 }
 
 #[tokio::test]
-async fn a_session_that_was_shut_down_takes_no_place() {
+async fn shutdown_request_frees_the_session_slot() {
     let (site, _) = site_within(|limits| limits.sessions = 1).await;
     let session = site.session(NEWEST).await;
     is_later(&site.ask(&initialize("2025-11-25")).await, 503);
@@ -289,9 +287,8 @@ async fn a_session_that_was_shut_down_takes_no_place() {
     site.session(NEWEST).await;
 }
 
-/// Nobody waits for the answer; the session is over all the same.
 #[tokio::test]
-async fn who_shuts_down_and_goes_is_gone() {
+async fn shutdown_request_ends_the_session_despite_a_disconnect() {
     let (site, state) = site().await;
     let session = site.session(NEWEST).await;
     let mut call = site.open().await;
@@ -310,7 +307,7 @@ async fn who_shuts_down_and_goes_is_gone() {
 }
 
 #[tokio::test]
-async fn without_a_session_there_is_nothing_to_shut_down() {
+async fn shutdown_request_needs_a_session() {
     let (site, _) = site().await;
     assert_eq!(site.ask(&modern("shutdown", json!({}))).await.outcome(), (404, -32601));
     site.serves().await;

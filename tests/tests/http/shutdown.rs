@@ -1,16 +1,15 @@
-//! The end of a server over HTTP: what runs is answered, nothing new begins, streams end.
+//! Graceful shutdown over HTTP: running calls are drained, new requests are rejected, streams end.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 use mcp_runtime::Revision;
+use mcp_tests::http::server::{site, site_within};
 use mcp_tests::http::{call, call_in, modern, soon, stream_of, until};
 use serde_json::json;
 
-use mcp_tests::http::server::{site, site_within};
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_runs_is_answered_and_nothing_new_begins() {
+async fn close_drains_calls_and_ends_streams() {
     let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut idle = site.open().await;
@@ -49,9 +48,9 @@ async fn what_runs_is_answered_and_nothing_new_begins() {
     assert!(tokio::net::TcpStream::connect(site.address).await.is_err());
 }
 
-/// A connection that is in use when the end begins may have sent more.
+/// A connection in use may have sent another request before it learns of the shutdown.
 #[tokio::test]
-async fn what_comes_after_the_end_has_begun_is_refused() {
+async fn requests_after_begin_close_are_rejected() {
     let (site, state) = site().await;
     let mut wire = site.open().await;
     wire.send(&call("sleep", &json!({"ms": 150})).bytes()).await;
@@ -65,7 +64,7 @@ async fn what_comes_after_the_end_has_begun_is_refused() {
 }
 
 #[tokio::test]
-async fn who_takes_too_long_is_dropped() {
+async fn drain_timeout_drops_calls() {
     let (site, state) = site_within(|limits| limits.drain = Duration::from_millis(100)).await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut wires = Vec::new();
@@ -85,7 +84,7 @@ async fn who_takes_too_long_is_dropped() {
 }
 
 #[tokio::test]
-async fn an_abort_waits_for_nobody() {
+async fn abort_drops_calls_at_once() {
     let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut wires = Vec::new();
@@ -104,7 +103,7 @@ async fn an_abort_waits_for_nobody() {
 
 /// A call in a session whose client is gone is still a call in flight.
 #[tokio::test]
-async fn a_call_nobody_waits_for_is_finished_before_the_end() {
+async fn close_waits_for_calls_of_disconnected_clients() {
     let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut wire = site.open().await;
@@ -115,9 +114,9 @@ async fn a_call_nobody_waits_for_is_finished_before_the_end() {
     assert_eq!(state.finished.load(SeqCst), 1);
 }
 
-/// Half a request has the time of any other, not all there is until the end.
+/// An incomplete request is bounded by `request_time`, not by `drain`.
 #[tokio::test]
-async fn who_dawdles_does_not_keep_the_server() {
+async fn close_does_not_wait_for_an_incomplete_request() {
     let (site, _) = site_within(|limits| {
         limits.request_time = Duration::from_millis(150);
         limits.drain = Duration::from_mins(10);

@@ -1,4 +1,4 @@
-//! A store of sessions that is out of order: it costs the requests that need it, and nothing else.
+//! A failing or slow session store: only the requests that need it fail.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use crate::replicas::{NEWEST, delete, is_later, ping, replica, request, subscribe, two};
 
-/// Waits until it is answered like this.
+/// Repeats a request until its response has this status.
 async fn until_status(site: &Site, ask: &Ask, status: u16) {
     soon(async {
         while site.ask(ask).await.status != status {
@@ -23,7 +23,7 @@ async fn until_status(site: &Site, ask: &Ask, status: u16) {
     .await;
 }
 
-/// A store that can be out of order.
+/// A store that can fail, hang, refuse writes or be slow.
 #[derive(Debug, Default)]
 struct Fragile {
     store: MemorySessions,
@@ -84,12 +84,12 @@ async fn nothing_of_sessions_works(site: &Site, session: &str) {
         is_later(&response);
         assert_eq!(response.header("mcp-session-id"), None);
     }
-    // Who needs no session does not notice.
+    // Requests without a session are served.
     site.serves().await;
 }
 
 #[tokio::test]
-async fn a_store_that_fails_costs_the_request() {
+async fn failing_session_store_gets_503() {
     let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(Fragile::default()), Arc::new(LocalBus::new()));
     let site = replica(&store, &bus, Limits::default()).await;
     let session = site.session(NEWEST).await;
@@ -100,7 +100,7 @@ async fn a_store_that_fails_costs_the_request() {
 }
 
 #[tokio::test]
-async fn a_store_that_hangs_is_not_waited_for_for_ever() {
+async fn hanging_session_store_times_out() {
     let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(Fragile::default()), Arc::new(LocalBus::new()));
     let mut limits = Limits::default();
     limits.store_time = Duration::from_millis(100);
@@ -112,9 +112,8 @@ async fn a_store_that_hangs_is_not_waited_for_for_ever() {
     until_status(&site, &ping(&session), 200).await;
 }
 
-/// Whose change could not be written is told so, and makes it again.
 #[tokio::test]
-async fn a_change_that_could_not_be_written_is_made_again() {
+async fn failed_write_can_be_retried() {
     let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(Fragile::default()), Arc::new(LocalBus::new()));
     let site = replica(&store, &bus, Limits::default()).await;
     let session = site.session(NEWEST).await;
@@ -128,7 +127,7 @@ async fn a_change_that_could_not_be_written_is_made_again() {
 }
 
 #[tokio::test]
-async fn changes_made_at_two_replicas_at_a_time_are_both_kept() {
+async fn concurrent_changes_at_two_replicas_are_both_kept() {
     let store = Arc::new(Fragile::default());
     // So slow that each has looked before the other has written.
     store.slow.store(true, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Tasks over HTTP: whose they are, and that they need no connection.
+//! Tasks over HTTP: ownership, and life without a connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ struct Confirm {
     sure: bool,
 }
 
-/// Works when it is let.
+/// Works when the test lets it.
 #[derive(Debug, Clone)]
 struct Bench(Arc<Semaphore>);
 
@@ -87,7 +87,7 @@ async fn until(site: &Site, id: &Value, status: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_task_goes_on_without_a_connection() {
+async fn task_survives_a_disconnect() {
     let (site, leave) = site().await;
     let id = start(&site, "work").await;
     leave.add_permits(1);
@@ -101,7 +101,7 @@ async fn a_task_goes_on_without_a_connection() {
 }
 
 #[tokio::test]
-async fn a_task_of_somebody_else_does_not_exist() {
+async fn task_of_another_principal_is_unknown() {
     let (site, _leave) = site().await;
     let id = start(&site, "confirm").await;
     until(&site, &id, "input_required").await;
@@ -122,7 +122,7 @@ async fn a_task_of_somebody_else_does_not_exist() {
 }
 
 #[tokio::test]
-async fn who_listens_is_told_of_their_own() {
+async fn listen_stream_carries_only_own_tasks() {
     let (site, leave) = site().await;
     let id = start(&site, "work").await;
     let filter = json!({"taskIds": [id], "resourceSubscriptions": ["weather://now"]});
@@ -147,7 +147,7 @@ async fn who_listens_is_told_of_their_own() {
 }
 
 #[tokio::test]
-async fn the_header_names_the_task() {
+async fn name_header_must_match_the_task_id() {
     let (site, _leave) = site().await;
     let id = start(&site, "work").await;
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
@@ -172,7 +172,7 @@ async fn start_in(site: &Site, session: &str, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn in_sessions_a_task_is_its_principals_too() {
+async fn session_tasks_belong_to_the_principal() {
     let (site, _leave) = site().await;
     let anns = session(&site, Revision::V2025_11_25, "ann").await;
     let id = start_in(&site, &anns, "work").await;
@@ -192,7 +192,7 @@ async fn in_sessions_a_task_is_its_principals_too() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_result_again_is_asked_again() {
+async fn second_tasks_result_repeats_the_elicitation() {
     let (site, _leave) = site().await;
     let session = session(&site, Revision::V2025_11_25, "ann").await;
     let id = start_in(&site, &session, "confirm").await;
@@ -219,7 +219,7 @@ async fn post(site: &Site, path: &str, message: &Value) {
 }
 
 #[tokio::test]
-async fn the_oldest_transport_knows_whose_a_task_is() {
+async fn legacy_sse_tasks_belong_to_the_principal() {
     let (site, _leave) = site().await;
     let mut wire = site.open().await;
     wire.send(b"GET /sse HTTP/1.1\r\nHost: localhost\r\nX-User: ann\r\nAccept: text/event-stream\r\n\r\n").await;

@@ -1,5 +1,4 @@
-//! The server as a tower service, called without a listener; and time, which stands still here until nobody
-//! has anything to do.
+//! The server as a tower service, called without a listener, so that tests can pause the clock.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -11,11 +10,10 @@ use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, Full};
 use mcp_runtime::{Body, HttpService, prelude::*};
+use mcp_tests::http::server::{TestServer, extra, server};
 use mcp_tests::http::{Ask, call, call_in, initialize, modern, stream_of};
 use serde_json::Value;
 use tower_service::Service as _;
-
-use mcp_tests::http::server::{TestServer, extra, server};
 
 fn service() -> (HttpService, Arc<TestServer>) {
     let state = Arc::default();
@@ -46,7 +44,7 @@ async fn next(body: &mut Body) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_service_serves_both_eras() {
+async fn service_serves_both_eras() {
     let (mut service, _) = service();
     let response = respond(&mut service, &call("add", &json!({"a": 1, "b": 2}))).await;
     assert_eq!(response.status(), StatusCode::OK);
@@ -66,8 +64,8 @@ async fn a_service_serves_both_eras() {
     assert_eq!(respond(&mut service, &stranger).await.status(), StatusCode::FORBIDDEN);
 }
 
-#[tokio::test]
-async fn a_response_that_is_dropped_cancels_its_call() {
+#[tokio::test(start_paused = true)]
+async fn dropped_response_cancels_its_call() {
     use std::sync::atomic::Ordering::SeqCst;
     let (mut service, state) = service();
     let sleep = call("sleep", &json!({"ms": 60_000}));
@@ -81,7 +79,7 @@ async fn a_response_that_is_dropped_cancels_its_call() {
     assert_eq!(state.dropped.load(SeqCst), 2);
 }
 
-/// Three times nothing, and each time a comment.
+/// Three keep-alive comments in a row.
 async fn keeps_alive(stream: &mut Body) {
     for _ in 0..3 {
         let before = tokio::time::Instant::now();
@@ -93,7 +91,7 @@ async fn keeps_alive(stream: &mut Body) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_stream_says_that_it_is_there() {
+async fn silent_stream_sends_keep_alive_comments() {
     let (mut service, _) = service();
     let handle = service.handle();
     let listen = modern("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
@@ -117,7 +115,7 @@ async fn a_silent_stream_says_that_it_is_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_told_something_and_is_silent_since_says_that_it_is_there() {
+async fn silent_call_stream_sends_keep_alive_comments() {
     let (mut service, _) = service();
     let opened = respond(&mut service, &initialize("2025-11-25")).await;
     let session = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
@@ -128,7 +126,7 @@ async fn a_call_that_told_something_and_is_silent_since_says_that_it_is_there() 
 }
 
 #[tokio::test]
-async fn a_service_that_is_told_to_end_refuses_what_is_new() {
+async fn closed_service_rejects_requests() {
     let (mut service, _) = service();
     let handle = service.handle();
     let listen = modern("subscriptions/listen", json!({"notifications": {}}));
@@ -158,7 +156,7 @@ impl http_body::Body for Broken {
 }
 
 #[tokio::test]
-async fn a_body_that_fails_is_no_message() {
+async fn failed_body_gets_400() {
     let (mut service, _) = service();
     let ask = call("add", &json!({"a": 1, "b": 2}));
     let (parts, _) = request(&ask).into_parts();
@@ -167,7 +165,7 @@ async fn a_body_that_fails_is_no_message() {
 }
 
 #[tokio::test]
-async fn a_service_that_was_cloned_can_be_served() {
+async fn cloned_service_can_be_served() {
     let service = mcp_tests::http::server::server(&std::sync::Arc::default()).into_service();
     let _another = service.clone();
     mcp_tests::http::Site::serving(service).await.serves().await;

@@ -1,4 +1,4 @@
-//! Arguments: names, defaults, what may be left out, and the schema that says so.
+//! Arguments: names, defaults, options, and their schema.
 
 use std::collections::BTreeMap;
 
@@ -108,7 +108,7 @@ fn defaults_are_in_the_schema() {
 }
 
 #[tokio::test]
-async fn defaults_are_used() {
+async fn defaults_apply_to_missing_and_null_arguments() {
     let client = client(tools![defaults]).await;
     let all = "10 -1.5 true plain boxed DegreesFahrenheit Celsius \"\" 40 [\"new\"] Some(5)";
     assert_eq!(client.call("defaults", json!({})).await.unwrap().text(), all);
@@ -138,7 +138,7 @@ fn optional(a: Maybe<i64>, b: std::option::Option<String>, c: Wrapped, d: Option
 }
 
 #[tokio::test]
-async fn options_may_be_left_out_however_they_are_spelled() {
+async fn options_are_optional_however_spelled() {
     let tools = tools![optional];
     assert_eq!(schema(&tools[0]).get("required"), None);
     assert_eq!(schema(&tools[0])["properties"]["a"], json!({"type": "integer"}));
@@ -235,7 +235,7 @@ fn search(#[arg(flatten)] query: Query, page: Option<u32>) -> String {
 }
 
 #[tokio::test]
-async fn a_flattened_struct_brings_its_fields() {
+async fn flattened_struct_adds_its_fields() {
     let tools = tools![search];
     let schema = schema(&tools[0]);
     let names: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
@@ -260,7 +260,7 @@ fn regional(#[arg(header = "Region")] region: String, #[arg(header = "Tenant-Id"
 }
 
 #[test]
-fn headers_are_told_in_the_schema() {
+fn header_arguments_are_marked_in_the_schema() {
     let [tool] = tools![regional];
     let properties = &schema(&tool)["properties"];
     assert_eq!(properties["region"], json!({"type": "string", "x-mcp-header": "Region"}));
@@ -285,7 +285,7 @@ fn aliased(ctx: &Call) -> String {
 }
 
 #[tokio::test]
-async fn the_context_is_no_argument() {
+async fn context_is_not_an_argument() {
     let tools = tools![context, aliased];
     assert_eq!(schema(&tools[0])["required"], json!(["a", "b"]));
     assert_eq!(*schema(&tools[1]), json!({"type": "object", "additionalProperties": false}));
@@ -295,7 +295,7 @@ async fn the_context_is_no_argument() {
 }
 
 #[tokio::test]
-async fn properties_keep_the_order_of_the_function() {
+async fn schema_keeps_the_order_of_arguments() {
     #[tool]
     fn order(zebra: i64, apple: i64, middle: i64) -> i64 {
         zebra + apple + middle

@@ -94,7 +94,7 @@ async fn methods_share_their_state() {
 }
 
 #[tokio::test]
-async fn methods_stay_methods() {
+async fn methods_stay_callable() {
     let counter = Counter::new("a");
     assert_eq!(counter.increment(2), 2);
     assert_eq!(Counter::version(), "1.0");
@@ -103,7 +103,7 @@ async fn methods_stay_methods() {
 }
 
 #[tokio::test]
-async fn mount_as_puts_a_prefix_in_front_of_names() {
+async fn mount_as_prefixes_names() {
     struct Other;
 
     #[handlers]
@@ -146,7 +146,7 @@ async fn mount_as_puts_a_prefix_in_front_of_names() {
 }
 
 #[tokio::test]
-async fn two_values_of_one_type_are_told_apart() {
+async fn two_values_of_one_type_can_be_mounted() {
     struct Store(&'static str);
 
     #[handlers]
@@ -200,7 +200,7 @@ impl Settings {
 }
 
 #[tokio::test]
-async fn self_means_the_type_of_the_block() {
+async fn self_type_can_be_used_in_signatures() {
     let client = connect(Server::new("test", "1").mount(Settings { theme: "dark".into() })).await;
     let merged = client.call("merge", json!({"other": {"theme": "-light"}, "key": 5})).await.unwrap();
     assert_eq!(merged.structured::<Settings>().unwrap().theme, "dark-light1Some(5)3");
@@ -232,7 +232,7 @@ impl elsewhere::Far {
 }
 
 #[tokio::test]
-async fn concrete_generic_types_and_types_of_other_modules_can_be_mounted() {
+async fn concrete_generics_and_foreign_types_can_be_mounted() {
     let server = Server::new("test", "1").mount(Generic("text".to_owned())).mount(elsewhere::Far(7));
     let client = connect(server).await;
     assert_eq!(client.call("show", json!({})).await.unwrap().text(), "text");
@@ -315,7 +315,7 @@ impl NoSuchType {
 }
 
 #[tokio::test]
-async fn what_is_configured_away_is_not_there() {
+async fn cfg_removes_handlers() {
     let client = connect(Server::new("test", "1").tools(tools![present]).mount(Conditional)).await;
     let names: Vec<_> = client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
     assert_eq!(names, ["present", "there", "either"]);
@@ -324,6 +324,6 @@ async fn what_is_configured_away_is_not_there() {
 
 #[test]
 #[should_panic(expected = "there are two tools `increment`")]
-fn two_tools_of_one_name_are_refused_at_set_up() {
+fn duplicate_tool_name_panics_on_mount() {
     let _ = Server::new("test", "1").mount(Counter::new("a")).mount(Counter::new("b"));
 }

@@ -1,4 +1,4 @@
-//! Doc comments: they are the descriptions.
+//! Doc comments become descriptions.
 
 use mcp_runtime::prelude::*;
 
@@ -76,7 +76,7 @@ fn description(tool: &Tool) -> Option<&str> {
 }
 
 #[test]
-fn paragraphs_are_kept() {
+fn doc_paragraphs_are_kept() {
     let [tool] = tools![paragraphs];
     assert_eq!(
         description(&tool),
@@ -85,7 +85,7 @@ fn paragraphs_are_kept() {
 }
 
 #[test]
-fn attributes_in_between_lose_nothing() {
+fn docs_may_be_interrupted_by_attributes() {
     let [tool] = tools![interrupted];
     assert_eq!(
         description(&tool),
@@ -95,14 +95,14 @@ fn attributes_in_between_lose_nothing() {
 }
 
 #[test]
-fn block_comments_lose_their_stars() {
+fn doc_block_stars_are_removed() {
     let [long, short] = tools![block, short_block];
     assert_eq!(description(&long), Some("A block comment\nwith stars.\n\nAnd a paragraph."));
     assert_eq!(description(&short), Some("One line."));
 }
 
 #[test]
-fn included_texts_are_read() {
+fn included_docs_are_read() {
     let [alone, between, concatenated] = tools![included, included_between, concatenated];
     assert_eq!(description(&alone), Some("# Included\n\nFrom a file."));
     assert_eq!(description(&between), Some("Before.\n# Included\n\nFrom a file.\n\nAfter."));
@@ -110,13 +110,13 @@ fn included_texts_are_read() {
 }
 
 #[test]
-fn an_attribute_wins_over_the_comment() {
+fn description_attribute_overrides_docs() {
     let [tool] = tools![overridden];
     assert_eq!(description(&tool), Some("But this."));
 }
 
 #[test]
-fn no_text_is_no_description() {
+fn empty_docs_are_no_description() {
     let [without, empty] = tools![undocumented, empty];
     assert_eq!(description(&without), None);
     assert_eq!(description(&empty), None);
@@ -125,7 +125,7 @@ fn no_text_is_no_description() {
 }
 
 #[test]
-fn text_is_not_interpreted() {
+fn doc_text_is_verbatim() {
     let [tool] = tools![special];
     assert_eq!(description(&tool), Some("\"Quotes\", \\backslashes\\, {braces} and 中文 — as they are."));
 }
@@ -150,7 +150,7 @@ fn copy(
 }
 
 #[test]
-fn comments_on_arguments_describe_them() {
+fn argument_docs_are_descriptions() {
     let [tool] = tools![copy];
     let properties = &tool.descriptor().input_schema["properties"];
     assert_eq!(properties["from"], json!({"type": "string", "description": "From where.\n\nA path."}));
@@ -174,7 +174,7 @@ fn point(x: f64) -> mcp_runtime::Json<Point> {
 }
 
 #[test]
-fn types_bring_their_own_descriptions() {
+fn type_docs_are_in_the_schema() {
     let [tool] = tools![point];
     let schema = tool.descriptor().output_schema.as_ref().unwrap();
     assert_eq!(schema["description"], "A point on a plane.");

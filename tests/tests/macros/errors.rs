@@ -54,7 +54,7 @@ macro_rules! failing {
         )*
 
         #[tokio::test]
-        async fn the_model_reads_the_error_and_its_sources() {
+        async fn error_result_has_the_message_and_its_sources() {
             let tools = tools![$($own),*].into_iter().chain(tools![$($question),*]).chain(tools![$($later),*]);
             let client = client(tools).await;
             $(
@@ -74,7 +74,7 @@ failing! {
     parse, parse_question, parse_later: ParseIntError =
         number().map(|n| n.to_string()) => "invalid digit found in string";
     save, save_question, save_later: Failure = Ok(disk()?) => "cannot save the note: disk full";
-    // The message ends with its source already: it is told once.
+    // The message ends with its source already: the source is not repeated.
     inline, inline_question, inline_later: Failure =
         Ok(number()?.to_string()) => "not a number: invalid digit found in string";
     locked, locked_question, locked_later: Failure = Err(Failure::Locked { id: 7 }) => "note 7 is locked";
@@ -97,9 +97,9 @@ failing! {
 /// `anyhow` and panics capture backtraces under these variables, which a process cannot safely set
 /// for itself: so the test above once more, in another process.
 #[test]
-fn backtraces_are_never_told() {
+fn error_result_has_no_backtrace() {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "errors::the_model_reads_the_error_and_its_sources"])
+        .args(["--exact", "errors::error_result_has_the_message_and_its_sources"])
         .envs([("RUST_BACKTRACE", "1"), ("RUST_LIB_BACKTRACE", "1")])
         .output()
         .unwrap();
@@ -118,7 +118,7 @@ fn internal() -> Result<String> {
 }
 
 #[tokio::test]
-async fn protocol_errors_are_for_the_client() {
+async fn protocol_errors_become_error_responses() {
     let client = client(tools![invalid, internal]).await;
     let error = client.call("invalid", json!({})).await.unwrap_err();
     assert_eq!((error.code(), error.to_string()), (Some(-32602), "`id` is odd".into()));
@@ -143,7 +143,7 @@ fn panics_elsewhere() -> String {
 }
 
 #[tokio::test]
-async fn a_panic_is_not_told_and_ends_nothing() {
+async fn panic_becomes_an_error_result_without_details() {
     let client = client(tools![panics, panics_later, panics_elsewhere, io]).await;
     for name in ["panics", "panics_later", "panics_elsewhere"] {
         let result = client.call(name, json!({})).await.unwrap();

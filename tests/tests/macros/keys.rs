@@ -26,7 +26,7 @@ async fn every_key() {}
 fn some_keys() {}
 
 #[tokio::test]
-async fn a_tool_shows_its_keys() {
+async fn tool_descriptor_has_every_key() {
     let client = client(tools![every_key, some_keys]).await;
     let listed = client.request("tools/list", json!({})).await.unwrap();
     assert_eq!(
@@ -61,7 +61,7 @@ fn review(#[arg(rename = "source-code", description = "The code.")] code: String
 }
 
 #[tokio::test]
-async fn a_prompt_shows_its_keys() {
+async fn prompt_descriptor_has_every_key() {
     let client = connect(Server::new("test", "1").prompts(prompts![review])).await;
     let listed = client.request("prompts/list", json!({})).await.unwrap();
     assert_eq!(
@@ -96,7 +96,7 @@ fn quick() {
 }
 
 #[tokio::test]
-async fn blocking_leaves_the_reader_free() {
+async fn blocking_tool_does_not_block_the_reader() {
     let client = client(tools![waits, quick]).await;
     let (waits, quick) = tokio::join!(client.call("waits", json!({})), client.call("quick", json!({})));
     assert!(!quick.unwrap().is_error());
@@ -124,7 +124,7 @@ async fn in_time() -> String {
 }
 
 #[tokio::test]
-async fn a_timeout_ends_the_call() {
+async fn timeout_key_ends_the_call() {
     let client = client(tools![forever, slow, in_time]).await;
     for name in ["forever", "slow"] {
         let result = client.call(name, json!({})).await.unwrap();

@@ -1,5 +1,5 @@
-//! What the macros make of functions, methods and structs: descriptors as a client sees them, and
-//! calls through the same path a client's would take.
+//! What the macros generate for functions, methods and structs: descriptors as a client sees them, and calls
+//! through a client.
 #![allow(
     clippy::unnecessary_wraps,
     clippy::unused_async,

@@ -1,4 +1,4 @@
-//! Where the macros can stand: in functions, modules and other macros, under another crate name.
+//! Where the macros can be used: in functions, modules and other macros, under another crate name.
 
 use mcp_runtime::prelude::*;
 
@@ -65,7 +65,7 @@ mod renamed {
 }
 
 #[tokio::test]
-async fn the_crate_can_have_another_name() {
+async fn crate_key_names_a_renamed_crate() {
     let client = connect(renamed::server()).await;
     assert_eq!(client.call("add", json!({"a": 1})).await.unwrap().text(), "3");
     assert_eq!(client.get_prompt("greet", json!({"name": "you"})).await.unwrap().text(), "you");
@@ -157,7 +157,7 @@ mod text {
 }
 
 #[tokio::test]
-async fn one_use_imports_the_function_and_what_registers_it() {
+async fn import_of_a_function_imports_its_registration() {
     use text::count;
     use text::deeper::qualified as another_name;
 
@@ -172,7 +172,7 @@ async fn one_use_imports_the_function_and_what_registers_it() {
 }
 
 #[tokio::test]
-async fn functions_stay_callable() {
+async fn annotated_functions_stay_callable() {
     assert_eq!(text::upper("a".into()).await, "A");
     let function: fn(String) -> usize = text::count;
     assert_eq!(["a b", "c"].map(str::to_owned).map(function), [2, 1]);
@@ -205,7 +205,7 @@ fn tool() -> &'static str {
 }
 
 #[tokio::test]
-async fn unlucky_names_work() {
+async fn deprecated_and_macro_like_names_work() {
     let client = client(tools![old, tool]).await;
     assert_eq!(client.call("tool", json!({})).await.unwrap().text(), "a tool called tool");
 }

@@ -35,7 +35,7 @@ fn typed(
 }
 
 #[tokio::test]
-async fn arguments_are_parsed_from_text() {
+async fn prompt_arguments_are_parsed_from_text() {
     let client = connect(Server::new("test", "1").prompts(prompts![typed])).await;
     let listed = client.list_prompts().await.unwrap();
     let arguments: Vec<_> = listed[0].arguments.iter().map(|argument| (&*argument.name, argument.required)).collect();
@@ -118,7 +118,7 @@ async fn own_error() -> Result<String, std::num::ParseIntError> {
 }
 
 #[tokio::test]
-async fn every_return_type_is_a_prompt() {
+async fn prompt_return_types_become_messages() {
     let prompts = prompts![text, cow, content, message, array, vector, result, fallible, own_error];
     let client = connect(Server::new("test", "1").prompts(prompts)).await;
     for name in ["text", "cow"] {

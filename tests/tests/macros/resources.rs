@@ -47,7 +47,7 @@ fn r#match(r#type: String, ctx: &Context, #[arg(rename = "rest")] path: String) 
 }
 
 #[tokio::test]
-async fn a_function_shows_its_keys() {
+async fn function_descriptor_has_every_key() {
     let (client, fixed, templates) = listed(resources![every_key, template, r#match]).await;
     assert_eq!(
         fixed,
@@ -131,7 +131,7 @@ fn io() -> std::io::Result<String> {
 }
 
 #[tokio::test]
-async fn every_return_type_is_contents() {
+async fn resource_return_types_become_contents() {
     let all = resources![fixed_text, cow, bytes, as_json, contents, several, result, maybe, io];
     let (client, ..) = listed(all).await;
     for (uri, text) in [
@@ -216,7 +216,7 @@ struct Pair(u8, u8);
 struct Marked(u8, #[resource(text)] &'static str);
 
 #[tokio::test]
-async fn a_struct_shows_its_keys() {
+async fn derived_descriptor_has_every_key() {
     let page = Page {
         slug: "a b/c".into(),
         path: "d/e f",

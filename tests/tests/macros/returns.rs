@@ -15,7 +15,7 @@ macro_rules! tools_returning {
         $(#[tool] fn $name() -> $ty { $value })*
 
         #[tokio::test]
-        async fn plain_types_are_text() {
+        async fn plain_return_types_become_text() {
             let client = client(tools![$($name),*]).await;
             $(
                 let result = client.call(stringify!($name), json!({})).await.unwrap();
@@ -98,7 +98,7 @@ async fn anything_later() -> Result<impl mcp_runtime::IntoToolResult> {
 }
 
 #[tokio::test]
-async fn blocks_and_nothing_are_as_they_are() {
+async fn content_unit_and_own_results_pass_through() {
     let client =
         client(tools![unit, explicit_unit, async_unit, none, vector, array, own_result, anything, anything_later])
             .await;
@@ -160,7 +160,7 @@ fn maybe(there: bool) -> Option<Json<Hit>> {
 }
 
 #[tokio::test]
-async fn json_is_structured_and_described() {
+async fn json_return_is_structured_with_a_schema() {
     let tools = tools![structured, aliased, list, map, dynamic, maybe];
     let schema = |index: usize| tools[index].descriptor().output_schema.clone();
     let hit_schema = json!({

@@ -1,4 +1,4 @@
-//! The program the design begins with: everything a server's author writes, in one file.
+//! A tour: everything the author of a server writes, in one file.
 #![allow(clippy::unused_async, unreachable_pub, reason = "the shapes of handlers are what is tested, not what they do")]
 
 use mcp_runtime::{Json, Revision, prelude::*};
@@ -168,7 +168,7 @@ impl Db {
 }
 
 #[tokio::test]
-async fn adds() -> Result<()> {
+async fn handler_stays_a_plain_function() -> Result<()> {
     assert_eq!(add(2, 2), 4); // still a plain function
     let client = TestClient::connect(server()).await?;
     assert_eq!(client.call("add", json!({"a": 2, "b": 2})).await?.text(), "4");
@@ -176,7 +176,7 @@ async fn adds() -> Result<()> {
 }
 
 #[tokio::test]
-async fn everything_else_works_in_every_revision() -> Result<()> {
+async fn tour_works_in_every_revision() -> Result<()> {
     for revision in Revision::ALL {
         let client = TestClient::with_revision(server(), revision).await?;
         let tools: Vec<String> = client.list_tools().await?.into_iter().map(|tool| tool.name).collect();

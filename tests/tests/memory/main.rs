@@ -1,16 +1,15 @@
-//! What clients over HTTP cost: a process of its own, whose memory is nobody else's.
+//! Memory under load over HTTP, measured in this process: hence a binary of its own.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use mcp_runtime::Revision;
+use mcp_tests::http::server::{site, site_within};
 use mcp_tests::http::{call_in, initialize, modern, stream_of, until};
 use serde_json::json;
 use tokio::sync::Mutex;
 
-use mcp_tests::http::server::{site, site_within};
-
-/// Who measures is alone.
+/// Held while a test measures, so that one runs at a time.
 static ALONE: Mutex<()> = Mutex::const_new(());
 
 /// The memory of this process, in KiB, where that can be known.
@@ -21,7 +20,7 @@ fn memory() -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flood_of_handshakes() {
+async fn initialize_flood_is_bounded_by_sessions() {
     let _alone = ALONE.lock().await;
     let (site, _) = site().await;
     let before = memory();
@@ -40,9 +39,8 @@ async fn a_flood_of_handshakes() {
     site.serves().await;
 }
 
-/// Who opens a stream and does not read it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_does_not_read_blocks_nobody() {
+async fn unread_streams_take_bounded_memory() {
     let _alone = ALONE.lock().await;
     let (site, state) = site_within(|limits| limits.log_rate = u32::MAX).await;
     let before = memory();
@@ -69,7 +67,7 @@ async fn who_does_not_read_blocks_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_does_not_read_what_changes_costs_no_memory() {
+async fn unread_change_notifications_take_bounded_memory() {
     let _alone = ALONE.lock().await;
     let (site, _) = site().await;
     let session = site.session(Revision::V2025_11_25).await;

@@ -1,4 +1,4 @@
-//! `notifications/cancelled`: the handler's future is dropped, and nothing is answered.
+//! `notifications/cancelled`: the handler's future is dropped, and the call gets no response.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_runtime::{Revision, prelude::*};
 use serde_json::Value;
 
-/// Counts how many of its calls were begun, and how many given up.
+/// Counts the calls that began, and those that were dropped.
 #[derive(Default)]
 struct Sleeper {
     begun: AtomicUsize,
@@ -78,7 +78,7 @@ async fn until(condition: impl Fn() -> bool) {
 }
 
 #[tokio::test]
-async fn a_cancelled_call_is_dropped_and_not_answered() -> Result<()> {
+async fn cancelled_call_is_dropped_without_a_response() -> Result<()> {
     for revision in Revision::ALL {
         let (client, sleeper) = connect(revision).await?;
         client.send(&call(revision, "\"a\"", 60_000))?;
@@ -96,9 +96,9 @@ async fn a_cancelled_call_is_dropped_and_not_answered() -> Result<()> {
     Ok(())
 }
 
-// A client should not use an id again, but then it is its own answers that it mixes up, not ours.
+// A client should not reuse an id. If it does, the response must still be that of the second call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cancelled_call_does_not_answer_for_the_next_of_its_id() -> Result<()> {
+async fn cancelled_call_does_not_answer_a_reused_id() -> Result<()> {
     let revision = Revision::V2025_11_25;
     let (client, sleeper) = connect(revision).await?;
     client.send(&request(revision, "\"a\"", json!({"name": "crunch"})))?;
@@ -114,7 +114,7 @@ async fn a_cancelled_call_does_not_answer_for_the_next_of_its_id() -> Result<()>
 }
 
 #[tokio::test]
-async fn what_cannot_be_cancelled_does_not_matter() -> Result<()> {
+async fn invalid_cancellations_are_ignored() -> Result<()> {
     let (client, sleeper) = connect(Revision::V2025_11_25).await?;
     client.send(&call(Revision::V2025_11_25, "7", 50))?;
     until(|| sleeper.begun.load(Ordering::SeqCst) == 1).await;
@@ -133,7 +133,7 @@ async fn what_cannot_be_cancelled_does_not_matter() -> Result<()> {
 }
 
 #[tokio::test]
-async fn cancelled_calls_make_room() -> Result<()> {
+async fn cancelled_calls_free_in_flight_slots() -> Result<()> {
     let sleeper = Arc::new(Sleeper::default());
     let mut limits = mcp_runtime::Limits::default();
     limits.in_flight = 2;
@@ -155,7 +155,7 @@ async fn cancelled_calls_make_room() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_end_on_request() -> Result<()> {
+async fn ends_on_request_false_disables_shutdown_and_exit() -> Result<()> {
     let server = Server::new("sleeper", "1.0.0").ends_on_request(false).mount(Sleeper::default());
     let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
     assert_eq!(client.request("shutdown", json!({})).await.unwrap_err().code(), Some(-32601));
@@ -165,7 +165,7 @@ async fn a_server_that_does_not_end_on_request() -> Result<()> {
 }
 
 #[tokio::test]
-async fn shutdown_comes_alone() -> Result<()> {
+async fn shutdown_in_a_batch_is_rejected() -> Result<()> {
     let client =
         TestClient::with_revision(Server::new("sleeper", "1.0.0").mount(Sleeper::default()), Revision::V2025_03_26)
             .await?;

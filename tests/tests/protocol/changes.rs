@@ -1,4 +1,4 @@
-//! What changes while a server is served, and who is told of it, in every revision.
+//! Changes to a served catalog and to resources, and their notifications, in every revision.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ async fn soon<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn a_resource_is_announced_to_who_subscribed_to_it() -> Result<()> {
+async fn updates_reach_only_subscribers() -> Result<()> {
     for revision in Revision::ALL {
         let client = TestClient::with_revision(server(), revision).await?;
         let changes = client.changes(["note://1", "note://2"]).await?;
@@ -63,7 +63,7 @@ async fn a_resource_is_announced_to_who_subscribed_to_it() -> Result<()> {
 }
 
 #[tokio::test]
-async fn lists_that_change_are_announced() -> Result<()> {
+async fn list_changes_are_announced() -> Result<()> {
     for revision in Revision::ALL {
         let server = server();
         let handle = server.handle();
@@ -96,7 +96,7 @@ async fn lists_that_change_are_announced() -> Result<()> {
 }
 
 #[tokio::test]
-async fn nothing_is_added_by_halves() -> Result<()> {
+async fn add_is_all_or_nothing() -> Result<()> {
     let server = server();
     let handle = server.handle();
     let client = TestClient::connect(server).await?;
@@ -107,7 +107,7 @@ async fn nothing_is_added_by_halves() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_call_in_flight_keeps_its_handler() -> Result<()> {
+async fn removed_handler_finishes_running_calls() -> Result<()> {
     /// Sleep a while.
     #[tool]
     async fn sleep() -> &'static str {
@@ -128,7 +128,7 @@ async fn a_call_in_flight_keeps_its_handler() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_slow_reader_is_told_once_of_many_changes() -> Result<()> {
+async fn changes_are_coalesced_for_a_slow_reader() -> Result<()> {
     let server = server();
     let handle = server.handle();
     let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
@@ -143,7 +143,7 @@ async fn a_slow_reader_is_told_once_of_many_changes() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_session_is_told_only_when_it_is_ready() -> Result<()> {
+async fn session_gets_no_changes_before_initialized() -> Result<()> {
     let server = server();
     let handle = server.handle();
     let client = TestClient::silent(server);
@@ -160,7 +160,7 @@ async fn a_session_is_told_only_when_it_is_ready() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_its_result() -> Result<()> {
+async fn listen_stream_ends_with_a_result_at_close() -> Result<()> {
     let server = server();
     let handle = server.handle();
     let client = TestClient::connect(server).await?;
@@ -190,7 +190,7 @@ async fn a_stream_ends_with_its_result() -> Result<()> {
 }
 
 #[tokio::test]
-async fn subscriptions_are_bounded() -> Result<()> {
+async fn subscriptions_and_streams_are_limited() -> Result<()> {
     let limits = || {
         let mut limits = Limits::default();
         (limits.streams, limits.subscriptions) = (2, 2);
@@ -218,7 +218,7 @@ async fn subscriptions_are_bounded() -> Result<()> {
 }
 
 #[tokio::test]
-async fn streams_do_not_count_as_calls_and_are_cancelled_like_them() -> Result<()> {
+async fn listen_streams_take_no_in_flight_slot_and_can_be_cancelled() -> Result<()> {
     /// Wait a moment.
     #[tool]
     async fn wait() -> &'static str {
@@ -240,7 +240,7 @@ async fn streams_do_not_count_as_calls_and_are_cancelled_like_them() -> Result<(
 }
 
 #[tokio::test]
-async fn closing_waits_for_calls_and_aborting_does_not() -> Result<()> {
+async fn close_drains_calls_and_abort_drops_them() -> Result<()> {
     /// Sleep so many milliseconds.
     #[tool]
     async fn sleep(ms: u64) -> String {
@@ -273,7 +273,7 @@ async fn closing_waits_for_calls_and_aborting_does_not() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_server_that_never_changes_does_not_say_it_might() -> Result<()> {
+async fn static_server_declares_no_list_changes() -> Result<()> {
     let plain = || Server::new("plain", "1.0.0").tools(tools![hello]).resources(resources![page]);
     let client = TestClient::connect(plain()).await?;
     let error = client.changes([]).await.unwrap_err();
@@ -287,7 +287,7 @@ async fn a_server_that_never_changes_does_not_say_it_might() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_predicate_that_panics_is_a_request_that_fails() -> Result<()> {
+async fn panicking_visible_if_fails_the_request() -> Result<()> {
     let server = || {
         let panics = resources![note].map(|note| note.visible_if(|_| panic!("on purpose")));
         Server::new("panicky", "1.0.0").tools(tools![hello]).resources(panics)
@@ -303,7 +303,7 @@ async fn a_predicate_that_panics_is_a_request_that_fails() -> Result<()> {
 }
 
 #[tokio::test]
-async fn who_stops_looking_is_told_no_more() -> Result<()> {
+async fn dropped_changes_handle_unsubscribes() -> Result<()> {
     for revision in Revision::ALL {
         let server = server();
         let handle = server.handle();
@@ -327,7 +327,7 @@ async fn who_stops_looking_is_told_no_more() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_test_client_says_what_it_is_told_to() -> Result<()> {
+async fn test_client_sends_configured_name_capabilities_and_meta() -> Result<()> {
     /// For trusted editors.
     #[tool(visible_if = |ctx: &Context| ctx.meta("example.com/key").is_some())]
     fn secret(ctx: &Context) -> String {
@@ -344,7 +344,7 @@ async fn a_test_client_says_what_it_is_told_to() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_value_is_mounted_while_the_server_is_served() -> Result<()> {
+async fn handlers_can_be_mounted_while_serving() -> Result<()> {
     struct Shelf(&'static str);
     #[handlers]
     impl Shelf {

@@ -1,4 +1,4 @@
-//! The end of a server, whoever brings it about and whatever it is doing: nothing is lost on the way.
+//! Closing a server, from the program or by the client, while it is busy: no response is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +35,7 @@ async fn pause(ms: u64) {
 }
 
 #[tokio::test]
-async fn a_function_that_runs_when_the_server_is_closed_is_answered() -> Result<()> {
+async fn close_waits_for_a_running_sync_handler() -> Result<()> {
     let server = Server::new("worker", "1.0.0").tools(tools![work]);
     let handle = server.handle();
     let client = TestClient::connect(server).await?;
@@ -47,7 +47,7 @@ async fn a_function_that_runs_when_the_server_is_closed_is_answered() -> Result<
 }
 
 #[tokio::test]
-async fn of_many_requests_at_once_each_is_answered_when_the_server_is_closed() -> Result<()> {
+async fn close_answers_every_request_already_read() -> Result<()> {
     let server = Server::new("worker", "1.0.0").tools(tools![work]);
     let handle = server.handle();
     let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
@@ -66,7 +66,7 @@ async fn of_many_requests_at_once_each_is_answered_when_the_server_is_closed() -
 }
 
 #[tokio::test]
-async fn a_session_is_told_of_what_changed_just_before_the_end() -> Result<()> {
+async fn changes_before_eof_are_still_sent() -> Result<()> {
     for round in 0..50 {
         let server = Server::new("notes", "1.0.0").tools(tools![write]).resources(resources![note]);
         let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
@@ -79,7 +79,7 @@ async fn a_session_is_told_of_what_changed_just_before_the_end() -> Result<()> {
     Ok(())
 }
 
-/// Says when it is dropped.
+/// Sets a flag when it is dropped.
 struct Gone(Arc<AtomicBool>);
 
 impl Drop for Gone {
@@ -89,7 +89,7 @@ impl Drop for Gone {
 }
 
 #[tokio::test]
-async fn aborting_ends_what_a_notification_began() -> Result<()> {
+async fn abort_drops_notification_handlers() -> Result<()> {
     let gone = Arc::new(AtomicBool::new(false));
     let begun = Arc::new(AtomicBool::new(false));
     let server = Server::new("listener", "1.0.0").notification("test.example/wait", {
@@ -123,7 +123,7 @@ async fn aborting_ends_what_a_notification_began() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_servers_timeout_holds_for_notifications() -> Result<()> {
+async fn server_timeout_applies_to_notification_handlers() -> Result<()> {
     let gone = Arc::new(AtomicBool::new(false));
     let server =
         Server::new("listener", "1.0.0").timeout(Duration::from_millis(20)).notification("test.example/wait", {
@@ -149,7 +149,7 @@ async fn the_servers_timeout_holds_for_notifications() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_call_that_closes_the_server_is_answered() -> Result<()> {
+async fn call_that_closes_the_server_gets_its_response() -> Result<()> {
     /// Stop the server.
     #[tool]
     async fn stop(ctx: &Context) -> &'static str {
@@ -175,7 +175,7 @@ async fn a_call_that_closes_the_server_is_answered() -> Result<()> {
     Ok(())
 }
 
-/// A tool whose state does something when it is dropped.
+/// A tool whose state runs a closure when it is dropped.
 fn silent(dropped: impl Fn() + Send + Sync + 'static) -> mcp_runtime::Tool {
     struct OnDrop<F: Fn()>(F);
     impl<F: Fn()> Drop for OnDrop<F> {
@@ -195,7 +195,7 @@ fn silent(dropped: impl Fn() + Send + Sync + 'static) -> mcp_runtime::Tool {
 }
 
 #[tokio::test]
-async fn what_is_taken_out_may_use_the_handle_when_it_is_dropped() -> Result<()> {
+async fn removed_tool_may_use_the_handle_in_drop() -> Result<()> {
     let server = Server::new("plugins", "1.0.0").tools(tools![work]);
     let handle = server.handle();
     let client = TestClient::connect(server).await?;
@@ -214,7 +214,7 @@ async fn what_is_taken_out_may_use_the_handle_when_it_is_dropped() -> Result<()>
 }
 
 #[tokio::test]
-async fn what_panics_when_it_is_taken_out_harms_nobody() -> Result<()> {
+async fn removed_tool_may_panic_in_drop() -> Result<()> {
     let server = Server::new("plugins", "1.0.0").tools(tools![work]);
     let handle = server.handle();
     let client = TestClient::connect(server).await?;
@@ -227,7 +227,7 @@ async fn what_panics_when_it_is_taken_out_harms_nobody() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nothing_is_said_after_the_answer() -> Result<()> {
+async fn no_notification_follows_the_response_under_load() -> Result<()> {
     /// Leave somebody talking.
     #[tool]
     async fn leave(ctx: &Context) {
@@ -270,7 +270,7 @@ async fn nothing_is_said_after_the_answer() -> Result<()> {
 }
 
 #[tokio::test]
-async fn pages_as_long_as_numbers_go() -> Result<()> {
+async fn huge_page_size_does_not_overflow() -> Result<()> {
     let server = Server::new("worker", "1.0.0").tools(tools![work]).page_size(usize::MAX);
     let client = TestClient::connect(server).await?;
     // base64 of `tools:9:gone`

@@ -1,5 +1,5 @@
-//! `completion/complete`: arguments with a function, of every shape it may have, and those that
-//! complete themselves. What the answers look like is in `transcripts/completing/`.
+//! `completion/complete`: functions of every shape, and types with default completions. `transcripts/completing/` has
+//! the wire format.
 #![allow(
     clippy::many_single_char_names,
     clippy::unused_async,
@@ -73,7 +73,7 @@ fn server() -> Server {
 }
 
 #[tokio::test]
-async fn arguments_are_completed_in_every_revision() -> Result<()> {
+async fn completion_works_in_every_revision() -> Result<()> {
     for revision in Revision::ALL {
         let client = TestClient::with_revision(server(), revision).await?;
         let paint = json!({"type": "ref/prompt", "name": "paint"});
@@ -92,7 +92,7 @@ async fn arguments_are_completed_in_every_revision() -> Result<()> {
 }
 
 #[tokio::test]
-async fn at_most_a_hundred_values_are_sent() -> Result<()> {
+async fn completion_sends_at_most_a_hundred_values() -> Result<()> {
     let client = TestClient::connect(server()).await?;
     let page = json!({"type": "ref/resource", "uri": "book://{title}/{page}"});
     let values = complete(&client, page, "page", "1").await?;
@@ -102,7 +102,7 @@ async fn at_most_a_hundred_values_are_sent() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_cannot_be_completed_is_an_error() -> Result<()> {
+async fn unknown_reference_is_an_error() -> Result<()> {
     let client = TestClient::connect(server()).await?;
     let code = |result: Result<Value>| result.unwrap_err().code();
     let unknown = json!({"type": "ref/prompt", "name": "sing"});
@@ -198,7 +198,7 @@ impl Shelf {
 }
 
 #[tokio::test]
-async fn a_function_may_see_the_other_arguments() -> Result<()> {
+async fn completion_functions_may_read_other_arguments() -> Result<()> {
     for revision in Revision::ALL {
         let server = Server::new("test", "1").prompts(prompts![functions]).mount(Shelf("shelf"));
         let client = TestClient::with_revision(server, revision).await?;
@@ -231,7 +231,7 @@ async fn a_function_may_see_the_other_arguments() -> Result<()> {
 }
 
 #[test]
-fn arguments_can_be_made_for_tests() {
+fn arguments_can_be_built_for_tests() {
     let others: Arguments = [("language", "rust"), ("tone", "calm")].into_iter().collect();
     assert_eq!((others.get("tone"), others.get("Tone")), (Some("calm"), None));
     assert_eq!(others.iter().last(), Some(("tone", "calm")));
@@ -291,7 +291,7 @@ fn square(flag: bool) -> String {
 }
 
 #[tokio::test]
-async fn enums_and_booleans_complete_themselves() -> Result<()> {
+async fn enums_and_booleans_are_completed_by_default() -> Result<()> {
     let client = TestClient::connect(Server::new("test", "1").prompts(prompts![write])).await?;
     let discovered = client.request("server/discover", json!({})).await?;
     assert_eq!(discovered["capabilities"]["completions"], json!({}));
@@ -319,7 +319,7 @@ async fn enums_and_booleans_complete_themselves() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_template_is_found_by_its_text_first() -> Result<()> {
+async fn template_is_matched_by_text_before_uri() -> Result<()> {
     let server = Server::new("test", "1").resources(resources![anything, picture, square]);
     let client = TestClient::connect(server).await?;
     let of = |uri: &str| json!({"type": "ref/resource", "uri": uri});
@@ -356,7 +356,7 @@ async fn troubled(
 }
 
 #[tokio::test]
-async fn a_function_that_fails_is_an_error_of_the_request() -> Result<()> {
+async fn failing_completion_function_is_an_internal_error() -> Result<()> {
     let client = TestClient::connect(Server::new("test", "1").prompts(prompts![troubled])).await?;
     let error = values(&client, "troubled", "a", "", json!({})).await.unwrap_err();
     assert_eq!((error.code(), &*error.to_string()), (Some(-32603), "completion/complete timed out after 20ms"));

@@ -1,4 +1,4 @@
-//! What a handler knows of its call, in every revision.
+//! `Context`: client info, metadata, cancellation and timeouts, in every revision.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -46,7 +46,7 @@ fn expected(id: &str, revision: &str, root: Option<&str>) -> serde_json::Value {
 const META: &str = r#""example.com/key":[1, 2],"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=1,b=2","baggage":"user=7""#;
 
 #[tokio::test]
-async fn a_session_tells_who_the_client_is_and_what_it_can() -> Result<()> {
+async fn context_has_the_clients_info_in_a_session() -> Result<()> {
     for revision in with_sessions() {
         let client = TestClient::silent(Server::new("curious", "1.0.0").tools(tools![about]));
         client
@@ -65,7 +65,7 @@ async fn a_session_tells_who_the_client_is_and_what_it_can() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_modern_request_tells_it_itself() -> Result<()> {
+async fn context_has_the_clients_info_in_a_modern_request() -> Result<()> {
     let client = TestClient::silent(Server::new("curious", "1.0.0").tools(tools![about]));
     let call = format!(
         r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"about","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{"sampling":{{"tools":{{}}}}}},"io.modelcontextprotocol/clientInfo":{{"name":"editor","version":"7"}},{META}}}}}}}"#
@@ -77,7 +77,7 @@ async fn a_modern_request_tells_it_itself() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_trace_that_is_none_is_not_passed_on() -> Result<()> {
+async fn invalid_trace_context_is_dropped() -> Result<()> {
     let client = TestClient::connect(Server::new("curious", "1.0.0").tools(tools![about])).await?;
     for bad in [json!("00-1-2-3"), json!(7), json!("x".repeat(100_000))] {
         let meta = json!({"traceparent": bad, "tracestate": "a=1", "baggage": bad});
@@ -100,7 +100,7 @@ fn grind(ctx: &Context) {
 }
 
 #[tokio::test]
-async fn blocking_work_learns_that_it_is_cancelled() -> Result<()> {
+async fn blocking_handler_sees_its_cancellation() -> Result<()> {
     async fn stops() {
         for _ in 0..2000 {
             if STOPPED.swap(false, Ordering::SeqCst) {
@@ -144,7 +144,7 @@ async fn endless() -> String {
 }
 
 #[tokio::test]
-async fn a_server_has_a_timeout_for_all_and_a_handler_its_own() -> Result<()> {
+async fn handler_timeout_overrides_the_servers() -> Result<()> {
     let server = Server::new("slow", "1.0.0")
         .tools(tools![forever, patient])
         .prompts(prompts![endless])

@@ -1,4 +1,4 @@
-//! What a server's author is told: of sessions, of their end, of messages that make no sense.
+//! The hooks of a server: `on_initialized`, `on_disconnected`, `on_protocol_error`, `on_transport_error`.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use mcp_tests::with_sessions;
 #[tool]
 fn hello() {}
 
-/// What was told, in order.
+/// What the hooks were called with, in order.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<String>>>);
 
@@ -52,7 +52,7 @@ fn server(told: &Told) -> Server {
 }
 
 #[tokio::test]
-async fn a_session_is_told_from_its_beginning_to_its_end() -> Result<()> {
+async fn session_calls_on_initialized_and_on_disconnected() -> Result<()> {
     for revision in with_sessions() {
         let told = Told::default();
         let client = TestClient::with_revision(server(&told), revision).await?;
@@ -65,7 +65,7 @@ async fn a_session_is_told_from_its_beginning_to_its_end() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_bare_initialized_opens_a_session_too() -> Result<()> {
+async fn bare_initialized_calls_on_initialized() -> Result<()> {
     let told = Told::default();
     let client = TestClient::silent(server(&told));
     client.notify("initialized", &json!({}))?; // before its time: nothing
@@ -78,7 +78,7 @@ async fn a_bare_initialized_opens_a_session_too() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_modern_client_opens_none() -> Result<()> {
+async fn modern_client_does_not_call_on_initialized() -> Result<()> {
     let told = Told::default();
     let client = TestClient::connect(server(&told)).await?;
     client.call("hello", json!({})).await?;
@@ -88,7 +88,7 @@ async fn a_modern_client_opens_none() -> Result<()> {
 }
 
 #[tokio::test]
-async fn messages_that_make_no_sense_are_told() -> Result<()> {
+async fn malformed_messages_call_on_protocol_error() -> Result<()> {
     let told = Told::default();
     let client = TestClient::connect(server(&told)).await?;
     client.exchange("nonsense").await?;
@@ -107,7 +107,7 @@ async fn messages_that_make_no_sense_are_told() -> Result<()> {
 }
 
 #[tokio::test]
-async fn errors_in_notifications_are_told_to_nobody_else() -> Result<()> {
+async fn notification_errors_call_on_protocol_error_only() -> Result<()> {
     let told = Told::default();
     let client = TestClient::with_revision(server(&told), Revision::V2025_11_25).await?;
     client.send(r#"{"jsonrpc":"2.0","method":"told.example/greet","params":["eve"]}"#)?;
@@ -126,7 +126,7 @@ async fn errors_in_notifications_are_told_to_nobody_else() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_reason_is_told() -> Result<()> {
+async fn on_disconnected_gets_the_reason() -> Result<()> {
     let told = Told::default();
     let served = server(&told);
     let handle = served.handle();
@@ -139,7 +139,7 @@ async fn the_reason_is_told() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_hook_that_panics_is_a_hook_that_panics() -> Result<()> {
+async fn panicking_hooks_do_not_end_the_connection() -> Result<()> {
     let server = Server::new("told", "1.0.0")
         .tools(tools![hello])
         .on_protocol_error(|_| panic!("on purpose"))

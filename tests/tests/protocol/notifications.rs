@@ -1,4 +1,4 @@
-//! What a handler tells while it runs: in order, before the answer, never after it, never too much.
+//! Notifications of a running call: in order, before the response, never after it, rate-limited.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ async fn next(client: &TestClient) -> Value {
 }
 
 #[tokio::test]
-async fn a_flood_is_told_in_order_and_then_answered() -> Result<()> {
+async fn log_messages_arrive_in_order_before_the_response() -> Result<()> {
     let mut limits = Limits::default();
     limits.log_rate = u32::MAX;
     let client = TestClient::with_revision(server().limits(limits), Revision::V2025_11_25).await?;
@@ -80,7 +80,7 @@ async fn a_flood_is_told_in_order_and_then_answered() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_logged_too_fast_is_dropped() -> Result<()> {
+async fn log_rate_drops_excess_messages() -> Result<()> {
     let client = TestClient::connect(server()).await?;
     let call = client.observe("flood", json!({"count": 20_000})).await?;
     let (told, second) = (call.logs().len(), 1000);
@@ -90,7 +90,7 @@ async fn what_is_logged_too_fast_is_dropped() -> Result<()> {
 }
 
 #[tokio::test]
-async fn nothing_is_told_after_the_answer() -> Result<()> {
+async fn no_notification_follows_the_response() -> Result<()> {
     let client = TestClient::with_revision(server(), Revision::V2025_11_25).await?;
     assert_eq!(client.call("afterwards", json!({})).await?.text(), "done");
     tokio::time::sleep(Duration::from_millis(60)).await;
@@ -99,7 +99,7 @@ async fn nothing_is_told_after_the_answer() -> Result<()> {
 }
 
 #[tokio::test]
-async fn nothing_is_told_after_a_cancellation() -> Result<()> {
+async fn no_notification_follows_a_cancellation() -> Result<()> {
     let client = TestClient::with_revision(server(), Revision::V2025_11_25).await?;
     client.send(&call(100, "forever", &json!({}), &json!({"progressToken": "t"})).to_string())?;
     assert_eq!(next(&client).await["params"], json!({"progressToken": "t", "progress": 0}));
@@ -114,7 +114,7 @@ async fn nothing_is_told_after_a_cancellation() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_only_ever_reports_holds_up_nobody() -> Result<()> {
+async fn progress_only_handler_yields_and_can_be_cancelled() -> Result<()> {
     let client = TestClient::with_revision(server(), Revision::V2025_11_25).await?;
     client.send(&call(100, "work", &json!({}), &json!({"progressToken": "t"})).to_string())?;
     // The first report comes while it works, and at another one it can be stopped.
@@ -127,7 +127,7 @@ async fn who_only_ever_reports_holds_up_nobody() -> Result<()> {
 }
 
 #[tokio::test]
-async fn in_a_batch_what_is_told_stands_outside_the_list() -> Result<()> {
+async fn notifications_of_a_batch_precede_its_responses() -> Result<()> {
     let client = TestClient::with_revision(server(), Revision::V2025_03_26).await?;
     let batch =
         json!([call(100, "flood", &json!({"count": 1}), &json!({})), {"jsonrpc": "2.0", "id": 101, "method": "ping"}]);
@@ -139,7 +139,7 @@ async fn in_a_batch_what_is_told_stands_outside_the_list() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_message_is_one_line() -> Result<()> {
+async fn raw_json_is_written_on_one_line() -> Result<()> {
     let client = TestClient::with_revision(server(), Revision::V2025_11_25).await?;
     client.send(&call(100, "raw", &json!({}), &json!({})).to_string())?;
     assert_eq!(next(&client).await["params"]["data"], json!({"a": 1}));
@@ -148,7 +148,7 @@ async fn a_message_is_one_line() -> Result<()> {
 }
 
 #[tokio::test]
-async fn who_cannot_log_does_not_say_so() -> Result<()> {
+async fn server_without_logging_rejects_set_level() -> Result<()> {
     let client = TestClient::with_revision(mcp_tests::fixture::only_tools(), Revision::V2025_11_25).await?;
     let refused = client.request("logging/setLevel", json!({"level": "debug"})).await.unwrap_err();
     assert_eq!(refused.code(), Some(-32601));
@@ -169,7 +169,7 @@ fn talker_beside(ctx: &Context) -> &'static str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_held_is_bounded() -> Result<()> {
+async fn held_notifications_are_bounded() -> Result<()> {
     let server = Server::new("talker", "1.0.0").tools(tools![talker_beside]);
     let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
     assert_eq!(client.call("talker_beside", json!({})).await?.text(), "done");

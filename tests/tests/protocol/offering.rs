@@ -1,5 +1,4 @@
-//! How things are offered: in pages, with cache hints, to some callers only, and beside the
-//! protocol's own.
+//! Pagination, cache hints, visibility, and custom methods and extensions.
 
 use std::time::Duration;
 
@@ -37,7 +36,7 @@ fn names(page: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_list_comes_in_pages() -> Result<()> {
+async fn lists_are_paginated() -> Result<()> {
     for revision in Revision::ALL {
         let client = TestClient::with_revision(counting().page_size(2), revision).await?;
         let first = client.request("tools/list", json!({})).await?;
@@ -56,7 +55,7 @@ async fn a_list_comes_in_pages() -> Result<()> {
 }
 
 #[tokio::test]
-async fn pages_go_on_where_they_were_when_the_list_changes() -> Result<()> {
+async fn cursor_survives_a_changed_list() -> Result<()> {
     let server = counting().page_size(2);
     let handle = server.handle();
     let client = TestClient::connect(server).await?;
@@ -86,7 +85,7 @@ fn sky() -> ReadResult {
 }
 
 #[tokio::test]
-async fn cache_hints_are_the_items_the_kinds_or_the_servers() -> Result<()> {
+async fn cache_hint_of_item_overrides_kind_and_server() -> Result<()> {
     let server = counting()
         .resources(resources![sea, land, sky])
         .cache(Cache::private(Duration::from_secs(1)))
@@ -149,7 +148,7 @@ impl Club {
 }
 
 #[tokio::test]
-async fn what_is_hidden_is_unknown() -> Result<()> {
+async fn hidden_items_look_unknown() -> Result<()> {
     for revision in Revision::ALL {
         let server = Server::new("bank", "1.0.0")
             .tools(tools![one, vault])
@@ -209,7 +208,7 @@ fn maps() -> Server {
 }
 
 #[tokio::test]
-async fn a_server_has_methods_of_its_own() -> Result<()> {
+async fn custom_methods_are_served_in_every_revision() -> Result<()> {
     for revision in Revision::ALL {
         let client = TestClient::with_revision(maps(), revision).await?;
         let height = client.request("maps.example/height", json!({"north": 3.5, "south": 1.5})).await?;
@@ -229,7 +228,7 @@ async fn a_server_has_methods_of_its_own() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_method_of_its_own_may_take_a_list() -> Result<()> {
+async fn custom_method_may_take_an_array() -> Result<()> {
     let client = TestClient::with_revision(maps(), Revision::V2025_11_25).await?;
     let line = r#"{"jsonrpc":"2.0","id":"a","method":"maps.example/sum","params":[1,2,3]}"#;
     assert_eq!(client.exchange(line).await?, r#"{"jsonrpc":"2.0","id":"a","result":{"sum":6}}"#);
@@ -239,7 +238,7 @@ async fn a_method_of_its_own_may_take_a_list() -> Result<()> {
 }
 
 #[tokio::test]
-async fn extensions_are_declared() -> Result<()> {
+async fn extensions_are_declared_in_capabilities() -> Result<()> {
     let client = TestClient::connect(maps()).await?;
     let discovered = client.request("server/discover", json!({})).await?;
     assert_eq!(discovered["capabilities"]["extensions"], json!({"com.example/tiles": {"zoom": 12}}));
@@ -250,7 +249,7 @@ async fn extensions_are_declared() -> Result<()> {
 }
 
 #[test]
-fn reserved_names_are_refused() {
+fn reserved_method_names_are_rejected() {
     let refused = |name: &'static str| {
         let attempt = std::panic::catch_unwind(|| drop(counting().method(name, |_, (): ()| async { Ok(()) })));
         *attempt.expect_err(name).downcast::<String>().unwrap()

@@ -1,4 +1,4 @@
-//! Mistakes in putting a server together: told at once, with what to change.
+//! Mistakes in composing a server: a panic at once that says what to change.
 #![allow(clippy::unused_self, reason = "the shapes of handlers are what is tested, not what they do")]
 
 use mcp_runtime::prelude::*;
@@ -44,24 +44,24 @@ impl Calculator {
 
 #[test]
 #[should_panic(expected = "there are two tools `add`; rename one, or mount it with `mount_as`")]
-fn two_tools_of_one_name() {
+fn duplicate_tool_name_panics() {
     let _ = Server::new("s", "1").tools(tools![add, other::add]);
 }
 
 #[test]
 #[should_panic(expected = "`note://{id}` and `note://{number}` match the same URIs")]
-fn two_templates_of_one_shape() {
+fn ambiguous_templates_panic() {
     let _ = Server::new("s", "1").resources(resources![note, numbered]);
 }
 
 #[test]
 #[should_panic(expected = "tool name `my calc_halve` contains ` `; allowed are ASCII letters")]
-fn a_prefix_that_makes_a_bad_name() {
+fn invalid_mount_prefix_panics() {
     let _ = Server::new("s", "1").mount_as("my calc", Calculator);
 }
 
 #[test]
-fn the_panic_points_at_the_users_line() {
+fn setup_panic_points_at_the_callers_line() {
     let (sender, receiver) = std::sync::mpsc::channel();
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -81,7 +81,7 @@ fn listing(items: Vec<String>) -> String {
 
 #[test]
 #[should_panic(expected = "`items` arrives as text, which an array cannot be read from")]
-fn a_prompt_argument_that_is_not_text() {
+fn non_text_prompt_argument_panics() {
     let _ = prompts![listing];
 }
 
@@ -93,7 +93,7 @@ fn flat(#[arg(flatten)] number: u64) -> u64 {
 
 #[test]
 #[should_panic(expected = "`#[arg(flatten)]` needs a struct; `uint64` has no fields to be arguments")]
-fn a_flattened_number() {
+fn flattened_number_panics() {
     let _ = tools![flat];
 }
 
@@ -133,7 +133,7 @@ impl Post {
 const NO_FORM: &str = "`Address` cannot be asked for: its field `lines`";
 
 #[test]
-fn what_cannot_be_asked_for() {
+fn form_with_unsupported_field_panics() {
     let told = |describe: fn()| {
         let panic = std::panic::catch_unwind(describe).unwrap_err();
         panic.downcast_ref::<String>().unwrap().clone()
@@ -158,7 +158,7 @@ fn anything(
 }
 
 #[test]
-fn a_schema_says_only_what_holds() {
+fn schema_of_any_value_has_no_type_or_default() {
     let [tool] = tools![anything];
     let schema = &tool.descriptor().input_schema;
     assert_eq!(schema["properties"]["value"], json!({"description": "What you like."}));
@@ -166,7 +166,7 @@ fn a_schema_says_only_what_holds() {
 }
 
 #[tokio::test]
-async fn a_shared_value_can_be_mounted() -> Result<()> {
+async fn arc_can_be_mounted_twice() -> Result<()> {
     let calculator = std::sync::Arc::new(Calculator);
     let server = Server::new("s", "1").mount(std::sync::Arc::clone(&calculator)).mount_as("again", calculator);
     let client = TestClient::connect(server).await?;
@@ -176,7 +176,7 @@ async fn a_shared_value_can_be_mounted() -> Result<()> {
 }
 
 #[test]
-fn an_error_can_leave_through_anyhow_or_a_box() {
+fn error_converts_to_anyhow_and_box() {
     fn failed() -> Result<()> {
         Err(Error::from(std::io::Error::other("the disk is full")))
     }
@@ -206,6 +206,6 @@ struct Point {
 
 #[test]
 #[should_panic(expected = "`#[arg(flatten)]` needs a struct")]
-fn a_flattened_option() {
+fn flattened_option_panics() {
     let _ = tools![perhaps];
 }

@@ -1,4 +1,4 @@
-//! The `tracing` layer: what a handler says reaches the client that called it, and no other.
+//! The `tracing` layer: events of a handler reach the client that called it, and no other.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ fn texts(logs: &[mcp_runtime::testing::LogMessage]) -> Vec<(LogLevel, &str)> {
 }
 
 #[tokio::test]
-async fn a_subscriber_of_one_thread_is_enough_for_a_test() -> Result<()> {
+async fn thread_local_subscriber_reaches_the_client() -> Result<()> {
     let server = server();
     let _guard = tracing_subscriber::registry().with(server.log_layer()).set_default();
     let client = TestClient::connect(server).await?;
@@ -61,14 +61,14 @@ async fn a_subscriber_of_one_thread_is_enough_for_a_test() -> Result<()> {
 
 /// One subscriber serves every server of a process: hence a process of its own.
 #[test]
-fn what_a_handler_says_reaches_its_client() {
-    in_own_process("tracing_layer::what_a_handler_says_reaches_its_client", || {
+fn global_subscriber_reaches_the_calling_client() {
+    in_own_process("tracing_layer::global_subscriber_reaches_the_calling_client", || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(a_subscriber_of_the_process()).unwrap();
+        runtime.block_on(with_global_subscriber()).unwrap();
     });
 }
 
-async fn a_subscriber_of_the_process() -> Result<()> {
+async fn with_global_subscriber() -> Result<()> {
     let first = server();
     tracing_subscriber::registry().with(first.log_layer()).init();
     drop(first);

@@ -1,4 +1,4 @@
-//! Compile errors: what a user sees who makes a mistake. `ui/README.md` tells how to add one.
+//! Compile errors, as a user sees them. `ui/README.md` says how to add one.
 
 use std::io::Write as _;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 const TOOLCHAIN: &str = "1.95.";
 
 #[test]
-fn mistakes_are_reported_where_they_are() {
+fn mistakes_match_their_stderr() {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("--version").output().expect("rustc runs");
     let version = String::from_utf8_lossy(&output.stdout);
@@ -17,7 +17,7 @@ fn mistakes_are_reported_where_they_are() {
         let _ = writeln!(
             std::io::stderr(),
             "\nSKIPPED: the compile errors in tests/ui were recorded with rustc {TOOLCHAIN}x, and this is {number}.\n\
-             Run `rustup run {TOOLCHAIN}0 cargo test --test ui` to check them.\n"
+             Run `rustup run {TOOLCHAIN}0 cargo test -p mcp-tests --test ui` to check them.\n"
         );
         return;
     }

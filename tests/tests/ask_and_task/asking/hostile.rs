@@ -1,4 +1,4 @@
-//! Clients that answer what they should not, or what nobody can read.
+//! Clients that send forged, oversized or unsolicited answers.
 
 use std::time::Duration;
 
@@ -31,9 +31,9 @@ fn line(id: u64, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{{params},{meta}}}}}"#)
 }
 
-/// What a handler overlooks may be nothing a value can hold: the state is bound to it all the same.
+/// An argument no `Value` can hold (`1e999`, half a surrogate pair) is part of what the state is bound to.
 #[tokio::test]
-async fn a_state_is_bound_to_what_nobody_can_read() -> Result<()> {
+async fn request_state_is_bound_to_unrepresentable_arguments() -> Result<()> {
     let client = TestClient::silent(Server::new("bank", "1.0.0").tools(tools![pay, give]));
     for odd in ["1e999", r#""\ud800""#, "-1e400", r#"["\udfff"]"#] {
         let call = |id, name: &str, amount: u64, more: &str| {
@@ -64,9 +64,9 @@ async fn asked(limits: Limits) -> Result<TestClient> {
     Ok(client)
 }
 
-/// An answer that is too long is none, and nobody waits for another.
+/// The handler gets an error, and does not wait for another response.
 #[tokio::test]
-async fn an_answer_that_is_too_long_ends_the_question() -> Result<()> {
+async fn oversized_response_fails_the_ask() -> Result<()> {
     let mut limits = Limits::default();
     limits.message_bytes = 4096;
     for (before, after) in [
@@ -83,9 +83,8 @@ async fn an_answer_that_is_too_long_ends_the_question() -> Result<()> {
     Ok(())
 }
 
-/// The id of a question is its id, and nothing else is.
 #[tokio::test]
-async fn only_the_very_id_answers() -> Result<()> {
+async fn response_id_must_match_exactly() -> Result<()> {
     let client = asked(Limits::default()).await?;
     for id in [r#""ask-+1""#, r#""ask-01""#, r#""ask-2""#, "1", r#""ASK-1""#, r#"" ask-1""#, r#""ask-1 ""#] {
         client.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"action":"decline"}}}}"#))?;
@@ -96,9 +95,9 @@ async fn only_the_very_id_answers() -> Result<()> {
     Ok(())
 }
 
-/// Thousands of answers nobody asked for, and states as long as a message can be.
+/// Thousands of unsolicited answers, states of megabytes, and deep arguments to bind to.
 #[tokio::test]
-async fn floods_of_answers_and_states_cost_little() -> Result<()> {
+async fn floods_of_input_responses_and_states_are_cheap() -> Result<()> {
     let client =
         TestClient::builder(server().tools(tools![give])).capability("elicitation", json!({})).connect().await?;
     let begun = std::time::Instant::now();

@@ -1,4 +1,4 @@
-//! Handlers whose authors did not think of everything: nothing hangs, nothing stays, nothing is mixed up.
+//! Handlers that ask in the wrong place or at the wrong time: nothing hangs, leaks or gets mixed up.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use super::Name;
 const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 const SOON: Duration = Duration::from_secs(5);
 
-/// What became of the asks nobody waits for.
+/// Receives the outcome of asks that outlive their call.
 static TOLD: Mutex<Option<UnboundedSender<String>>> = Mutex::new(None);
-/// One test at a time is told.
+/// Held by the test that uses `TOLD`.
 static ONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 fn tell(answer: Result<Name, AskError>) {
@@ -31,7 +31,7 @@ fn listen() -> UnboundedReceiver<String> {
     told
 }
 
-/// Leave somebody behind who asks when the call is answered.
+/// Spawn a task that asks when the call is answered.
 #[tool]
 fn afterthought(ctx: &Context) -> &'static str {
     let ctx = ctx.clone();
@@ -42,7 +42,7 @@ fn afterthought(ctx: &Context) -> &'static str {
     "done"
 }
 
-/// Leave somebody behind who has asked.
+/// Spawn a task that asks, and do not wait for it.
 #[tool]
 async fn impatient(ctx: &Context) -> &'static str {
     let asking = ctx.clone();
@@ -53,7 +53,7 @@ async fn impatient(ctx: &Context) -> &'static str {
     "done"
 }
 
-/// Work on a thread, and ask when nobody waits any more.
+/// Work on a thread, and ask when the call was cancelled.
 #[tool(blocking)]
 fn thread(ctx: &Context) -> &'static str {
     std::thread::sleep(Duration::from_millis(100));
@@ -108,10 +108,10 @@ async fn either(ctx: &Context) -> Result<String> {
     }
 }
 
-fn careless() -> Server {
+fn misused() -> Server {
     let mut limits = Limits::default();
     (limits.in_flight, limits.asks) = (4, 20);
-    Server::new("careless", "1.0.0").limits(limits).tools(tools![
+    Server::new("misused", "1.0.0").limits(limits).tools(tools![
         afterthought,
         impatient,
         thread,
@@ -124,16 +124,16 @@ fn careless() -> Server {
 }
 
 async fn connect(revision: Revision) -> Result<TestClient> {
-    TestClient::builder(careless()).revision(revision).capability("elicitation", json!({})).connect().await
+    TestClient::builder(misused()).revision(revision).capability("elicitation", json!({})).connect().await
 }
 
-/// What whoever was left behind came to know.
+/// The outcome of the next ask that outlived its call.
 async fn heard(told: &mut UnboundedReceiver<String>) -> String {
     timeout(SOON, told.recv()).await.expect("somebody waits for ever").unwrap()
 }
 
 #[tokio::test]
-async fn who_asks_when_the_call_is_over_asks_nobody() -> Result<()> {
+async fn ask_after_the_call_ended_fails() -> Result<()> {
     let _one = ONE.lock().await;
     for revision in ERAS {
         for tool in ["afterthought", "impatient"] {
@@ -153,12 +153,12 @@ async fn who_asks_when_the_call_is_over_asks_nobody() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thread_that_asks_for_nobody_is_given_back() -> Result<()> {
+async fn blocking_ask_of_a_cancelled_call_frees_its_thread() -> Result<()> {
     let _one = ONE.lock().await;
     for revision in ERAS {
         let mut told = listen();
         let client = connect(revision).await?;
-        // More than there may be at a time, if none came back.
+        // Three times as many calls as `in_flight`: each has to free its slot.
         for _ in 0..3 {
             for _ in 0..4 {
                 let call = client.start("thread", json!({}))?;
@@ -175,9 +175,9 @@ async fn a_thread_that_asks_for_nobody_is_given_back() -> Result<()> {
 }
 
 #[tokio::test]
-async fn nothing_is_asked_inside_what_is_done_once() -> Result<()> {
+async fn ask_inside_once_is_an_error() -> Result<()> {
     for revision in ERAS {
-        let client = TestClient::builder(careless()).revision(revision).on_elicit(|_| json!({"name": "Ada"}));
+        let client = TestClient::builder(misused()).revision(revision).on_elicit(|_| json!({"name": "Ada"}));
         let client = client.connect().await?;
         let answer = timeout(SOON, client.call("inside", json!({}))).await.expect("it waits for itself")?;
         assert!(answer.is_error() && answer.text().contains("inside of `ctx.once`"), "{revision}: {}", answer.text());
@@ -189,9 +189,9 @@ async fn nothing_is_asked_inside_what_is_done_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn there_are_so_many_questions_of_a_call() -> Result<()> {
+async fn asks_limit_is_an_error() -> Result<()> {
     for revision in ERAS {
-        let client = TestClient::builder(careless()).revision(revision).on_elicit(|_| json!({"name": "Ada"}));
+        let client = TestClient::builder(misused()).revision(revision).on_elicit(|_| json!({"name": "Ada"}));
         let answer = client.connect().await?.call("nosy", json!({})).await;
         let text = answer.map_or_else(|error| error.to_string(), |answer| answer.text());
         assert!(text.contains("at most 20 times"), "{revision}: {text}");
@@ -200,7 +200,7 @@ async fn there_are_so_many_questions_of_a_call() -> Result<()> {
 }
 
 #[tokio::test]
-async fn of_two_questions_the_first_answer_counts_and_the_other_is_taken_back() -> Result<()> {
+async fn losing_branch_of_a_select_withdraws_its_question() -> Result<()> {
     let client = connect(Revision::V2025_11_25).await?;
     client.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"either","arguments":{}}}"#)?;
     let next = async || -> Result<Value> { Ok(serde_json::from_str(&client.receive().await?)?) };

@@ -1,4 +1,4 @@
-//! Asking the client, as it goes over the wire: in sessions a request, since 2026-07-28 a round.
+//! Asking the client, on the wire: in sessions a request of the server's, since 2026-07-28 a round.
 
 mod hostile;
 mod misuse;

@@ -1,4 +1,4 @@
-//! `requires(…)`: whoever cannot be asked is told so before anything is run.
+//! `requires(…)`: a client without the capability gets an error before the handler runs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -42,9 +42,9 @@ async fn client(revision: Revision, capabilities: &[(&str, Value)]) -> Result<Te
     client.connect().await
 }
 
-/// What is wrong with each of the three, without and with the capabilities they require.
+/// A tool, a prompt and a resource, with and without the capabilities they require.
 #[tokio::test]
-async fn nothing_runs_that_could_not_ask() -> Result<()> {
+async fn missing_required_capability_is_rejected_before_the_handler_runs() -> Result<()> {
     let page = "this client cannot ask its user to visit a page; it does not declare the capability `elicitation.url`";
     let tools = "this client cannot give tools to its model; it does not declare the capability `sampling.tools`";
     let get_two = json!({"name": "two"});

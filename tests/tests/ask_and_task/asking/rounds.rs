@@ -1,4 +1,4 @@
-//! 2026-07-28: the call is answered with its questions, and made again with the answers.
+//! 2026-07-28: the result of a call is its questions, and the client repeats the call with the answers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -43,7 +43,7 @@ fn accept(content: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_call_that_asks_is_made_again() -> Result<()> {
+async fn ask_returns_input_required_and_the_retry_completes() -> Result<()> {
     let client = Client::new().await?;
     let round = client.call("greet", json!({})).await?;
     assert_eq!(round["resultType"], "input_required");
@@ -67,7 +67,7 @@ async fn a_call_that_asks_is_made_again() -> Result<()> {
 }
 
 #[tokio::test]
-async fn answers_may_come_without_a_state_and_among_others() -> Result<()> {
+async fn answers_need_no_state_and_extra_answers_are_ignored() -> Result<()> {
     let client = Client::new().await?;
     let answers = json!({"ask-1": accept(&json!({"name": "Ada"})), "other": {}, "ask-9": accept(&json!({}))});
     let result = client.call("greet", json!({"inputResponses": answers})).await?;
@@ -76,7 +76,7 @@ async fn answers_may_come_without_a_state_and_among_others() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_was_answered_before_is_brought_along() -> Result<()> {
+async fn state_carries_earlier_answers() -> Result<()> {
     let client = Client::new().await?;
     let first = client.call("introduce", json!({})).await?;
     assert_eq!(first["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(), ["name"]);
@@ -94,7 +94,7 @@ async fn what_was_answered_before_is_brought_along() -> Result<()> {
 }
 
 #[tokio::test]
-async fn questions_at_once_are_one_round_and_what_is_missing_is_asked_again() -> Result<()> {
+async fn concurrent_asks_share_a_round_and_missing_answers_are_asked_again() -> Result<()> {
     let client = Client::new().await?;
     let round = client.call("at_once", json!({})).await?;
     assert_eq!(round["inputRequests"].as_object().unwrap().len(), 2);
@@ -108,7 +108,7 @@ async fn questions_at_once_are_one_round_and_what_is_missing_is_asked_again() ->
 }
 
 #[tokio::test]
-async fn an_effect_is_done_once() -> Result<()> {
+async fn once_runs_its_effect_once_across_rounds() -> Result<()> {
     let client = Client::new().await?;
     let before = EFFECTS.load(Ordering::SeqCst);
     let round = client.call("effect", json!({})).await?;
@@ -121,7 +121,7 @@ async fn an_effect_is_done_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_state_is_good_for_its_call_only() -> Result<()> {
+async fn state_is_bound_to_its_call() -> Result<()> {
     let client = Client::new().await?;
     let state = client.call("greet", json!({})).await?["requestState"].as_str().unwrap().to_owned();
     let answers = json!({"ask-1": accept(&json!({"name": "Ada"}))});
@@ -141,7 +141,7 @@ async fn a_state_is_good_for_its_call_only() -> Result<()> {
 }
 
 #[tokio::test]
-async fn replicas_share_a_secret_and_secrets_can_be_replaced() -> Result<()> {
+async fn secrets_can_be_shared_and_rotated() -> Result<()> {
     const NEXT: &str = "the next secret, which is as long as that";
     let old = Client::of(server().secrets([SECRET])).await?;
     let state = old.call("greet", json!({})).await?["requestState"].clone();
@@ -154,7 +154,7 @@ async fn replicas_share_a_secret_and_secrets_can_be_replaced() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_state_does_not_last_for_ever() -> Result<()> {
+async fn state_expires() -> Result<()> {
     let mut limits = Limits::default();
     limits.answer_time = Duration::from_secs(1);
     let client = Client::of(server().limits(limits)).await?;
@@ -167,7 +167,7 @@ async fn a_state_does_not_last_for_ever() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_has_no_shape_of_an_answer_is_refused_or_asked_again() -> Result<()> {
+async fn malformed_answers_are_rejected_or_asked_again() -> Result<()> {
     let client = Client::new().await?;
     for wrong in [json!(null), json!(5), json!([]), json!({"ask-1": 12345}), json!({"ask-1": null})] {
         assert_eq!(client.error("greet", json!({"inputResponses": wrong})).await.0, -32602, "{wrong}");
@@ -185,7 +185,7 @@ async fn what_has_no_shape_of_an_answer_is_refused_or_asked_again() -> Result<()
 }
 
 #[tokio::test]
-async fn another_question_gets_no_answer_of_this_one() -> Result<()> {
+async fn changed_question_under_the_same_key_is_an_error() -> Result<()> {
     let client = Client::new().await?;
     let round = client.call("fickle", json!({})).await?;
     let answers =
@@ -206,7 +206,7 @@ async fn renaming(ctx: &Context) -> Result<String> {
 }
 
 #[tokio::test]
-async fn a_call_that_forgets_what_it_asked_does_not_ask_for_ever() -> Result<()> {
+async fn changed_key_between_rounds_is_an_error() -> Result<()> {
     let client = Client::of(Server::new("forgetful", "1.0.0").tools(tools![renaming])).await?;
     let round = client.call("renaming", json!({})).await?;
     let answers =
@@ -226,7 +226,7 @@ async fn endless(ctx: &Context) -> Result<()> {
 }
 
 #[tokio::test]
-async fn there_are_so_many_rounds() -> Result<()> {
+async fn asks_limit_bounds_the_rounds() -> Result<()> {
     let mut limits = Limits::default();
     limits.asks = 3;
     let client = Client::of(Server::new("endless", "1.0.0").tools(tools![endless]).limits(limits)).await?;
@@ -253,7 +253,7 @@ async fn twice(ctx: &Context) -> Result<u8> {
 }
 
 #[tokio::test]
-async fn what_is_done_once_has_a_name_of_its_own() -> Result<()> {
+async fn duplicate_once_key_is_an_error() -> Result<()> {
     for revision in mcp_runtime::Revision::ALL {
         let client = TestClient::with_revision(Server::new("twice", "1.0.0").tools(tools![twice]), revision).await?;
         let answer = client.call("twice", json!({})).await?;
@@ -263,7 +263,7 @@ async fn what_is_done_once_has_a_name_of_its_own() -> Result<()> {
 }
 
 #[tokio::test]
-async fn whoever_cannot_be_asked_gets_the_code_for_it() -> Result<()> {
+async fn client_without_elicitation_gets_32021() -> Result<()> {
     let client = TestClient::connect(server()).await?;
     let error = client.call("greet", json!({})).await.unwrap_err();
     assert_eq!(error.code(), Some(-32021));
@@ -272,7 +272,7 @@ async fn whoever_cannot_be_asked_gets_the_code_for_it() -> Result<()> {
 }
 
 #[tokio::test]
-async fn other_methods_do_not_take_states() -> Result<()> {
+async fn other_methods_ignore_request_state() -> Result<()> {
     let client = Client::new().await?;
     let list = client.client.request("tools/list", json!({"requestState": 5, "inputResponses": 5})).await?;
     assert_eq!(list["resultType"], "complete");

@@ -22,7 +22,7 @@ async fn next(client: &TestClient) -> Result<Value> {
 }
 
 #[tokio::test]
-async fn a_question_is_a_request_and_its_answer_a_response() -> Result<()> {
+async fn elicitation_is_a_request_and_its_answer_a_response() -> Result<()> {
     for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
         let client = connect(revision, json!({"elicitation": {}})).await?;
         client.send(&CALL.replace("NAME", "greet"))?;
@@ -45,7 +45,7 @@ async fn a_question_is_a_request_and_its_answer_a_response() -> Result<()> {
 }
 
 #[tokio::test]
-async fn whoever_cannot_be_asked_is_told_in_words() -> Result<()> {
+async fn client_without_elicitation_gets_an_error_result() -> Result<()> {
     for (revision, capabilities) in [
         (Revision::V2024_11_05, json!({"elicitation": {}})),
         (Revision::V2025_03_26, json!({"elicitation": {}})),
@@ -63,7 +63,7 @@ async fn whoever_cannot_be_asked_is_told_in_words() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_became_of_a_question_can_be_told_apart() -> Result<()> {
+async fn ask_errors_distinguish_decline_cancel_mismatch_and_refusal() -> Result<()> {
     let client = connect(Revision::V2025_11_25, json!({"elicitation": {}})).await?;
     for (number, (answer, told)) in [
         (r#""result":{"action":"decline"}"#, "declined"),
@@ -87,7 +87,7 @@ async fn what_became_of_a_question_can_be_told_apart() -> Result<()> {
 }
 
 #[tokio::test]
-async fn questions_at_once_are_asked_at_once() -> Result<()> {
+async fn concurrent_asks_are_sent_together() -> Result<()> {
     let client = connect(Revision::V2025_11_25, json!({"elicitation": {}})).await?;
     client.send(&CALL.replace("NAME", "at_once"))?;
     assert_eq!(next(&client).await?["params"]["message"], "Who?");
@@ -99,7 +99,7 @@ async fn questions_at_once_are_asked_at_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_cancelled_call_takes_its_question_back() -> Result<()> {
+async fn cancelled_call_withdraws_its_question() -> Result<()> {
     let client = connect(Revision::V2025_11_25, json!({"elicitation": {}})).await?;
     client.send(&CALL.replace("NAME", "greet"))?;
     assert_eq!(next(&client).await?["id"], "ask-1");
@@ -109,14 +109,14 @@ async fn a_cancelled_call_takes_its_question_back() -> Result<()> {
         (&withdrawn["method"], &withdrawn["params"]["requestId"]),
         (&json!("notifications/cancelled"), &json!("ask-1"))
     );
-    // An answer that is too late belongs to nobody, and the session goes on.
+    // A late answer is ignored, and the session goes on.
     client.send(r#"{"jsonrpc":"2.0","id":"ask-1","result":{"action":"accept","content":{"name":"Ada"}}}"#)?;
     client.request("ping", json!({})).await?;
     Ok(())
 }
 
 #[tokio::test]
-async fn a_question_nobody_answers_is_taken_back() -> Result<()> {
+async fn ask_timeout_withdraws_the_question() -> Result<()> {
     /// Ask somebody who is not there.
     #[tool]
     async fn hurry(ctx: &Context) -> Result<String> {
@@ -138,7 +138,7 @@ async fn a_question_nobody_answers_is_taken_back() -> Result<()> {
 }
 
 #[tokio::test]
-async fn when_the_client_is_gone_nobody_waits() -> Result<()> {
+async fn disconnect_fails_the_ask() -> Result<()> {
     let client = connect(Revision::V2025_11_25, json!({"elicitation": {}})).await?;
     client.send(&CALL.replace("NAME", "greet"))?;
     assert_eq!(next(&client).await?["id"], "ask-1");
@@ -150,7 +150,7 @@ async fn when_the_client_is_gone_nobody_waits() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_time_a_person_takes_is_not_the_handlers() -> Result<()> {
+async fn handler_timeout_stands_still_while_asking() -> Result<()> {
     /// Be quick, but wait for people.
     #[tool(timeout = "100ms")]
     async fn patient(ctx: &Context) -> Result<String> {
@@ -170,7 +170,7 @@ async fn the_time_a_person_takes_is_not_the_handlers() -> Result<()> {
 }
 
 #[tokio::test]
-async fn two_questions_have_two_keys() -> Result<()> {
+async fn duplicate_ask_key_is_an_error() -> Result<()> {
     let client = connect(Revision::V2025_11_25, json!({"elicitation": {}})).await?;
     client.send(&CALL.replace("NAME", "same_key"))?;
     assert_eq!(next(&client).await?["id"], "ask-1");

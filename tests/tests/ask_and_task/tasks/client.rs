@@ -1,4 +1,4 @@
-//! A test client and tasks: the same lines of a test on both wires.
+//! `TestClient` and tasks: the same test code in both eras.
 
 use mcp_runtime::store::TaskStatus;
 use mcp_runtime::testing::{Question, Reply, TestClientBuilder};
@@ -14,7 +14,7 @@ fn builder(revision: Revision) -> TestClientBuilder {
 }
 
 #[tokio::test]
-async fn a_task_is_started_followed_and_answered() -> Result<()> {
+async fn task_can_be_started_followed_and_answered() -> Result<()> {
     for revision in WIRES {
         let client = builder(revision).connect().await?;
         let task = client.start_task("slow", json!({"millis": 30})).await?;
@@ -33,7 +33,7 @@ async fn a_task_is_started_followed_and_answered() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_went_wrong_is_told() -> Result<()> {
+async fn failed_and_cancelled_tasks_are_reported() -> Result<()> {
     for revision in WIRES {
         let client = builder(revision).connect().await?;
         let task = client.start_task("failing", json!({})).await?;
@@ -51,7 +51,7 @@ async fn what_went_wrong_is_told() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_no_task_says_so() -> Result<()> {
+async fn start_task_on_a_plain_call_is_an_error() -> Result<()> {
     for revision in [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18] {
         let client = builder(revision).connect().await?;
         let error = client.start_task("slow", json!({"millis": 1})).await.unwrap_err().to_string();
@@ -66,7 +66,7 @@ async fn what_is_no_task_says_so() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_client_of_tasks_calls_as_others_do() -> Result<()> {
+async fn client_with_tasks_waits_for_results() -> Result<()> {
     for revision in WIRES {
         let client = builder(revision).tasks().connect().await?;
         assert_eq!(client.call("slow", json!({"millis": 1})).await?.text(), "task after 1");
@@ -75,14 +75,14 @@ async fn a_client_of_tasks_calls_as_others_do() -> Result<()> {
         assert_eq!(client.call("greet", json!({"name": "Ada"})).await?.text(), "Hello, Ada!");
         assert_eq!(client.observe("slow", json!({"millis": 1})).await?.result().text(), "task after 1");
     }
-    // Who says what it can by hand can say this as well.
+    // `tasks()` adds to capabilities that were set by hand.
     let by_hand = builder(Revision::V2026_07_28).capability("extensions", json!({"example.com/x": {}})).tasks();
     assert_eq!(by_hand.connect().await?.call("slow", json!({"millis": 1})).await?.text(), "task after 1");
     Ok(())
 }
 
 #[tokio::test]
-async fn a_task_stays_at_the_server_that_made_it() -> Result<()> {
+async fn task_is_followed_at_the_server_that_created_it() -> Result<()> {
     const SECRET: &str = "the secret of these tests, long enough";
     let client = TestClient::builder(server().secrets([SECRET])).on_elicit(|_| json!({"sure": true}));
     let client = client.fresh_each_round(|| server().secrets([SECRET])).tasks().connect().await?;
@@ -94,7 +94,7 @@ async fn a_task_stays_at_the_server_that_made_it() -> Result<()> {
 }
 
 #[tokio::test]
-async fn who_cannot_answer_a_task_says_what_is_missing() -> Result<()> {
+async fn missing_elicit_callback_is_named() -> Result<()> {
     let client = TestClient::builder(server()).capability("elicitation", json!({})).connect().await?;
     let error = client.start_task("ask", json!({})).await?.result().await.unwrap_err().to_string();
     assert!(error.ends_with("give the client's builder an `on_elicit`"), "{error}");

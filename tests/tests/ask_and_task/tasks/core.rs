@@ -1,4 +1,4 @@
-//! The tasks of 2025-11-25: the client asks for them.
+//! The tasks of 2025-11-25: the client requests them.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ async fn until(client: &TestClient, id: &Value, status: &str) -> Result<Value> {
 }
 
 #[tokio::test]
-async fn a_call_with_a_task_becomes_one() -> Result<()> {
+async fn call_with_task_param_becomes_a_task() -> Result<()> {
     let client = connect().await?;
     let created = start(&client, "slow", json!({"millis": 30})).await?;
     let task = &created["task"];
@@ -45,7 +45,7 @@ async fn a_call_with_a_task_becomes_one() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_call_without_a_task_is_none() -> Result<()> {
+async fn call_without_task_param_is_not_a_task() -> Result<()> {
     let client = connect().await?;
     assert_eq!(client.call("slow", json!({"millis": 1})).await?.text(), "call after 1");
     let error = client.call("failing", json!({})).await.unwrap_err();
@@ -61,7 +61,7 @@ async fn a_call_without_a_task_is_none() -> Result<()> {
 }
 
 #[tokio::test]
-async fn older_clients_wait() -> Result<()> {
+async fn older_revisions_wait_for_the_result() -> Result<()> {
     for revision in [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18] {
         let client = TestClient::with_revision(server(), revision).await?;
         assert_eq!(client.call("slow", json!({"millis": 1})).await?.text(), "call after 1");
@@ -73,7 +73,7 @@ async fn older_clients_wait() -> Result<()> {
 }
 
 #[tokio::test]
-async fn it_is_said_which_tools_can() -> Result<()> {
+async fn tools_list_declares_task_support() -> Result<()> {
     let client = connect().await?;
     let tools = client.list_tools().await?;
     let support = |name: &str| {
@@ -99,7 +99,7 @@ async fn it_is_said_which_tools_can() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_tool_that_fails_is_a_task_that_failed() -> Result<()> {
+async fn tool_error_fails_the_task() -> Result<()> {
     let client = connect().await?;
     let task = start(&client, "failing", json!({})).await?["task"].clone();
     until(&client, &task["taskId"], "failed").await?;
@@ -112,7 +112,7 @@ async fn a_tool_that_fails_is_a_task_that_failed() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_task_is_cancelled_once() -> Result<()> {
+async fn second_cancel_is_an_error() -> Result<()> {
     let client = connect().await?;
     let task = start(&client, "slow", json!({"millis": 60_000})).await?["task"].clone();
     let cancel = || client.request("tasks/cancel", json!({"taskId": task["taskId"]}));
@@ -124,7 +124,7 @@ async fn a_task_is_cancelled_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn whoever_waits_for_the_result_is_asked() -> Result<()> {
+async fn tasks_result_carries_the_questions() -> Result<()> {
     let client = connect().await?;
     let task = start(&client, "ask", json!({})).await?["task"].clone();
     until(&client, &task["taskId"], "input_required").await?;
@@ -145,7 +145,7 @@ async fn whoever_waits_for_the_result_is_asked() -> Result<()> {
 }
 
 #[tokio::test]
-async fn progress_of_a_task_reaches_its_client() -> Result<()> {
+async fn progress_of_a_task_reaches_the_client() -> Result<()> {
     let client = connect().await?;
     let params = json!({"name": "slow", "arguments": {"millis": 1}, "task": {}, "_meta": {"progressToken": "p"}});
     let created = client.request("tools/call", params).await?;
@@ -156,7 +156,7 @@ async fn progress_of_a_task_reaches_its_client() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_client_that_refuses_to_ask_is_no_end() -> Result<()> {
+async fn refused_question_becomes_an_error_result() -> Result<()> {
     let client = connect().await?;
     let task = start(&client, "prepared", json!({}));
     let (task, ()) = tokio::join!(task, async {

@@ -1,4 +1,4 @@
-//! The extension of 2026-07-28: the server decides, the client comes back.
+//! The tasks extension of 2026-07-28: the server creates tasks, the client polls or listens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ async fn get(client: &TestClient, id: &Value) -> Result<Value> {
     client.request("tasks/get", json!({"taskId": id})).await
 }
 
-/// Asks until the task is in this state.
+/// Polls until the task has this status.
 async fn until(client: &TestClient, id: &Value, status: &str) -> Result<Value> {
     for _ in 0..400 {
         let task = get(client, id).await?;
@@ -38,7 +38,7 @@ async fn until(client: &TestClient, id: &Value, status: &str) -> Result<Value> {
 }
 
 #[tokio::test]
-async fn a_call_becomes_a_task_and_its_result_is_there_when_it_is_done() -> Result<()> {
+async fn call_becomes_a_task_with_a_result() -> Result<()> {
     let client = connect(server()).await?;
     let task = call(&client, "slow", json!({"millis": 30})).await?;
     assert_eq!((&task["resultType"], &task["status"]), (&json!("task"), &json!("working")));
@@ -57,7 +57,7 @@ async fn a_call_becomes_a_task_and_its_result_is_there_when_it_is_done() -> Resu
 }
 
 #[tokio::test]
-async fn who_does_not_know_tasks_waits_for_the_answer() -> Result<()> {
+async fn client_without_the_extension_waits_for_the_result() -> Result<()> {
     let client = TestClient::connect(server()).await?;
     assert_eq!(client.call("slow", json!({"millis": 1})).await?.text(), "call after 1");
     // Or is told that it cannot be, before anything ran.
@@ -75,7 +75,7 @@ async fn who_does_not_know_tasks_waits_for_the_answer() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_error_of_the_tool_is_a_result_and_one_of_the_protocol_a_failure() -> Result<()> {
+async fn tool_error_completes_and_protocol_error_fails_the_task() -> Result<()> {
     let client = connect(server()).await?;
     let task = call(&client, "failing", json!({})).await?;
     let done = until(&client, &task["taskId"], "completed").await?;
@@ -91,7 +91,7 @@ async fn an_error_of_the_tool_is_a_result_and_one_of_the_protocol_a_failure() ->
 }
 
 #[tokio::test]
-async fn questions_park_the_task_until_they_are_answered() -> Result<()> {
+async fn questions_set_input_required_until_answered() -> Result<()> {
     let client = connect(server()).await?;
     let task = call(&client, "ask", json!({})).await?;
     let id = &task["taskId"];
@@ -127,7 +127,7 @@ async fn questions_park_the_task_until_they_are_answered() -> Result<()> {
 }
 
 #[tokio::test]
-async fn rounds_come_before_the_task_and_the_task_has_no_state() -> Result<()> {
+async fn rounds_precede_the_task() -> Result<()> {
     let client = connect(server()).await?;
     let round = call(&client, "prepared", json!({})).await?;
     assert_eq!(round["resultType"], "input_required");
@@ -146,7 +146,7 @@ async fn rounds_come_before_the_task_and_the_task_has_no_state() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_cancelled_task_is_over_and_so_is_its_handler() -> Result<()> {
+async fn cancel_ends_the_task_and_its_handler() -> Result<()> {
     let client = connect(server()).await?;
     for (tool, arguments) in [("slow", json!({"millis": 60_000})), ("thread", json!({}))] {
         let task = call(&client, tool, arguments).await?;
@@ -162,7 +162,7 @@ async fn a_cancelled_task_is_over_and_so_is_its_handler() -> Result<()> {
 }
 
 #[tokio::test]
-async fn unknown_tasks_and_methods_of_the_other_wire() -> Result<()> {
+async fn unknown_tasks_and_2025_methods_are_rejected() -> Result<()> {
     let client = connect(server()).await?;
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         let error = client.request(method, json!({"taskId": "nobody", "inputResponses": {}})).await.unwrap_err();
@@ -182,7 +182,7 @@ async fn unknown_tasks_and_methods_of_the_other_wire() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_task_does_not_last_for_ever_and_there_are_so_many() -> Result<()> {
+async fn task_ttl_and_tasks_limit_apply() -> Result<()> {
     let mut limits = Limits::default();
     (limits.task_ttl, limits.tasks) = (Duration::from_millis(150), 2);
     let client = connect(server().limits(limits)).await?;
@@ -198,7 +198,7 @@ async fn a_task_does_not_last_for_ever_and_there_are_so_many() -> Result<()> {
 }
 
 #[tokio::test]
-async fn who_listens_is_told_where_a_task_is() -> Result<()> {
+async fn listen_stream_carries_task_status() -> Result<()> {
     let client = connect(server()).await?;
     let task = call(&client, "slow", json!({"millis": 50})).await?;
     let line = json!({"jsonrpc": "2.0", "id": "stream", "method": "subscriptions/listen", "params": {
@@ -225,7 +225,7 @@ async fn who_listens_is_told_where_a_task_is() -> Result<()> {
 }
 
 #[tokio::test]
-async fn when_the_server_ends_a_task_is_given_up() -> Result<()> {
+async fn closed_server_fails_its_tasks() -> Result<()> {
     let store = Arc::new(MemoryTasks::new());
     let client = connect(server().task_store(Arc::clone(&store))).await?;
     let task = call(&client, "slow", json!({"millis": 60_000})).await?;

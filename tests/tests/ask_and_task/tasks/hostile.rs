@@ -1,4 +1,4 @@
-//! Clients that ask for tasks what nobody can want, and the letter of 2025-11-25.
+//! Task requests with extreme or malformed parameters, and details of 2025-11-25.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ async fn task_of(client: &TestClient, wish: Value) -> Result<Value> {
 }
 
 #[tokio::test]
-async fn how_long_a_task_is_to_be_kept_is_any_number() -> Result<()> {
+async fn task_ttl_param_is_validated_and_capped() -> Result<()> {
     const MOST: u64 = 3_600_000;
     let client = legacy().await?;
     for (wish, kept) in [
@@ -56,7 +56,7 @@ async fn how_long_a_task_is_to_be_kept_is_any_number() -> Result<()> {
 
 /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#associating-task-related-messages>
 #[tokio::test]
-async fn everything_a_task_says_names_it() -> Result<()> {
+async fn notifications_of_a_task_name_it() -> Result<()> {
     /// Say this and that.
     #[tool(task)]
     async fn talk(ctx: &Context) {
@@ -77,7 +77,7 @@ async fn everything_a_task_says_names_it() -> Result<()> {
     Ok(())
 }
 
-/// A store that counts what is asked of it.
+/// A store that counts its loads and lists.
 #[derive(Debug, Default)]
 struct Counting {
     tasks: MemoryTasks,
@@ -112,7 +112,7 @@ impl TaskStore for Counting {
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 #[tokio::test]
-async fn a_task_named_a_thousand_times_is_looked_for_once() -> Result<()> {
+async fn duplicate_task_ids_are_loaded_once() -> Result<()> {
     let store = Arc::new(Counting::default());
     let client = TestClient::builder(server().task_store(Arc::clone(&store)));
     let client = client.capability("extensions", json!({TASKS: {}})).connect().await?;
@@ -130,7 +130,7 @@ async fn a_task_named_a_thousand_times_is_looked_for_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_tasks_of_nobody_are_not_listed_to_be_counted() -> Result<()> {
+async fn task_limit_does_not_list_the_store() -> Result<()> {
     let store = Arc::new(Counting::default());
     let client = TestClient::builder(server().task_store(Arc::clone(&store)));
     let client = client.capability("extensions", json!({TASKS: {}})).connect().await?;
@@ -139,7 +139,7 @@ async fn the_tasks_of_nobody_are_not_listed_to_be_counted() -> Result<()> {
     Ok(())
 }
 
-/// A bus whose author did not think of everything, either.
+/// A bus that panics after each publish.
 #[derive(Debug, Default)]
 struct Broken(LocalBus);
 
@@ -155,7 +155,7 @@ impl ChangeBus for Broken {
 }
 
 #[tokio::test]
-async fn a_bus_that_panics_does_not_end_a_task() -> Result<()> {
+async fn panicking_bus_does_not_end_a_task() -> Result<()> {
     let server = server().bus(Arc::new(Broken::default()));
     let client = TestClient::builder(server).capability("extensions", json!({TASKS: {}})).connect().await?;
     let task = client.request("tools/call", json!({"name": "slow", "arguments": {"millis": 50}})).await?;

@@ -1,4 +1,4 @@
-//! Handlers whose authors did not think of everything, as tasks.
+//! Task handlers that ask, start, panic or block in the wrong place.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -91,15 +91,15 @@ async fn forever() {
     std::future::pending::<()>().await;
 }
 
-fn careless() -> Server {
+fn misused() -> Server {
     let mut limits = Limits::default();
     limits.task_ttl = Duration::from_secs(20);
     let tools = tools![hasty, both, from_thread, elsewhere, never, oblivious, heavy, panics, forever];
-    Server::new("careless", "1.0.0").limits(limits).tools(tools)
+    Server::new("misused", "1.0.0").limits(limits).tools(tools)
 }
 
 async fn connect(revision: Revision) -> Result<TestClient> {
-    let client = TestClient::builder(careless()).revision(revision).capability("elicitation", json!({}));
+    let client = TestClient::builder(misused()).revision(revision).capability("elicitation", json!({}));
     client.capability("extensions", json!({"io.modelcontextprotocol/tasks": {}})).connect().await
 }
 
@@ -129,7 +129,7 @@ async fn until(client: &TestClient, id: &Value, status: &str) -> Result<Value> {
 }
 
 #[tokio::test]
-async fn a_question_nobody_waits_for_is_taken_back() -> Result<()> {
+async fn dropped_ask_leaves_input_requests() -> Result<()> {
     let client = modern().await?;
     let task = call(&client, "hasty", json!({})).await?;
     let parked = until(&client, &task["taskId"], "input_required").await?;
@@ -144,9 +144,9 @@ async fn a_question_nobody_waits_for_is_taken_back() -> Result<()> {
     Ok(())
 }
 
-/// The same where the client was sent a request: it is told that nobody waits for it, before the result.
+/// In 2025-11-25 the question was a request: the client gets its cancellation before the result.
 #[tokio::test]
-async fn a_request_nobody_waits_for_is_taken_back() -> Result<()> {
+async fn dropped_ask_withdraws_its_request() -> Result<()> {
     let client = legacy().await?;
     let task = call(&client, "hasty", json!({})).await?["task"].clone();
     let result = json!({"jsonrpc": "2.0", "id": "r", "method": "tasks/result", "params": {"taskId": task["taskId"]}});
@@ -169,7 +169,7 @@ async fn a_request_nobody_waits_for_is_taken_back() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_asked_first_is_asked_before_there_is_a_task() -> Result<()> {
+async fn concurrent_ask_and_start_task_asks_first() -> Result<()> {
     let client = modern().await?;
     let round = call(&client, "both", json!({})).await?;
     assert_eq!(round["resultType"], "input_required", "{round}");
@@ -182,7 +182,7 @@ async fn what_is_asked_first_is_asked_before_there_is_a_task() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_can_be_started_from_anywhere() -> Result<()> {
+async fn task_can_be_started_from_a_thread_or_a_spawned_task() -> Result<()> {
     for tool in ["from_thread", "elsewhere"] {
         let client = modern().await?;
         let task = call(&client, tool, json!({})).await?;
@@ -193,10 +193,10 @@ async fn a_task_can_be_started_from_anywhere() -> Result<()> {
     Ok(())
 }
 
-/// In 2025-11-25 the client asked for a task, and cannot read anything else.
+/// In 2025-11-25 the client requested a task, and cannot read anything else.
 /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#result-retrieval>
 #[tokio::test]
-async fn who_asks_for_a_task_gets_one() -> Result<()> {
+async fn asks_first_handler_that_never_starts_is_a_task_in_2025_11_25() -> Result<()> {
     let client = legacy().await?;
     for (tool, arguments, status, text) in [
         ("never", json!({}), "completed", "no task"),
@@ -220,7 +220,7 @@ async fn who_asks_for_a_task_gets_one() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_is_cancelled_while_it_computes() -> Result<()> {
+async fn cancelled_task_is_dropped_at_its_first_await() -> Result<()> {
     let client = modern().await?;
     let task = call(&client, "heavy", json!({})).await?;
     client.request("tasks/cancel", json!({"taskId": task["taskId"]})).await?;
@@ -233,7 +233,7 @@ async fn a_task_is_cancelled_while_it_computes() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_task_that_panics_is_done() -> Result<()> {
+async fn panicking_task_completes_with_an_error() -> Result<()> {
     let client = modern().await?;
     let task = call(&client, "panics", json!({})).await?;
     let done = until(&client, &task["taskId"], "completed").await?;
@@ -241,9 +241,8 @@ async fn a_task_that_panics_is_done() -> Result<()> {
     Ok(())
 }
 
-/// Whoever waits for the result of a task whose time is over waits no longer.
 #[tokio::test]
-async fn nobody_waits_for_a_task_that_is_gone() -> Result<()> {
+async fn tasks_result_fails_when_the_task_expires() -> Result<()> {
     let client = legacy().await?;
     let call = json!({"name": "forever", "arguments": {}, "task": {"ttl": 200}});
     let created = client.request("tools/call", call).await?;

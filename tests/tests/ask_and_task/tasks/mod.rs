@@ -1,4 +1,4 @@
-//! Tasks: calls that go on after they were answered, on both wires.
+//! Tasks: calls that outlive their response, in both eras.
 
 mod client;
 mod core;

@@ -1,4 +1,4 @@
-//! Nothing the macros print depends on what a name means where they stand.
+//! Generated code does not depend on what a name means in its surroundings.
 #![allow(dead_code, non_camel_case_types, reason = "names are the point here")]
 #![allow(clippy::unnecessary_wraps, clippy::unused_async, clippy::unused_self, reason = "and bodies are not")]
 

@@ -1,4 +1,4 @@
-//! Nothing the macros print needs the prelude.
+//! Generated code does not need the prelude.
 #![no_implicit_prelude]
 #![allow(dead_code, clippy::unused_async, reason = "compiling is the test")]
 

@@ -1,4 +1,4 @@
-//! The books of a conversation: who asked, and who was answered.
+//! Bookkeeping of a conversation: the requests of each id, and the responses to them.
 
 use std::collections::BTreeMap;
 

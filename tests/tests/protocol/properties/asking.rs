@@ -1,5 +1,5 @@
-//! A handler that asks does the same whatever its client speaks: in a session, in rounds each of which
-//! another server takes, and as a task on either wire.
+//! A handler that asks behaves alike in a session, in rounds that each reach another server, and as a task of either
+//! era.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,7 +86,7 @@ async fn all(seed: u64, program: &[Step]) -> Result<[Transcript; 4]> {
 }
 
 #[test]
-fn a_handler_that_asks_does_the_same_in_every_revision() {
+fn asking_handler_behaves_alike_in_every_revision() {
     let runtime = runtime();
     property(60, &(program(), any::<u64>()), |(program, seed)| {
         let played = runtime.block_on(all(seed, &program));
@@ -104,9 +104,9 @@ fn a_handler_that_asks_does_the_same_in_every_revision() {
     });
 }
 
-/// Programs that are known to matter, whatever chance brings.
+/// Fixed programs, besides the random ones.
 #[tokio::test]
-async fn what_is_asked_and_done_is_known() -> Result<()> {
+async fn known_programs_ask_and_act_as_expected() -> Result<()> {
     let (ask, once) = (Step::Elicit { strict: false }, Step::Once { turns: 2, each_time: false });
     let program = [once.clone(), ask.clone(), Step::Join(vec![ask, Step::Sample], vec![Step::Pause, once])];
     for transcript in all(7, &program).await? {

@@ -1,4 +1,4 @@
-//! Properties of whole conversations: whatever is said, in whatever order, cut into whatever pieces.
+//! Properties of whole conversations: any messages, in any order, in chunks of any size.
 
 mod accounts;
 mod asking;
@@ -158,7 +158,7 @@ fn check_all(revision: Revision, ops: &[Op], lines: &[String]) -> Result<(), Tes
 }
 
 #[test]
-fn every_request_has_one_answer_in_any_order() {
+fn every_request_gets_one_response() {
     let runtime = runtime();
     property(500, &(legacy(), vec(op(), 0..24)), |(revision, ops)| {
         let lines = runtime.block_on(converse(revision, &ops, Duration::from_secs(5)));
@@ -168,7 +168,7 @@ fn every_request_has_one_answer_in_any_order() {
 }
 
 #[test]
-fn a_call_that_never_ends_takes_no_answer_away_from_others() {
+fn endless_call_does_not_lose_other_responses() {
     let runtime = runtime();
     property(5, &(legacy(), vec(op(), 0..16)), |(revision, ops)| {
         let never = Op::Request { id: IDS.len() - 1, what: What::Untagged("never"), modern: false };
@@ -203,7 +203,7 @@ fn prompt_line() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn lines_do_not_depend_on_how_bytes_are_cut() {
+fn framing_does_not_depend_on_chunk_boundaries() {
     let runtime = runtime();
     let strategy = (vec(prompt_line(), 0..12), any::<bool>(), vec(1..90_usize, 1..40));
     property(250, &strategy, |(lines, ends_with_newline, pieces)| {

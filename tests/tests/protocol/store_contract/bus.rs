@@ -1,4 +1,4 @@
-//! Buses, good and bad.
+//! The contract of buses.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, Weak};
@@ -9,11 +9,11 @@ use mcp_runtime::{Change, ChangeBus, Listener, LocalBus};
 use super::{breaks, breaks_each};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_bus_of_a_process() {
+async fn local_bus_keeps_the_contract() {
     contract::bus(LocalBus::new).await;
 }
 
-/// A bus with a thread between who publishes and who is told, as a network would be.
+/// A bus with a thread between publisher and listeners, as a network would be.
 #[derive(Debug)]
 struct Distant(Sender<Change>, Arc<LocalBus>);
 
@@ -37,11 +37,11 @@ impl ChangeBus for Distant {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bus_that_takes_its_time() {
+async fn asynchronous_bus_keeps_the_contract() {
     contract::bus(Distant::new).await;
 }
 
-/// What somebody might get wrong.
+/// A mistake an implementation may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     TellsTwice,
@@ -107,7 +107,7 @@ impl ChangeBus for Faulty {
 }
 
 #[test]
-fn every_rule_finds_who_breaks_it() {
+fn faulty_buses_are_caught() {
     breaks_each(
         [
             (Fault::TellsTwice, "everyone is told, of everything, once"),
@@ -121,7 +121,7 @@ fn every_rule_finds_who_breaks_it() {
     );
 }
 
-/// Only who subscribes has to wait for those who are told.
+/// A bus whose `subscribe` waits for listeners that are being called.
 #[derive(Default)]
 struct Locking(Mutex<Vec<Weak<dyn Listener>>>);
 
@@ -134,7 +134,7 @@ impl std::fmt::Debug for Locking {
 impl ChangeBus for Locking {
     fn publish(&self, change: &Change) {
         let Ok(all) = self.0.try_lock() else {
-            // Whoever publishes while being told is served by those it is told beside.
+            // A listener published: the outer call delivers it.
             return LATER.with_borrow_mut(|later| later.push(change.clone()));
         };
         let tell = |change: &Change| all.iter().filter_map(Weak::upgrade).for_each(|one| one.changed(change));
@@ -153,6 +153,6 @@ thread_local! {
 }
 
 #[test]
-fn who_cannot_subscribe_while_others_are_told_is_found() {
+fn bus_that_locks_subscribe_while_publishing_is_caught() {
     breaks("who is told may bring another listener", contract::bus(Locking::default));
 }

@@ -1,4 +1,4 @@
-//! Stores of events, good and bad.
+//! The contract of event stores.
 
 use std::io;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use mcp_tests::file_stores::FileStores;
 use super::breaks_each;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn events_in_memory() {
+async fn memory_events_keep_the_contract() {
     contract::events(MemoryEvents::new).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn events_in_files() {
+async fn file_events_keep_the_contract() {
     contract::events(FileStores::new).await;
 }
 
-/// What somebody might get wrong.
+/// A mistake an implementation may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     KnowsNothingBeforeTheFirst,
@@ -102,7 +102,7 @@ impl EventStore for Faulty {
 }
 
 #[test]
-fn every_rule_finds_who_breaks_it() {
+fn faulty_event_stores_are_caught() {
     breaks_each(
         [
             (Fault::KnowsNothingBeforeTheFirst, "a stream is known before its first event"),

@@ -1,11 +1,11 @@
-//! The contract of stores and buses: what keeps it passes, and each rule finds who breaks it.
+//! The contracts of stores and buses: correct ones pass, and each rule catches a faulty one.
 
 mod bus;
 mod events;
 mod sessions;
 mod tasks;
 
-/// That a check fails, and that it names the rule.
+/// Asserts that a check fails, and names the rule.
 #[track_caller]
 fn breaks(rule: &str, check: impl Future<Output = ()> + Send + 'static) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -17,7 +17,7 @@ fn breaks(rule: &str, check: impl Future<Output = ()> + Send + 'static) {
     assert!(text.starts_with(&format!("the rule “{rule}” is broken: ")), "{text}");
 }
 
-/// That each fault is found, by the rule it breaks.
+/// Asserts that each fault is caught by the rule it breaks.
 fn breaks_each<F: Copy + Send, C: Future<Output = ()> + Send + 'static>(
     faults: impl IntoIterator<Item = (F, &'static str)>,
     check: impl Fn(F) -> C + Sync,

@@ -1,4 +1,4 @@
-//! Stores of sessions, good and bad.
+//! The contract of session stores.
 
 use std::io;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use mcp_tests::file_stores::FileStores;
 use super::breaks_each;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sessions_in_memory() {
+async fn memory_sessions_keep_the_contract() {
     contract::sessions(MemorySessions::new).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sessions_in_files() {
+async fn file_sessions_keep_the_contract() {
     contract::sessions(FileStores::new).await;
 }
 
-/// What somebody might get wrong.
+/// A mistake an implementation may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     LosesThePrincipal,
@@ -123,7 +123,7 @@ impl SessionStore for Faulty {
 }
 
 #[test]
-fn every_rule_finds_who_breaks_it() {
+fn faulty_session_stores_are_caught() {
     breaks_each(
         [
             (Fault::LosesThePrincipal, "what was created is there, as it was"),
@@ -143,9 +143,9 @@ fn every_rule_finds_who_breaks_it() {
     );
 }
 
-/// A rule takes so long, and no longer.
+/// Each rule has a time limit.
 #[tokio::test(start_paused = true)]
 #[should_panic(expected = "it takes longer than")]
-async fn a_store_that_hangs_is_found() {
+async fn hanging_session_store_is_caught() {
     contract::sessions(|| Faulty(MemorySessions::new(), Fault::Hangs)).await;
 }

@@ -12,16 +12,16 @@ use mcp_tests::file_stores::FileStores;
 use super::breaks_each;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tasks_in_memory() {
+async fn memory_tasks_keep_the_contract() {
     contract::tasks(MemoryTasks::new).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tasks_in_files() {
+async fn file_tasks_keep_the_contract() {
     contract::tasks(FileStores::new).await;
 }
 
-/// What somebody might get wrong.
+/// A mistake an implementation may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     CreatesLater,
@@ -168,7 +168,7 @@ impl TaskStore for Faulty {
 }
 
 #[test]
-fn every_rule_finds_who_breaks_it() {
+fn faulty_task_stores_are_caught() {
     breaks_each(
         [
             (Fault::CreatesLater, "what was created is there at once, as it was"),
@@ -193,9 +193,9 @@ fn every_rule_finds_who_breaks_it() {
     );
 }
 
-/// A rule takes so long, and no longer.
+/// Each rule has a time limit.
 #[tokio::test(start_paused = true)]
 #[should_panic(expected = "it takes longer than")]
-async fn a_store_that_hangs_is_found() {
+async fn hanging_task_store_is_caught() {
     contract::tasks(|| Faulty::new(Fault::Hangs)).await;
 }

@@ -1,4 +1,4 @@
-//! What errors say, and to whom.
+//! Codes, messages and data of errors.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{MODERN, client, exchange};
 
 #[tokio::test]
-async fn a_parameter_that_is_wrong_is_described() -> Result<()> {
+async fn invalid_param_is_described_in_data() -> Result<()> {
     let expected = json!({"field": "b", "expectedType": "integer", "actualType": "string"});
     for revision in Revision::ALL {
         let client = TestClient::with_revision(fixture::server(), revision).await?;
@@ -25,7 +25,7 @@ async fn a_parameter_that_is_wrong_is_described() -> Result<()> {
             error.to_string()
         };
         assert!(text.contains("`b`") && text.contains("expected an integer"), "{text}");
-        // What is no tool's argument is an error of the request, in every revision.
+        // A param that is not an argument of the tool is an error of the request, in every revision.
         let error = client.request("tools/call", json!({"name": 7})).await.unwrap_err();
         let expected = json!({"field": "name", "expectedType": "string", "actualType": "integer"});
         assert_eq!((error.code(), error.data()), (Some(-32602), Some(&expected)), "{revision:?}");
@@ -34,7 +34,7 @@ async fn a_parameter_that_is_wrong_is_described() -> Result<()> {
 }
 
 #[tokio::test]
-async fn parameters_nobody_knows_are_ignored() -> Result<()> {
+async fn unknown_params_are_ignored() -> Result<()> {
     let client = client().await;
     for (method, params) in [
         ("ping", json!({"x": 1})),
@@ -55,7 +55,7 @@ async fn parameters_nobody_knows_are_ignored() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_notification_with_an_id_is_an_invalid_request() -> Result<()> {
+async fn notification_with_an_id_is_rejected() -> Result<()> {
     let client = client().await;
     let answer = exchange(&client, r#"{"jsonrpc":"2.0","id":"a","method":"notifications/initialized"}"#).await;
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("a"), &json!(-32600)), "{answer}");
@@ -97,7 +97,7 @@ fn shelf() -> Result<String> {
 }
 
 #[tokio::test]
-async fn an_application_has_codes_of_its_own() -> Result<()> {
+async fn application_errors_keep_their_code_and_data() -> Result<()> {
     for revision in Revision::ALL {
         let server = Server::new("shop", "1.0.0")
             .tools(tools![buy, order, fetch])
@@ -120,7 +120,7 @@ async fn an_application_has_codes_of_its_own() -> Result<()> {
 }
 
 #[test]
-fn the_protocols_codes_are_not_the_applications() {
+fn app_code_rejects_protocol_codes() {
     // As constants they would not compile: see the documentation of `AppCode`.
     assert!((-32768..=-32000).all(|code| AppCode::try_new(code).is_none()));
     assert_eq!(AppCode::try_new(-31999), Some(OUT_OF_STOCK));
@@ -148,7 +148,7 @@ async fn dreams(n: u32) -> String {
 }
 
 #[tokio::test]
-async fn what_takes_too_long_is_given_up() -> Result<()> {
+async fn handler_timeouts_are_reported() -> Result<()> {
     for revision in Revision::ALL {
         let server = Server::new("sleeper", "1.0.0").tools(tools![dream]).prompts(prompts![dream_on]);
         let client = TestClient::with_revision(server.resources(resources![dreams]), revision).await?;
@@ -166,7 +166,7 @@ async fn what_takes_too_long_is_given_up() -> Result<()> {
 }
 
 #[tokio::test]
-async fn is_error_is_there_only_when_it_is_true() -> Result<()> {
+async fn is_error_is_omitted_when_false() -> Result<()> {
     let client = client().await;
     for meta in [String::new(), format!(r#","_meta":{MODERN}"#)] {
         let call = |tool: &str| {
@@ -180,7 +180,7 @@ async fn is_error_is_there_only_when_it_is_true() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_resource_is_read_by_its_uri() -> Result<()> {
+async fn resources_read_needs_a_uri() -> Result<()> {
     for revision in Revision::ALL {
         let client = TestClient::with_revision(fixture::server(), revision).await?;
         let error = client.request("resources/read", json!({"id": "docs://manual"})).await.unwrap_err();
@@ -192,7 +192,7 @@ async fn a_resource_is_read_by_its_uri() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_error_is_one_sentence_that_names_what_was_wrong() -> Result<()> {
+async fn invalid_params_message_names_the_field() -> Result<()> {
     let client = client().await;
     for (method, params, field) in [
         ("tools/call", json!({}), "name"),

@@ -9,7 +9,7 @@ use super::{MODERN, client, exchange, is_silent};
 const MISBEHAVING: &str = env!("CARGO_BIN_EXE_misbehaving");
 
 #[test]
-fn shutdown_is_answered_and_then_only_exit_is_accepted() {
+fn after_shutdown_only_exit_is_accepted() {
     let mut server = Process::start(MISBEHAVING);
     // The newest revision has no such method, and its requests end nothing.
     let modern: Value = serde_json::from_str(MODERN).unwrap();
@@ -33,7 +33,7 @@ fn shutdown_is_answered_and_then_only_exit_is_accepted() {
 }
 
 #[test]
-fn exit_ends_the_process_and_its_code_says_whether_shutdown_came_first() {
+fn exit_code_depends_on_shutdown() {
     for (shut_down, code) in [(true, 0), (false, 1)] {
         let mut server = Process::start(MISBEHAVING);
         if shut_down {
@@ -46,7 +46,7 @@ fn exit_ends_the_process_and_its_code_says_whether_shutdown_came_first() {
 }
 
 #[test]
-fn the_server_never_says_exit_but_closes_its_output() {
+fn server_sends_no_exit_and_closes_stdout() {
     let mut server = Process::start(MISBEHAVING);
     server.call(1, "sleep", &json!({"ms": 20}));
     server.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "shutdown"}));
@@ -56,7 +56,7 @@ fn the_server_never_says_exit_but_closes_its_output() {
 }
 
 #[tokio::test]
-async fn initialized_without_its_prefix_is_as_good() -> Result<()> {
+async fn bare_initialized_is_accepted() -> Result<()> {
     let client = TestClient::silent(fixture::server());
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#;
     assert_eq!(exchange(&client, hello).await["result"]["protocolVersion"], "2025-06-18");
@@ -66,7 +66,7 @@ async fn initialized_without_its_prefix_is_as_good() -> Result<()> {
 }
 
 #[tokio::test]
-async fn initialized_is_never_said_by_the_server() -> Result<()> {
+async fn server_never_sends_initialized() -> Result<()> {
     let client = TestClient::silent(fixture::server());
     client.notify("$/initialized", &json!({}))?;
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#;
@@ -87,20 +87,20 @@ async fn initialize(params: Value) -> Value {
 }
 
 #[tokio::test]
-async fn version_1_0_is_answered_with_the_newest_that_has_sessions() {
+async fn unknown_version_negotiates_the_newest_with_sessions() {
     let params = json!({"protocolVersion": "1.0", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
     assert_eq!(initialize(params).await["protocolVersion"], "2025-11-25");
 }
 
 #[tokio::test]
-async fn client_info_may_be_left_out() {
+async fn client_info_is_optional() {
     let result = initialize(json!({"protocolVersion": "2024-11-05", "capabilities": {}})).await;
     assert_eq!(result["protocolVersion"], "2024-11-05");
     assert_eq!(result["serverInfo"]["name"], "fixture");
 }
 
 #[tokio::test]
-async fn initialize_may_say_more_than_the_protocol_knows() {
+async fn unknown_initialize_params_are_ignored() {
     let result = initialize(json!({
         "protocolVersion": "2025-11-25",
         "capabilities": {},
@@ -113,7 +113,7 @@ async fn initialize_may_say_more_than_the_protocol_knows() {
 }
 
 #[tokio::test]
-async fn what_the_server_can_do_does_not_depend_on_the_client() {
+async fn server_capabilities_do_not_depend_on_the_client() {
     let nothing = initialize(json!({"protocolVersion": "2025-11-25", "capabilities": {}})).await;
     let little = initialize(json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}})).await;
     assert_eq!(nothing, little);
@@ -121,7 +121,7 @@ async fn what_the_server_can_do_does_not_depend_on_the_client() {
 }
 
 #[tokio::test]
-async fn a_client_may_claim_any_capability() {
+async fn any_client_capabilities_are_accepted() {
     for capabilities in [
         json!({"tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {}}),
         json!({"roots": null, "sampling": [], "x": {"y": 1}}),
@@ -144,7 +144,7 @@ fn describe(#[arg(complete = cities)] city: String) -> String {
 }
 
 #[tokio::test]
-async fn completions_are_offered_to_the_oldest_clients_too() -> Result<()> {
+async fn completions_capability_is_declared_in_2024_11_05() -> Result<()> {
     let client = TestClient::silent(Server::new("cities", "1.0.0").prompts(prompts![describe]));
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}"#;
     let result = &exchange(&client, hello).await["result"];
@@ -174,7 +174,7 @@ async fn before_initialize_only_ping_is_served() -> Result<()> {
 }
 
 #[tokio::test]
-async fn violations_are_answered_and_not_punished() -> Result<()> {
+async fn repeated_violations_do_not_end_the_connection() -> Result<()> {
     let client = client().await;
     for round in 0..200 {
         for line in ["{", "[]", "5", r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, r#"{"jsonrpc":"2.0","id":1}"#] {
@@ -187,7 +187,7 @@ async fn violations_are_answered_and_not_punished() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_newest_revision_is_never_asked_anything() -> Result<()> {
+async fn modern_client_gets_no_requests() -> Result<()> {
     // A server that tells all it can in a call: what it sends is told or answered, not asked.
     let client = TestClient::with_revision(fixture::talkative(), Revision::V2026_07_28).await?;
     for tool in ["steps", "at_once"] {

@@ -1,4 +1,4 @@
-//! What a message may be, and which methods there are.
+//! Messages and methods.
 
 use mcp_runtime::{Revision, prelude::*};
 use mcp_tests::fixture;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{MODERN, client, exchange, is_silent};
 
 #[tokio::test]
-async fn dollar_methods_are_ignored_or_unknown() -> Result<()> {
+async fn dollar_methods_are_unknown() -> Result<()> {
     let client = client().await;
     for method in ["$/setTrace", "$/progress", "$/initialized", "$/"] {
         client.notify(method, &json!({"value": 1}))?;
@@ -24,7 +24,7 @@ async fn dollar_methods_are_ignored_or_unknown() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_id_of_null_is_refused_and_no_notification() -> Result<()> {
+async fn null_id_is_rejected() -> Result<()> {
     let client = client().await;
     for method in ["ping", "notifications/initialized", "no/such/method"] {
         let answer = exchange(&client, &format!(r#"{{"jsonrpc":"2.0","id":null,"method":"{method}"}}"#)).await;
@@ -34,7 +34,7 @@ async fn an_id_of_null_is_refused_and_no_notification() -> Result<()> {
 }
 
 #[tokio::test]
-async fn params_are_an_object() -> Result<()> {
+async fn params_must_be_an_object() -> Result<()> {
     let client = client().await;
     for method in ["ping", "tools/list", "tools/call", "resources/read", "prompts/get"] {
         let line = format!(r#"{{"jsonrpc":"2.0","id":"a","method":"{method}","params":[1]}}"#);
@@ -46,7 +46,7 @@ async fn params_are_an_object() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_result_is_an_object() -> Result<()> {
+async fn every_result_is_an_object() -> Result<()> {
     for revision in Revision::ALL {
         let client = TestClient::with_revision(fixture::server(), revision).await?;
         for (method, params) in [
@@ -89,7 +89,7 @@ async fn methods_of_other_protocols_are_unknown() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_unknown_name_is_repeated_and_the_right_one_suggested() -> Result<()> {
+async fn unknown_names_get_a_suggestion() -> Result<()> {
     let client = client().await;
     let line = r#"{"jsonrpc":"2.0","id":"a","method":"tools/lists"}"#;
     assert_eq!(
@@ -114,7 +114,7 @@ async fn an_unknown_name_is_repeated_and_the_right_one_suggested() -> Result<()>
 }
 
 #[tokio::test]
-async fn what_is_not_json_is_answered_and_forgotten() -> Result<()> {
+async fn invalid_json_does_not_affect_the_next_message() -> Result<()> {
     let client = client().await;
     let answer = exchange(&client, r#"{"jsonrpc":"2.0","method":"foobar","params":"bar","baz]"#).await;
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32700)), "{answer}");
@@ -123,7 +123,7 @@ async fn what_is_not_json_is_answered_and_forgotten() -> Result<()> {
 }
 
 #[tokio::test]
-async fn batches_are_for_the_revision_that_has_them() -> Result<()> {
+async fn batches_are_accepted_only_in_2025_03_26() -> Result<()> {
     let batch = r#"[{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{}},{"jsonrpc":"2.0","id":"b","method":"no/such"}]"#;
     for revision in Revision::ALL {
         let client = TestClient::with_revision(fixture::server(), revision).await?;
@@ -145,7 +145,7 @@ fn weather(#[arg(rename = "城市")] city: String) -> String {
 }
 
 #[tokio::test]
-async fn any_script_comes_out_as_it_went_in() -> Result<()> {
+async fn unicode_round_trips_unescaped() -> Result<()> {
     for revision in Revision::ALL {
         let client = TestClient::with_revision(Server::new("天气", "1.0.0").tools(tools![weather]), revision).await?;
         let meta = if revision.is_modern() { format!(r#","_meta":{MODERN}"#) } else { String::new() };
@@ -166,7 +166,7 @@ async fn any_script_comes_out_as_it_went_in() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_answer_has_a_result_or_an_error() -> Result<()> {
+async fn response_has_either_result_or_error() -> Result<()> {
     let client = client().await;
     for line in [
         r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#,
@@ -188,7 +188,7 @@ async fn an_answer_has_a_result_or_an_error() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_vendors_method_that_nobody_registered_is_unknown() -> Result<()> {
+async fn unregistered_vendor_method_is_unknown() -> Result<()> {
     for revision in Revision::ALL {
         let client = TestClient::with_revision(fixture::server(), revision).await?;
         let unknown = client.request("vendor.example/reindex", json!({"deep": true})).await.unwrap_err();
@@ -200,7 +200,7 @@ async fn a_vendors_method_that_nobody_registered_is_unknown() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_in_a_notification_is_not_reported() -> Result<()> {
+async fn notification_errors_get_no_response() -> Result<()> {
     let client = client().await;
     for (method, params) in [
         ("notifications/cancelled", json!([1])),

@@ -1,4 +1,4 @@
-//! What the first users asked for, one test each.
+//! What the first users requested, one test each.
 
 mod errors;
 mod lifecycle;
@@ -9,7 +9,7 @@ use mcp_runtime::{Revision, TestClient};
 use mcp_tests::fixture;
 use serde_json::Value;
 
-/// A request of 2026-07-28 needs these, whatever the session is.
+/// The `_meta` that a request of 2026-07-28 needs, whatever the session is.
 const MODERN: &str =
     r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
@@ -23,7 +23,7 @@ async fn exchange(client: &TestClient, line: &str) -> Value {
     serde_json::from_str(&client.exchange(line).await.unwrap()).unwrap()
 }
 
-/// Nothing has been said that nobody asked for: the next line answers this ping.
+/// The server has sent nothing: the next line answers this ping.
 async fn is_silent(client: &TestClient) {
     let answer = client.exchange(r#"{"jsonrpc":"2.0","id":"silent?","method":"ping"}"#).await.unwrap();
     assert_eq!(answer, r#"{"jsonrpc":"2.0","id":"silent?","result":{}}"#);

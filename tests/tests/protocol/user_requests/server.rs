@@ -1,4 +1,4 @@
-//! What the server's own program can do and is told.
+//! The server's API: handle, hooks, limits, custom methods.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -38,7 +38,7 @@ fn server() -> Server {
 }
 
 #[tokio::test]
-async fn close_is_graceful_abort_is_not_and_both_can_be_said_twice() -> Result<()> {
+async fn close_and_abort_are_idempotent() -> Result<()> {
     let server = server();
     let handle = server.handle();
     let client = TestClient::connect(server).await?;
@@ -55,7 +55,7 @@ async fn close_is_graceful_abort_is_not_and_both_can_be_said_twice() -> Result<(
 }
 
 #[tokio::test]
-async fn a_program_is_told_of_connections_and_their_end() -> Result<()> {
+async fn on_initialized_and_on_disconnected_are_called() -> Result<()> {
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let (initialized, disconnected) = (Arc::clone(&told), Arc::clone(&told));
     let server = server()
@@ -71,7 +71,7 @@ async fn a_program_is_told_of_connections_and_their_end() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_program_is_told_of_messages_nobody_can_read() -> Result<()> {
+async fn malformed_messages_call_on_protocol_error() -> Result<()> {
     let told: Arc<Mutex<Vec<i32>>> = Arc::default();
     let hook = Arc::clone(&told);
     let server = server().on_protocol_error(move |error| hook.lock().unwrap().push(error.code()));
@@ -84,7 +84,7 @@ async fn a_program_is_told_of_messages_nobody_can_read() -> Result<()> {
 }
 
 #[tokio::test]
-async fn too_much_nonsense_in_a_row_ends_the_connection_if_one_wants_that() -> Result<()> {
+async fn errors_in_a_row_end_the_connection() -> Result<()> {
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let hook = Arc::clone(&told);
     let mut limits = Limits::default();
@@ -100,7 +100,7 @@ async fn too_much_nonsense_in_a_row_ends_the_connection_if_one_wants_that() -> R
 }
 
 #[tokio::test]
-async fn an_update_names_its_resource_by_uri() -> Result<()> {
+async fn update_notification_has_the_uri() -> Result<()> {
     let server = server();
     let handle = server.handle();
     let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
@@ -113,14 +113,14 @@ async fn an_update_names_its_resource_by_uri() -> Result<()> {
 }
 
 #[test]
-fn dollar_names_cannot_be_registered() {
+fn dollar_method_names_are_rejected() {
     let attempt = std::panic::catch_unwind(|| drop(server().method("$/mine", |_, (): ()| async { Ok(()) })));
     let text = *attempt.unwrap_err().downcast::<String>().unwrap();
     assert!(text.contains("reserved"), "{text}");
 }
 
 #[tokio::test]
-async fn a_method_of_ones_own_takes_what_it_likes_and_returns_an_object() -> Result<()> {
+async fn custom_method_wraps_its_value_in_an_object() -> Result<()> {
     let server = server().method("asked.example/sum", |_, all: Vec<i64>| async move { Ok(all.iter().sum::<i64>()) });
     let client = TestClient::with_revision(server, Revision::V2024_11_05).await?;
     let answer = exchange(&client, r#"{"jsonrpc":"2.0","id":1,"method":"asked.example/sum","params":[1,2]}"#).await;
@@ -129,7 +129,7 @@ async fn a_method_of_ones_own_takes_what_it_likes_and_returns_an_object() -> Res
 }
 
 #[tokio::test]
-async fn one_timeout_is_enough_for_all_handlers() -> Result<()> {
+async fn server_timeout_applies_to_all_handlers() -> Result<()> {
     let client = TestClient::connect(server().timeout(Duration::from_millis(5))).await?;
     let answer = client.call("sleep", json!({})).await?;
     assert_eq!((answer.is_error(), answer.text()), (true, "The tool timed out after 5ms.".to_owned()));
@@ -137,7 +137,7 @@ async fn one_timeout_is_enough_for_all_handlers() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_a_client_says_beyond_the_protocol_can_be_read() -> Result<()> {
+async fn extra_initialize_params_can_be_read() -> Result<()> {
     let client = TestClient::silent(server());
     let params = r#"{"protocolVersion":"2024-11-05","rootUri":"file:///work","workspaceFolders":[]}"#;
     exchange(&client, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{params}}}"#)).await;
@@ -147,7 +147,7 @@ async fn what_a_client_says_beyond_the_protocol_can_be_read() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_notification_that_fails_is_told_to_the_program_alone() -> Result<()> {
+async fn failing_notification_handler_calls_on_protocol_error() -> Result<()> {
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let hook = Arc::clone(&told);
     let server = server()
