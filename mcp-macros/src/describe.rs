@@ -53,7 +53,7 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
         #(#hints)*
         #task
         #about
-        #(__builder.requires(__mcp::Capability::#requires);)*
+        #(__builder.requires(__mcp::ClientCapability::#requires);)*
         #visible
         #(#declared)*
         #(#completers)*

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::jsonrpc::error::RpcError;
 
-/// The result of a handler, of serving and of the [`TestClient`](crate::TestClient).
+/// The result of a handler. Serving and the [`TestClient`](crate::testing::TestClient) fail with a
+/// [`ServerError`] instead, which `?` turns into an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 type Source = Box<dyn StdError + Send + Sync>;
@@ -27,7 +28,7 @@ type Source = Box<dyn StdError + Send + Sync>;
 /// #[tool]
 /// fn first_line(path: String) -> Result<String> {
 ///     let text = std::fs::read_to_string(path)?;
-///     text.lines().next().map(str::to_owned).ok_or(Error::tool("the file is empty"))
+///     text.lines().next().map(str::to_owned).ok_or(Error::msg("the file is empty"))
 /// }
 /// ```
 pub struct Error(Box<Repr>);
@@ -43,7 +44,7 @@ pub(crate) enum Repr {
 
 impl Error {
     /// A failure the model should read, as `isError: true`.
-    pub fn tool(text: impl Into<String>) -> Self {
+    pub fn msg(text: impl Into<String>) -> Self {
         Error(Box::new(Repr::Handler(text.into().into())))
     }
 
@@ -60,9 +61,11 @@ impl Error {
     /// A failure the client should act on by its code, which is your own.
     ///
     /// ```
-    /// use mcp_runtime::{AppCode, prelude::*};
+    /// use mcp_runtime::ErrorCode;
+    /// use mcp_runtime::prelude::*;
+    /// use mcp_runtime::testing::TestClient;
     ///
-    /// const QUOTA_EXCEEDED: AppCode = AppCode::new(1001);
+    /// const QUOTA_EXCEEDED: ErrorCode = ErrorCode::new(1001);
     ///
     /// /// Ask the oracle.
     /// #[tool]
@@ -78,7 +81,7 @@ impl Error {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn application(code: AppCode, text: impl Into<String>) -> Self {
+    pub fn application(code: ErrorCode, text: impl Into<String>) -> Self {
         Self::protocol(RpcError::new(code.get(), text.into()))
     }
 
@@ -96,20 +99,38 @@ impl Error {
         Error(Box::new(Repr::ResourceNotFound(uri.into())))
     }
 
-    /// The same as a `std::error::Error`, for functions that return `anyhow::Result` or
-    /// `Box<dyn Error>`. `Error` is none itself, or it could not be made from every other by `?`.
-    ///
-    /// ```no_run
-    /// use mcp_runtime::prelude::*;
-    ///
-    /// #[tokio::main]
-    /// async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
-    ///     Server::new("hello", "0.1.0").serve_stdio().await.map_err(Error::into_std)?;
-    ///     Ok(())
-    /// }
-    /// ```
-    pub fn into_std(self) -> impl StdError + Send + Sync + 'static {
-        Std(self)
+    /// The same as a boxed `std::error::Error`. `Error` is none itself, or it could not be made from
+    /// every other by `?`.
+    pub fn into_boxed(self) -> Box<dyn StdError + Send + Sync> {
+        match *self.0 {
+            Repr::Handler(source) => source,
+            repr => Box::new(ServerError(Error(Box::new(repr)))),
+        }
+    }
+
+    /// The error `?` was used on, if it is an `E`.
+    pub fn downcast_ref<E: StdError + 'static>(&self) -> Option<&E> {
+        match &*self.0 {
+            Repr::Handler(source) => source.downcast_ref(),
+            Repr::Protocol(_) | Repr::ResourceNotFound(_) => None,
+        }
+    }
+
+    /// What the error was caused by, as [`std::error::Error::source`] tells it.
+    pub fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match &*self.0 {
+            Repr::Handler(source) => source.source(),
+            Repr::Protocol(_) | Repr::ResourceNotFound(_) => None,
+        }
+    }
+
+    /// The protocol error this is: made as one, or answered by a server and passed on by `?`.
+    fn rpc(&self) -> Option<&RpcError> {
+        match &*self.0 {
+            Repr::Protocol(error) => Some(error),
+            Repr::Handler(source) => source.downcast_ref::<ServerError>()?.0.rpc(),
+            Repr::ResourceNotFound(_) => None,
+        }
     }
 
     /// What it is made of.
@@ -123,18 +144,12 @@ impl Error {
 
     /// The JSON-RPC code, where this is a protocol error.
     pub fn code(&self) -> Option<i32> {
-        match &*self.0 {
-            Repr::Protocol(error) => Some(error.code),
-            Repr::Handler(_) | Repr::ResourceNotFound(_) => None,
-        }
+        self.rpc().map(|error| error.code)
     }
 
     /// The `data` member of a protocol error.
     pub fn data(&self) -> Option<&Value> {
-        match &*self.0 {
-            Repr::Protocol(error) => error.data.as_ref(),
-            Repr::Handler(_) | Repr::ResourceNotFound(_) => None,
-        }
+        self.rpc().and_then(|error| error.data.as_ref())
     }
 }
 
@@ -145,10 +160,69 @@ impl<E: Into<Source>> From<E> for Error {
     }
 }
 
-/// An [`Error`] that is a `std::error::Error`.
-struct Std(Error);
+/// Why a server could not be served, or what it answered a [`TestClient`](crate::testing::TestClient).
+///
+/// Unlike [`Error`], which a handler returns, it is a [`std::error::Error`]: `?` turns it into an
+/// `anyhow::Error`, a `Box<dyn Error>`, an enum of your own with `#[from]`, and into [`Error`].
+///
+/// ```no_run
+/// use mcp_runtime::prelude::*;
+///
+/// #[tokio::main]
+/// async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+///     Server::new("hello", "0.1.0").serve_stdio().await?;
+///     Ok(())
+/// }
+/// ```
+pub struct ServerError(Error);
 
-impl fmt::Display for Std {
+impl ServerError {
+    pub(crate) fn msg(text: impl Into<String>) -> Self {
+        ServerError(Error::msg(text))
+    }
+
+    pub(crate) fn internal(text: impl Into<String>) -> Self {
+        ServerError(Error::internal(text))
+    }
+
+    pub(crate) fn protocol(error: RpcError) -> Self {
+        ServerError(Error::protocol(error))
+    }
+
+    pub(crate) fn resource_not_found(uri: impl Into<String>) -> Self {
+        ServerError(Error::resource_not_found(uri))
+    }
+
+    /// The JSON-RPC code, where the server answered with an error.
+    pub fn code(&self) -> Option<i32> {
+        self.0.code()
+    }
+
+    /// The `data` member of that error.
+    pub fn data(&self) -> Option<&Value> {
+        self.0.data()
+    }
+}
+
+impl From<Error> for ServerError {
+    fn from(error: Error) -> Self {
+        ServerError(error)
+    }
+}
+
+impl From<std::io::Error> for ServerError {
+    fn from(error: std::io::Error) -> Self {
+        ServerError(error.into())
+    }
+}
+
+impl From<serde_json::Error> for ServerError {
+    fn from(error: serde_json::Error) -> Self {
+        ServerError(error.into())
+    }
+}
+
+impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0.0 {
             // Its sources tell the rest.
@@ -158,18 +232,15 @@ impl fmt::Display for Std {
     }
 }
 
-impl fmt::Debug for Std {
+impl fmt::Debug for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
     }
 }
 
-impl StdError for Std {
+impl StdError for ServerError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        match &*self.0.0 {
-            Repr::Handler(source) => source.source(),
-            Repr::Protocol(_) | Repr::ResourceNotFound(_) => None,
-        }
+        self.0.source()
     }
 }
 
@@ -226,20 +297,20 @@ pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
 /// A constant is checked when it is compiled:
 ///
 /// ```
-/// use mcp_runtime::AppCode;
+/// use mcp_runtime::ErrorCode;
 ///
-/// const QUOTA_EXCEEDED: AppCode = AppCode::new(1001);
+/// const QUOTA_EXCEEDED: ErrorCode = ErrorCode::new(1001);
 /// ```
 ///
 /// ```compile_fail,E0080
-/// use mcp_runtime::AppCode;
+/// use mcp_runtime::ErrorCode;
 ///
-/// const TAKEN: AppCode = AppCode::new(-32000);
+/// const TAKEN: ErrorCode = ErrorCode::new(-32000);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AppCode(i32);
+pub struct ErrorCode(i32);
 
-impl AppCode {
+impl ErrorCode {
     /// The code, which panics if it is not an application's to use: in a `const`, an error of the
     /// compiler.
     #[track_caller]
@@ -253,7 +324,7 @@ impl AppCode {
     /// The code, if it is an application's to use.
     pub const fn try_new(code: i32) -> Option<Self> {
         // JSON-RPC 2.0 §5.1; <https://modelcontextprotocol.io/specification/2026-07-28/basic>
-        if code < -32768 || code > -32000 { Some(AppCode(code)) } else { None }
+        if code < -32768 || code > -32000 { Some(ErrorCode(code)) } else { None }
     }
 
     /// The number.
@@ -262,7 +333,7 @@ impl AppCode {
     }
 }
 
-impl fmt::Display for AppCode {
+impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
     }
@@ -296,16 +367,16 @@ mod tests {
     #[test]
     fn the_protocols_codes_are_refused() {
         for taken in [-32768, -32700, -32603, -32600, -32099, -32022, -32002, -32000] {
-            assert_eq!(AppCode::try_new(taken), None, "{taken}");
+            assert_eq!(ErrorCode::try_new(taken), None, "{taken}");
         }
         for free in [i32::MIN, -32769, -31999, -1, 0, 1, 404, i32::MAX] {
-            assert_eq!(AppCode::try_new(free).map(AppCode::get), Some(free));
+            assert_eq!(ErrorCode::try_new(free).map(ErrorCode::get), Some(free));
         }
     }
 
     #[test]
     #[should_panic(expected = "take one above")]
     fn at_run_time_they_are_a_panic() {
-        let _ = AppCode::new(-32601);
+        let _ = ErrorCode::new(-32601);
     }
 }

@@ -6,7 +6,8 @@ pub use serde_json;
 
 pub use crate::__json as json;
 
-pub use crate::ask::{Capability, check_form, check_form_of};
+pub use crate::ask::ClientCapability;
+pub use crate::ask::form::{check_form, check_form_of};
 pub use crate::call::context::Context;
 pub use crate::call::invocation::{FromInvocation, Invocation, extract};
 pub use crate::handler::args::{Args, Argument, Key};

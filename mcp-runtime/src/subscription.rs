@@ -15,7 +15,7 @@ use tokio::sync::{Notify, mpsc};
 use crate::catalog::Catalog;
 use crate::era::notification;
 use crate::jsonrpc::error::RpcError;
-use crate::store::bus::{Change, ChangeBus, Listener};
+use crate::store::{Change, ChangeBus, ChangeListener};
 use crate::task::TaskReader;
 
 /// Which changes a client wants to be told of; on the wire, a filter.
@@ -122,7 +122,7 @@ impl Subscription {
     pub(crate) fn remove(&self, uri: &str) {
         let mut state = self.state();
         state.uris.remove(uri);
-        state.pending.retain(|change| !matches!(change, Change::Updated(other) if other == uri));
+        state.pending.retain(|change| !matches!(change, Change::ResourceUpdated(other) if other == uri));
     }
 
     /// The resources.
@@ -136,7 +136,7 @@ impl Subscription {
     pub(crate) fn set_resources(&self, uris: &BTreeSet<String>) {
         let mut state = self.state();
         state.uris = uris.iter().cloned().collect();
-        state.pending.retain(|change| !matches!(change, Change::Updated(uri) if !uris.contains(uri)));
+        state.pending.retain(|change| !matches!(change, Change::ResourceUpdated(uri) if !uris.contains(uri)));
     }
 
     /// Keeps these of the tasks that were asked for, and tells at once where they are.
@@ -203,14 +203,14 @@ impl Subscription {
     }
 }
 
-impl Listener for Subscription {
+impl ChangeListener for Subscription {
     fn changed(&self, change: &Change) {
         let mut state = self.state();
         let wanted = match change {
-            Change::Tools => state.filter.tools_list_changed,
-            Change::Prompts => state.filter.prompts_list_changed,
-            Change::Resources => state.filter.resources_list_changed,
-            Change::Updated(uri) => state.uris.contains(uri),
+            Change::ToolList => state.filter.tools_list_changed,
+            Change::PromptList => state.filter.prompts_list_changed,
+            Change::ResourceList => state.filter.resources_list_changed,
+            Change::ResourceUpdated(uri) => state.uris.contains(uri),
             Change::Task(id) => state.tasks.contains(id),
         };
         if wanted && !state.pending.contains(change) {
@@ -229,7 +229,7 @@ pub(crate) fn too_many(limit: usize) -> RpcError {
 mod tests {
     use super::*;
     use crate::call::control::ConnectionControl;
-    use crate::store::bus::LocalBus;
+    use crate::store::LocalBus;
 
     /// Somebody who wants to know of lists and two resources, and is told by a task when there is room.
     fn interested() -> (Arc<Subscription>, Arc<ConnectionControl>, mpsc::Receiver<Vec<u8>>) {
@@ -255,7 +255,9 @@ mod tests {
     #[tokio::test]
     async fn who_reads_slowly_is_told_everything_before_the_end() {
         let (subscription, control, told) = interested();
-        for change in [Change::Tools, Change::Prompts, Change::Updated("a://".into()), Change::Resources] {
+        for change in
+            [Change::ToolList, Change::PromptList, Change::ResourceUpdated("a://".into()), Change::ResourceList]
+        {
             subscription.changed(&change);
         }
         tokio::task::yield_now().await;
@@ -266,7 +268,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_wanted_no_more_is_not_told_later() {
         let (subscription, control, told) = interested();
-        for change in [Change::Tools, Change::Prompts, Change::Updated("a://".into())] {
+        for change in [Change::ToolList, Change::PromptList, Change::ResourceUpdated("a://".into())] {
             subscription.changed(&change);
         }
         // One is in the outbox, one waits for room.

@@ -43,7 +43,7 @@ pub(crate) struct Options {
     pub(crate) public: Option<(Span, bool)>,
     /// Decides who may know of the handler.
     pub(crate) visible_if: Option<Expr>,
-    /// What the client has to be able to do: variants of the runtime's `Capability`.
+    /// What the client has to be able to do: variants of the runtime's `ClientCapability`.
     pub(crate) requires: Vec<&'static str>,
     /// Keys given so far, over all attributes of the item.
     seen: Vec<String>,

@@ -88,8 +88,8 @@ impl Dialogue {
             ended: Notify::new(),
             state,
             positions: AtomicUsize::new(0),
-            most: limits.asks,
-            time: limits.answer_time,
+            most: limits.asks_per_call,
+            time: limits.answer_timeout,
         }
     }
 
@@ -214,12 +214,12 @@ impl Dialogue {
         once::forbids_asking()?;
         self.enter(key)?;
         if self.over.load(Ordering::SeqCst) {
-            return Err(AskError::Gone);
+            return Err(AskError::Disconnected);
         }
         tokio::select! {
             biased;
             answer = self.answer(key, question, limit) => answer,
-            () = self.ended() => Err(AskError::Gone),
+            () = self.ended() => Err(AskError::Disconnected),
         }
     }
 

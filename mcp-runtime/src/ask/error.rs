@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::Capability;
+use super::ClientCapability;
 use crate::error::{Error, Repr, chain};
 use crate::jsonrpc::error::RpcError;
 use crate::outcome::{Failure, MissingCapability};
@@ -16,7 +16,8 @@ use crate::protocol::Revision;
 /// A handler may tell these apart; `?` turns them into an error the model reads:
 ///
 /// ```
-/// use mcp_runtime::{AskError, prelude::*};
+/// use mcp_runtime::ask::AskError;
+/// use mcp_runtime::prelude::*;
 /// use schemars::JsonSchema;
 /// use serde::Deserialize;
 ///
@@ -47,14 +48,14 @@ pub enum AskError {
     /// The answer does not fit the question.
     Invalid(String),
     /// The client answered with an error.
-    Refused {
+    ClientError {
         /// Its code.
         code: i64,
         /// Its text.
         message: String,
     },
     /// The client is gone.
-    Gone,
+    Disconnected,
     /// The handler asks in a way that cannot be answered: a mistake of its author.
     Misused(String),
 }
@@ -62,7 +63,7 @@ pub enum AskError {
 /// What a client cannot be asked, and what can be done instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
-    pub(super) capability: Option<Capability>,
+    pub(super) capability: Option<ClientCapability>,
     pub(super) text: String,
     /// What has to be visited, where a client of 2025-11-25 can be told so by an error.
     pub(super) visit: Option<Visit>,
@@ -78,7 +79,7 @@ pub(super) struct Visit {
 
 impl Unsupported {
     /// The client does not say that it can.
-    pub(super) fn lacks(capability: Capability, revision: Revision) -> Self {
+    pub(super) fn lacks(capability: ClientCapability, revision: Revision) -> Self {
         let why = match capability.since() {
             since if since > revision => format!("that came with {since}, and it speaks {revision}"),
             _ => format!("it does not declare the capability `{capability}`"),
@@ -118,7 +119,7 @@ impl AskError {
 }
 
 impl MissingCapability {
-    pub(crate) fn of(capability: Capability, revision: Revision) -> Self {
+    pub(crate) fn of(capability: ClientCapability, revision: Revision) -> Self {
         MissingCapability { text: Unsupported::lacks(capability, revision).text, required: capability.required() }
     }
 }
@@ -131,8 +132,8 @@ impl fmt::Display for AskError {
             AskError::Unsupported(Unsupported { text, .. }) => f.write_str(text),
             AskError::TimedOut(limit) => write!(f, "nobody answered within {limit:?}"),
             AskError::Invalid(why) => write!(f, "the answer does not fit the question: {why}"),
-            AskError::Refused { code, message } => write!(f, "the client refused to ask: {message} ({code})"),
-            AskError::Gone => f.write_str("the client is gone"),
+            AskError::ClientError { code, message } => write!(f, "the client refused to ask: {message} ({code})"),
+            AskError::Disconnected => f.write_str("the client is gone"),
             AskError::Misused(why) => f.write_str(why),
         }
     }

@@ -52,7 +52,7 @@ impl<T: 'static> Ask<T> {
         self.plan(|plan| plan.key = key.into())
     }
 
-    /// Waits so long for an answer, in a session; without, [`Limits::answer_time`](crate::Limits::answer_time).
+    /// Waits so long for an answer, in a session; without, [`Limits::answer_timeout`](crate::Limits::answer_time).
     pub fn timeout(self, limit: Duration) -> Self {
         self.plan(|plan| plan.limit = Some(limit))
     }
@@ -104,15 +104,15 @@ impl<T> fmt::Debug for Ask<T> {
 
 /// Somebody agreed to visit a page, from [`Context::elicit_url`].
 #[derive(Debug, Clone)]
-pub struct Consent {
+pub struct UrlElicitation {
     id: String,
     notifier: Arc<Notifier>,
     revision: Revision,
 }
 
-impl Consent {
+impl UrlElicitation {
     pub(super) fn new(context: &Context, id: String) -> Self {
-        Consent { id, notifier: Arc::clone(&context.notifier), revision: context.revision() }
+        UrlElicitation { id, notifier: Arc::clone(&context.notifier), revision: context.revision() }
     }
 
     /// Tells the client that what had to be done at the page is done. Only 2025-11-25 has a message for

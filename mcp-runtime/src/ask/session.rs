@@ -110,7 +110,7 @@ fn read(response: &Response<'_>) -> Result<Value, AskError> {
             let error: Value = serde_json::from_str(error.get()).map_err(|_| unreadable())?;
             let message =
                 crate::jsonrpc::error::shorten(error["message"].as_str().unwrap_or("no reason given")).into_owned();
-            Err(AskError::Refused { code: error["code"].as_i64().unwrap_or_default(), message })
+            Err(AskError::ClientError { code: error["code"].as_i64().unwrap_or_default(), message })
         }
         (None, None) => Err(unreadable()),
     }
@@ -132,11 +132,11 @@ impl SessionChannel {
     }
 
     pub(crate) async fn ask(&self, method: &str, params: &Value, limit: Duration) -> Result<Value, AskError> {
-        let (number, answer) = self.control.asks.expect().ok_or(AskError::Gone)?;
+        let (number, answer) = self.control.asks.expect().ok_or(AskError::Disconnected)?;
         let asked = CancelOnDrop { exchange: self, number };
         let answer = async {
             self.notifier.send(notification::question(&self.control.asks.id(number), method, params)).await;
-            answer.await.unwrap_or(Err(AskError::Gone))
+            answer.await.unwrap_or(Err(AskError::Disconnected))
         };
         let answer = tokio::time::timeout(limit, answer).await;
         drop(asked);

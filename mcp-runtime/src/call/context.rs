@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::invocation::{FromInvocation, Invocation};
 use super::notifier::Notifier;
-use super::progress::{Amount, Progress};
+use super::progress::{Amount, Progress, Total};
 use super::trace_context;
 use crate::ask::Dialogue;
 use crate::era::client_info::ClientInfo;
@@ -88,7 +88,7 @@ impl Context {
 
     /// The JSON text of anything else the client said when it opened its session, like the `rootUri`
     /// of clients that have it from the Language Server Protocol. Nothing to base decisions of access on.
-    pub fn client_said(&self, name: &str) -> Option<&str> {
+    pub fn initialize_param(&self, name: &str) -> Option<&str> {
         self.client.initialize_param(name)
     }
 
@@ -122,7 +122,7 @@ impl Context {
     ///
     /// A call that is cancelled while it waits does not come to what stands after: announce a change
     /// where it is made. And a call cannot wait for the end of the server, which waits for the call: it
-    /// ends it with [`begin_close`](ServerHandle::begin_close).
+    /// ends it with [`start_shutdown`](ServerHandle::begin_close).
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
@@ -131,7 +131,7 @@ impl Context {
     /// #[tool]
     /// fn write(ctx: &Context, id: u64, text: String) {
     ///     // …
-    ///     ctx.server().updated(format!("note://{id}"));
+    ///     ctx.server().resource_updated(format!("note://{id}"));
     /// }
     /// ```
     pub fn server(&self) -> &ServerHandle {
@@ -151,7 +151,7 @@ impl Context {
     /// Does nothing where the client cannot come back: it can over HTTP, in sessions of 2025-11-25. For
     /// the feature `http`.
     #[cfg(feature = "http")]
-    pub async fn let_go(&self) {
+    pub async fn close_stream(&self) {
         if self.resumable && self.revision >= Revision::V2025_11_25 {
             self.notifier.send(super::outbox::LET_GO.to_vec()).await;
         }
@@ -162,34 +162,30 @@ impl Context {
     ///
     /// A `blocking` handler asks now and then and returns if so. An `async` one need not: its future
     /// is dropped at its next `.await`.
-    pub fn cancelled(&self) -> bool {
+    pub fn is_cancelled(&self) -> bool {
         let task = self.dialogue.task().map(|job| &job.notifier);
         task.unwrap_or(&self.notifier).is_closed()
     }
 
-    /// Tells the client how far the call has come: `done` of `total`, in whatever unit.
+    /// Tells the client how far the call has come: `done` of `total`, in whatever unit. Both are numbers of
+    /// any type; where the total is unknown it is `None`.
     ///
     /// Does nothing if the client did not ask for it. What is no further than the last time is not
     /// sent, nor what follows it too closely, except the end.
-    pub async fn progress(&self, done: impl Amount, total: impl Amount) {
-        self.report(done.amount(), Some(total.amount()), None).await;
+    pub async fn progress(&self, done: impl Amount, total: impl Total) {
+        self.report(done.amount(), total.total(), None).await;
     }
 
     /// Like [`progress`](Self::progress), with a text for people. Clients of 2024-11-05 get the
     /// numbers alone.
-    pub async fn progress_message(&self, done: impl Amount, total: impl Amount, message: &str) {
-        self.report(done.amount(), Some(total.amount()), Some(message)).await;
-    }
-
-    /// Like [`progress`](Self::progress), where the total is not known.
-    pub async fn progress_so_far(&self, done: impl Amount) {
-        self.report(done.amount(), None, None).await;
+    pub async fn progress_message(&self, done: impl Amount, total: impl Total, message: &str) {
+        self.report(done.amount(), total.total(), Some(message)).await;
     }
 
     /// Like [`progress`](Self::progress), for a function that cannot wait: a `blocking` handler, or
     /// a thread of your own. If the client has no room for it now, it is lost.
-    pub fn progress_now(&self, done: impl Amount, total: impl Amount) {
-        let (done, total) = (done.amount(), Some(total.amount()));
+    pub fn try_progress(&self, done: impl Amount, total: impl Total) {
+        let (done, total) = (done.amount(), total.total());
         self.report_task(done, total, None);
         if let Some(line) = self.report_line(done, total, None) {
             self.notifier.try_send(line);
@@ -222,7 +218,8 @@ impl Context {
     /// [`Limits::log_rate`](crate::Limits::log_rate) of one call are dropped.
     ///
     /// ```
-    /// use mcp_runtime::{LogLevel, prelude::*};
+    /// use mcp_runtime::protocol::LogLevel;
+    /// use mcp_runtime::prelude::*;
     ///
     /// /// Copy a table.
     /// #[tool]
@@ -242,7 +239,7 @@ impl Context {
     }
 
     /// Like [`log`](Self::log), for a function that cannot wait. What there is no room for is lost.
-    pub fn log_now(&self, level: LogLevel, data: impl Serialize) {
+    pub fn try_log(&self, level: LogLevel, data: impl Serialize) {
         if self.wants(level) {
             self.notifier.try_send(notification::log(level, None, &data, self.dialogue.named(self.revision)));
         }

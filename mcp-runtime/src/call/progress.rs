@@ -44,10 +44,26 @@ impl Progress {
     }
 }
 
-/// A number that can be an amount of work.
+/// A number of any type, as an amount of work.
 pub trait Amount {
-    #[doc(hidden)]
     fn amount(self) -> f64;
+}
+
+/// An amount that may be unknown: a number of any type, or an `Option<f64>`. Of one type only, so that a
+/// plain `None` needs no annotation.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a total",
+    label = "a number, `None` or an `Option<f64>`",
+    note = "an `Option` of another number: `total.map(|total| total as f64)`"
+)]
+pub trait Total {
+    fn total(self) -> Option<f64>;
+}
+
+impl Total for Option<f64> {
+    fn total(self) -> Option<f64> {
+        self
+    }
 }
 
 macro_rules! amounts {
@@ -56,6 +72,12 @@ macro_rules! amounts {
             #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "progress needs no more digits")]
             fn amount(self) -> f64 {
                 self as f64
+            }
+        }
+
+        impl Total for $ty {
+            fn total(self) -> Option<f64> {
+                Some(self.amount())
             }
         }
     )*};

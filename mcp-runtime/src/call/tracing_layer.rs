@@ -18,13 +18,13 @@ use crate::protocol::LogLevel;
 /// started, to the call in which the span around it was made. Others go nowhere, nor do those of
 /// this library, nor those the client does not want: it says which level it wants.
 ///
-/// Made by [`Server::log_layer`](crate::Server::log_layer). One serves every server of the process that
+/// Made by [`Server::tracing_layer`](crate::Server::tracing_layer). One serves every server of the process that
 /// made one; a second in the same subscriber sends everything twice.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct LogLayer;
+pub struct ClientLogLayer;
 
-impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LogLayer {
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ClientLogLayer {
     fn on_new_span(&self, _: &Attributes<'_>, id: &Id, ctx: Context<'_, S>) {
         if let (Some(log), Some(span)) = (CallLog::current(), ctx.span(id)) {
             // A second layer has been here before.
@@ -109,14 +109,14 @@ mod tests {
 
     #[test]
     fn a_second_layer_does_no_harm() {
-        let two = tracing_subscriber::registry().with(LogLayer).with(LogLayer);
+        let two = tracing_subscriber::registry().with(ClientLogLayer).with(ClientLogLayer);
         let told = told(two, || tracing::info_span!("span").in_scope(|| tracing::info!(target: "a_user", "said")));
         assert!(told.contains("said"), "{told}");
     }
 
     #[test]
     fn only_what_we_say_ourselves_is_kept_back() {
-        let told = told(tracing_subscriber::registry().with(LogLayer), || {
+        let told = told(tracing_subscriber::registry().with(ClientLogLayer), || {
             tracing::info!(target: "mcp_runtime::inside", "ours");
             tracing::info!(target: "mcp_runtime_tools", "theirs");
         });

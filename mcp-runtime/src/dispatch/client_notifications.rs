@@ -15,7 +15,7 @@ use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::{Object, optional_object};
 use crate::jsonrpc::{Id, Notification};
 use crate::outcome::{Failure, Reply};
-use crate::server::hooks::Peer;
+use crate::server::hooks::ConnectedClient;
 use crate::{era, panic};
 
 impl Connection {
@@ -43,7 +43,7 @@ impl Connection {
     fn ready(&mut self, outbox: &Outbox) {
         let Some(client) = self.session.client().filter(|_| !self.ready) else { return };
         self.ready = true;
-        self.core.hooks.initialized(&Peer { client, revision: self.session.revision() });
+        self.core.hooks.initialized(&ConnectedClient { client, revision: self.session.revision() });
         // Where every request has a stream of its own, the client opens one for this.
         let (Some(subscription), Outbox::Shared(outbox, _)) = (self.subscription.clone(), outbox) else { return };
         let (outbox, control) = (outbox.clone(), Arc::clone(&self.control));

@@ -47,7 +47,7 @@ pub(crate) struct Connection {
     /// Whether the client has said that it is ready.
     pub(crate) ready: bool,
     /// How many of the last messages were none.
-    errors_in_a_row: usize,
+    consecutive_errors: usize,
     /// What the call just answered said before its answer.
     notices: Vec<u8>,
 }
@@ -73,7 +73,7 @@ impl Connection {
             subscription: None,
             exited: None,
             ready: false,
-            errors_in_a_row: 0,
+            consecutive_errors: 0,
             notices: Vec::new(),
         }
     }
@@ -90,11 +90,11 @@ impl Connection {
 
     /// Whether there were too many messages in a row that are none.
     pub(crate) fn talks_nonsense(&self) -> bool {
-        self.errors_in_a_row >= self.core.limits.errors_in_a_row
+        self.consecutive_errors >= self.core.limits.consecutive_errors
     }
 
-    pub(crate) fn errors_in_a_row(&self) -> usize {
-        self.errors_in_a_row
+    pub(crate) fn consecutive_errors(&self) -> usize {
+        self.consecutive_errors
     }
 
     /// Takes one frame. What can be answered at once is appended to `out`, a line each; the rest goes
@@ -124,7 +124,7 @@ impl Connection {
         out: &mut Vec<u8>,
     ) {
         self.view.refresh(&self.core.shared);
-        self.errors_in_a_row = 0;
+        self.consecutive_errors = 0;
         let start = out.len();
         let waits = self.request(request, read, outbox, out);
         self.conclude(waits, start, outbox, out);
@@ -148,7 +148,7 @@ impl Connection {
         outbox: &Outbox,
         out: &mut Vec<u8>,
     ) -> Option<WaitingCall> {
-        self.errors_in_a_row = if message.is_ok() { 0 } else { self.errors_in_a_row + 1 };
+        self.consecutive_errors = if message.is_ok() { 0 } else { self.consecutive_errors + 1 };
         match message {
             Ok(Message::Request(request)) => return self.request(&request, era::read(&request), outbox, out),
             Ok(Message::Notification(notification)) => self.notification(&notification, raw, outbox),
@@ -304,7 +304,7 @@ impl Connection {
     /// Begins nothing new; the answer comes when everything else has been answered.
     fn shut_down(&mut self, site: ResponseTo<'_>) -> WaitingCall {
         self.control.close();
-        let (control, limit) = (Arc::clone(&self.control), self.core.limits.drain);
+        let (control, limit) = (Arc::clone(&self.control), self.core.limits.drain_timeout);
         let pending = PendingCall::new(async move {
             // All but this one. Those that take too long have had their time.
             let _ = tokio::time::timeout(limit, control.in_flight.at_most(1)).await;

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::connection::{Connection, WaitingCall};
 use super::router::{Router, string};
-use crate::ask::{self, Capability};
+use crate::ask::{self, ClientCapability};
 use crate::call::in_flight::CallKind;
 use crate::call::invocation::CallChannel;
 use crate::call::outbox::Outbox;
@@ -102,7 +102,7 @@ pub(crate) fn open(router: &Router<'_>, call: &Accepted<'_>) -> Result<ListenStr
         wanted.tasks().clear();
     }
     if !wanted.tasks().is_empty() {
-        ask::required(Capability::Tasks, &router.invocation).map_err(Failure::MissingCapability)?;
+        ask::required(ClientCapability::Tasks, &router.invocation).map_err(Failure::MissingCapability)?;
     }
     let agreed = wanted.agreed(router.catalog, |uri| router.announces(uri) == Some(true));
     let id: Box<str> = router.invocation.id.as_str().into();

@@ -20,7 +20,7 @@ use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::{JsonStr, Object};
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, Reply, Step};
-use crate::protocol::{Cache, Revision};
+use crate::protocol::{CacheHint, Revision};
 use crate::server::core::Core;
 use crate::task::{self, Job};
 
@@ -281,7 +281,7 @@ impl<'a> Router<'a> {
         list: ListKind,
         items: &[(&str, T)],
         cursor: Option<Cursor>,
-        cache: Option<Cache>,
+        cache: Option<CacheHint>,
     ) -> Arc<str> {
         let start = cursor.map_or(0, |cursor| cursor.start(items.iter().map(|(name, _)| *name)));
         let end =

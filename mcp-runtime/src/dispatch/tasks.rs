@@ -61,7 +61,7 @@ pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, F
 }
 
 async fn list(core: Arc<Core>, owner: String) -> Outcome {
-    let all = with_timeout(core.limits.store_time, "tasks", core.tasks.store.list(Some(&owner)));
+    let all = with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.list(Some(&owner)));
     let mut all = all.await.map_err(unavailable)?;
     all.retain(|task| !task.revision.is_modern());
     Ok(Reply::Tasks(all))
@@ -190,10 +190,10 @@ impl Asking {
 async fn ask(exchange: &SessionChannel, core: &Core, id: &str, key: String, question: TaskQuestion) {
     let mut asked = question.clone();
     asked.params["_meta"][RELATED] = json!({"taskId": id});
-    let answer = match exchange.ask(&asked.method, &asked.params, core.limits.answer_time).await {
+    let answer = match exchange.ask(&asked.method, &asked.params, core.limits.answer_timeout).await {
         Ok(answer) if Question::fits(&question.method, &answer) => answer,
         Ok(_) => refusal(RpcError::INVALID_PARAMS.into(), "the client's answer has no form of one"),
-        Err(AskError::Refused { code, message }) => refusal(code, &message),
+        Err(AskError::ClientError { code, message }) => refusal(code, &message),
         // Whoever waits next is asked.
         Err(_) => return,
     };

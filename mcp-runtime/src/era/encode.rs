@@ -12,8 +12,8 @@ use crate::jsonrpc::Id;
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::outcome::{ArgumentError, Failure, MissingCapability, Outcome, Question, Reply};
 use crate::protocol::{
-    Blocks, Cache, Content, ContentKind, Meta, PromptResult, ReadResult, ResourceContents, Revision, ToolDescriptor,
-    ToolResult,
+    Blocks, CacheHint, Content, ContentKind, Meta, PromptResult, ReadResult, ResourceContents, Revision,
+    ToolDescriptor, ToolResult,
 };
 
 /// What `_meta` calls the server in modern results.
@@ -194,7 +194,7 @@ pub(crate) fn list(
     member: &str,
     items: &impl Serialize,
     next: Option<&str>,
-    cache: Cache,
+    cache: CacheHint,
 ) -> Arc<str> {
     let mut out = Vec::new();
     wrap(server, revision, &Meta::new(), &mut out, |out| {

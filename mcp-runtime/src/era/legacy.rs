@@ -115,7 +115,7 @@ fn open(session: &LegacySession, params: &Object<'_>) -> Result<(), RpcError> {
     let revision =
         Revision::LEGACY.into_iter().find(|revision| revision.as_str() == requested).unwrap_or(Revision::LEGACY[0]);
     // Two `initialize` at once: the first settles it, the second changes nothing.
-    let _ = session.negotiated.set(Negotiated { revision, client: Arc::new(ClientInfo::greeting(params)) });
+    let _ = session.negotiated.set(Negotiated { revision, client: Arc::new(ClientInfo::initialize_params(params)) });
     Ok(())
 }
 

@@ -6,16 +6,15 @@ use serde_json::{Value, json};
 use super::encode::{SUBSCRIPTION, json, raw_json};
 use super::task::RELATED;
 use crate::protocol::{LogLevel, Revision};
-use crate::store::TaskRecord;
-use crate::store::bus::Change;
+use crate::store::{Change, TaskRecord};
 
 /// A line that tells of a change; on a stream, of which.
 pub(crate) fn change(change: &Change, stream: Option<&str>) -> Vec<u8> {
     let (method, uri) = match change {
-        Change::Tools => ("notifications/tools/list_changed", None),
-        Change::Prompts => ("notifications/prompts/list_changed", None),
-        Change::Resources => ("notifications/resources/list_changed", None),
-        Change::Updated(uri) => ("notifications/resources/updated", Some(uri)),
+        Change::ToolList => ("notifications/tools/list_changed", None),
+        Change::PromptList => ("notifications/prompts/list_changed", None),
+        Change::ResourceList => ("notifications/resources/list_changed", None),
+        Change::ResourceUpdated(uri) => ("notifications/resources/updated", Some(uri)),
         // Told with everything there is to know of it.
         Change::Task(_) => return Vec::new(),
     };

@@ -1,6 +1,6 @@
 //! What the encoder says of the server itself: its name, its instructions, its cache hints.
 
-use crate::protocol::Cache;
+use crate::protocol::CacheHint;
 
 /// A server, as clients are told of it.
 #[derive(Debug)]
@@ -14,21 +14,21 @@ pub(crate) struct ServerInfo {
 /// The hints of one server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CacheHints {
-    pub(crate) server: Cache,
-    pub(crate) tools: Option<Cache>,
-    pub(crate) prompts: Option<Cache>,
-    pub(crate) resources: Option<Cache>,
+    pub(crate) server: CacheHint,
+    pub(crate) tools: Option<CacheHint>,
+    pub(crate) prompts: Option<CacheHint>,
+    pub(crate) resources: Option<CacheHint>,
 }
 
 impl Default for CacheHints {
     fn default() -> Self {
-        CacheHints { server: Cache::NONE, tools: None, prompts: None, resources: None }
+        CacheHints { server: CacheHint::NONE, tools: None, prompts: None, resources: None }
     }
 }
 
 impl CacheHints {
     /// For contents of a resource that says nothing of its own.
-    pub(crate) fn reads(self) -> Cache {
+    pub(crate) fn reads(self) -> CacheHint {
         self.resources.unwrap_or(self.server)
     }
 }

@@ -65,8 +65,8 @@ pub(super) fn summary(task: &TaskRecord) -> Map<String, Value> {
     if let Some(message) = &task.status_message {
         put("statusMessage", json!(message));
     }
-    put("createdAt", json!(timestamp(task.created)));
-    put("lastUpdatedAt", json!(timestamp(task.updated)));
+    put("createdAt", json!(timestamp(task.created_ms)));
+    put("lastUpdatedAt", json!(timestamp(task.updated_ms)));
     put(ttl, json!(task.ttl));
     put(poll, json!(POLL));
     summary

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::args::{Args, Argument, Key};
 use super::completion::{Completers, Completes};
-use crate::ask::Capability;
+use crate::ask::ClientCapability;
 use crate::call::context::Context;
 use crate::call::invocation::Invocation;
 use crate::outcome::{ArgumentError, Outcome, Step};
@@ -28,7 +28,7 @@ pub struct Handler {
     pub(crate) completers: Completers,
     pub(crate) takes_context: bool,
     /// What its client has to be able to do.
-    pub(crate) requires: Vec<Capability>,
+    pub(crate) requires: Vec<ClientCapability>,
     /// Who may know of it; everybody, without.
     pub(crate) visible: Option<Visible>,
     takes_arguments: bool,
@@ -152,7 +152,7 @@ pub struct HandlerBuilder<K> {
     timeout: Option<Duration>,
     completers: Completers,
     takes_context: bool,
-    requires: Vec<Capability>,
+    requires: Vec<ClientCapability>,
     visible: Option<Visible>,
     takes_arguments: bool,
 }
@@ -239,7 +239,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     }
 
     /// Says what a client has to be able to do before the handler is called.
-    pub fn requires(&mut self, capability: Capability) {
+    pub fn requires(&mut self, capability: ClientCapability) {
         self.requires.push(capability);
     }
 

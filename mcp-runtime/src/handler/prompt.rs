@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::args::Argument;
 use super::builder::{ArgInfo, Declared, Handler, HandlerBuilder, HandlerKind, Metadata, ReturnType, Visible};
-use super::output::IntoPrompt;
+use super::output::IntoPromptResult;
 use crate::call::context::Context;
 use crate::call::invocation::Invocation;
 use crate::outcome::{Failure, Reply};
@@ -80,8 +80,8 @@ impl HandlerKind for PromptKind {
 }
 
 /// Declares the return type. A function rather than a method: the compiler's errors are shorter.
-pub fn returns<R: IntoPrompt>(_: &mut HandlerBuilder<PromptKind>) -> ReturnType<PromptKind, R> {
-    ReturnType { reply: |value, ()| value.into_prompt().map(Reply::Prompt).map_err(Failure::from) }
+pub fn returns<R: IntoPromptResult>(_: &mut HandlerBuilder<PromptKind>) -> ReturnType<PromptKind, R> {
+    ReturnType { reply: |value, ()| value.into_prompt_result().map(Reply::Prompt).map_err(Failure::from) }
 }
 
 /// What `#[prompt]` leaves beside a function, so that `prompts![name]` finds it.

@@ -8,12 +8,14 @@ use serde_json::Value;
 
 use super::args::Argument;
 use super::builder::{ArgInfo, Declared, Handler, HandlerBuilder, HandlerKind, Metadata, ReturnType, Visible};
-use super::output::IntoContents;
+use super::output::IntoReadResult;
 use super::uri_template::UriTemplate;
 use crate::call::context::Context;
 use crate::call::invocation::Invocation;
 use crate::outcome::{Failure, Reply};
-use crate::protocol::{Annotations, Cache, ReadResult, ResourceContents, ResourceDescriptor, Role, TemplateDescriptor};
+use crate::protocol::{
+    Annotations, CacheHint, ReadResult, ResourceContents, ResourceDescriptor, Role, TemplateDescriptor,
+};
 
 /// A resource or a family of them, made by `#[resource]` or `#[derive(Resource)]`.
 #[derive(Debug)]
@@ -77,7 +79,7 @@ pub struct ResourceKind {
     mime: Option<Arc<str>>,
     annotations: Annotations,
     size: Option<u64>,
-    cache: Option<Cache>,
+    cache: Option<CacheHint>,
     announced: bool,
 }
 
@@ -121,7 +123,7 @@ impl HandlerBuilder<ResourceKind> {
     /// Says how long a client may keep its contents, and whether anybody may be given them.
     pub fn cache(&mut self, ttl_ms: u64, public: bool) {
         let ttl = Duration::from_millis(ttl_ms);
-        self.kind.cache = Some(if public { Cache::public(ttl) } else { Cache::private(ttl) });
+        self.kind.cache = Some(if public { CacheHint::public(ttl) } else { CacheHint::private(ttl) });
     }
 
     /// Says that its updates are announced.
@@ -140,7 +142,7 @@ impl HandlerBuilder<ResourceKind> {
 pub struct ReadSite {
     uri: String,
     mime: Option<Arc<str>>,
-    cache: Option<Cache>,
+    cache: Option<CacheHint>,
     guarded: bool,
 }
 
@@ -211,10 +213,10 @@ impl ReadSite {
 }
 
 /// Declares the return type. A function rather than a method: the compiler's errors are shorter.
-pub fn returns<R: IntoContents>(_: &mut HandlerBuilder<ResourceKind>) -> ReturnType<ResourceKind, R> {
+pub fn returns<R: IntoReadResult>(_: &mut HandlerBuilder<ResourceKind>) -> ReturnType<ResourceKind, R> {
     ReturnType {
         reply: |value, site| {
-            let result = value.into_contents(&site.uri).map_err(Failure::from)?;
+            let result = value.into_read_result(&site.uri).map_err(Failure::from)?;
             Ok(site.complete(result))
         },
     }

@@ -10,7 +10,8 @@ use super::schema::{Extras, InputSchema};
 use crate::call::context::Context;
 use crate::call::invocation::Invocation;
 use crate::outcome::{Failure, Reply};
-use crate::protocol::{SampleTool, ToolAnnotations, ToolDescriptor, ToolExecution};
+use crate::protocol::sampling::SampleTool;
+use crate::protocol::{ToolAnnotations, ToolDescriptor, ToolExecution};
 
 /// A tool, made by `#[tool]` and listed by [`tools!`](crate::tools!).
 #[derive(Debug)]

@@ -11,35 +11,36 @@ use std::time::Duration;
 ///
 /// ```
 /// use std::time::Duration;
-/// use mcp_runtime::{Cache, Server};
+/// use mcp_runtime::protocol::CacheHint;
+/// use mcp_runtime::Server;
 ///
 /// let server = Server::new("atlas", "1.0.0")
-///     .cache(Cache::private(Duration::from_secs(60)))
-///     .cache_resources(Cache::public(Duration::from_secs(3600)));
+///     .cache(CacheHint::private(Duration::from_secs(60)))
+///     .cache_resources(CacheHint::public(Duration::from_secs(3600)));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cache {
+pub struct CacheHint {
     ttl: Duration,
     public: bool,
 }
 
-impl Cache {
+impl CacheHint {
     /// Nothing is kept.
-    pub const NONE: Cache = Cache::private(Duration::ZERO);
+    pub const NONE: CacheHint = CacheHint::private(Duration::ZERO);
 
     /// May be kept for `ttl` by the client that asked.
     pub const fn private(ttl: Duration) -> Self {
-        Cache { ttl, public: false }
+        CacheHint { ttl, public: false }
     }
 
     /// May be kept for `ttl` and given to anybody, whoever asked: not for what depends on the caller.
     pub const fn public(ttl: Duration) -> Self {
-        Cache { ttl, public: true }
+        CacheHint { ttl, public: true }
     }
 
     /// The same for the client that asked alone.
     pub(crate) fn unshared(self) -> Self {
-        Cache { public: false, ..self }
+        CacheHint { public: false, ..self }
     }
 
     /// The members of a result that say so.
@@ -57,8 +58,8 @@ mod tests {
 
     #[test]
     fn times_are_whole_numbers_a_reader_can_hold() {
-        assert_eq!(Cache::NONE.members(), r#","ttlMs":0,"cacheScope":"private""#);
-        assert_eq!(Cache::public(Duration::from_secs(2)).members(), r#","ttlMs":2000,"cacheScope":"public""#);
-        assert_eq!(Cache::private(Duration::MAX).members(), r#","ttlMs":9007199254740991,"cacheScope":"private""#);
+        assert_eq!(CacheHint::NONE.members(), r#","ttlMs":0,"cacheScope":"private""#);
+        assert_eq!(CacheHint::public(Duration::from_secs(2)).members(), r#","ttlMs":2000,"cacheScope":"public""#);
+        assert_eq!(CacheHint::private(Duration::MAX).members(), r#","ttlMs":9007199254740991,"cacheScope":"private""#);
     }
 }

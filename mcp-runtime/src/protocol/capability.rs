@@ -12,7 +12,7 @@ use crate::jsonrpc::raw::Raw;
 /// <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#capabilities>
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Capability {
+pub enum ClientCapability {
     /// To have a person fill in a form.
     Elicitation,
     /// To have a person visit a page.
@@ -29,7 +29,7 @@ pub enum Capability {
     Tasks,
 }
 
-impl Capability {
+impl ClientCapability {
     /// Whether a client declares it, in a revision that has it. `settings` finds what is declared
     /// under a name.
     pub(crate) fn is_declared<'a>(self, revision: Revision, settings: impl Fn(&str) -> Option<&'a str>) -> bool {
@@ -84,7 +84,7 @@ impl Capability {
     }
 }
 
-impl fmt::Display for Capability {
+impl fmt::Display for ClientCapability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.parts() {
             (name, Some(part), _) => write!(f, "{name}.{part}"),
@@ -100,14 +100,14 @@ pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 mod tests {
     use super::*;
 
-    fn declares(declared: &str, revision: Revision, capability: Capability) -> bool {
+    fn declares(declared: &str, revision: Revision, capability: ClientCapability) -> bool {
         let all = Object::read(Raw::new_unchecked(declared)).unwrap();
         capability.is_declared(revision, |name| all.get(name).map(Raw::get))
     }
 
     #[test]
     fn nothing_said_of_elicitation_means_forms() {
-        use Capability::{Elicitation, ElicitationUrl};
+        use ClientCapability::{Elicitation, ElicitationUrl};
         use Revision::{V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
         for (declared, form, url) in [
             (r#"{"elicitation":{}}"#, true, false),
@@ -131,12 +131,12 @@ mod tests {
     #[test]
     fn sampling_with_tools_is_more_than_sampling() {
         let revision = Revision::V2025_11_25;
-        assert!(declares(r#"{"sampling":{}}"#, revision, Capability::Sampling));
-        assert!(!declares(r#"{"sampling":{}}"#, revision, Capability::SamplingTools));
-        assert!(declares(r#"{"sampling":{"tools":{}}}"#, revision, Capability::SamplingTools));
-        assert!(!declares(r#"{"sampling":{"tools":{}}}"#, Revision::V2025_06_18, Capability::SamplingTools));
-        assert!(declares(r#"{"sampling":{}}"#, Revision::V2024_11_05, Capability::Sampling));
-        assert_eq!(Capability::SamplingTools.required(), json!({"sampling": {"tools": {}}}));
-        assert_eq!(Capability::Roots.to_string(), "roots");
+        assert!(declares(r#"{"sampling":{}}"#, revision, ClientCapability::Sampling));
+        assert!(!declares(r#"{"sampling":{}}"#, revision, ClientCapability::SamplingTools));
+        assert!(declares(r#"{"sampling":{"tools":{}}}"#, revision, ClientCapability::SamplingTools));
+        assert!(!declares(r#"{"sampling":{"tools":{}}}"#, Revision::V2025_06_18, ClientCapability::SamplingTools));
+        assert!(declares(r#"{"sampling":{}}"#, Revision::V2024_11_05, ClientCapability::Sampling));
+        assert_eq!(ClientCapability::SamplingTools.required(), json!({"sampling": {"tools": {}}}));
+        assert_eq!(ClientCapability::Roots.to_string(), "roots");
     }
 }

@@ -65,25 +65,25 @@ impl Content {
     }
 
     /// Says who the block is for.
-    pub fn audience(mut self, audience: impl IntoIterator<Item = Role>) -> Self {
+    pub fn with_audience(mut self, audience: impl IntoIterator<Item = Role>) -> Self {
         self.annotations_mut().audience = audience.into_iter().collect();
         self
     }
 
     /// Says how much the block matters, from 0 to 1.
-    pub fn priority(mut self, priority: f64) -> Self {
+    pub fn with_priority(mut self, priority: f64) -> Self {
         self.annotations_mut().priority = Some(priority);
         self
     }
 
     /// Says when the block's subject last changed, in ISO 8601.
-    pub fn last_modified(mut self, time: impl Into<String>) -> Self {
+    pub fn with_last_modified(mut self, time: impl Into<String>) -> Self {
         self.annotations_mut().last_modified = Some(time.into());
         self
     }
 
     /// Adds one `_meta` entry.
-    pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+    pub fn with_meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         match &mut self.kind {
             ContentKind::Link(resource) => resource.meta.insert(key.into(), value.into()),
             _ => self.meta.insert(key.into(), value.into()),

@@ -16,7 +16,7 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<String> {
     // Hardly any result has a null, so hardly any is looked at twice.
     let suspect = memchr::memmem::find(json.as_bytes(), b"null").is_some();
     if suspect && matches!(value.serialize(Finite), Err(Stopped::AtNumber)) {
-        return Err(Error::tool(
+        return Err(Error::msg(
             "The result has a number that JSON cannot hold: not a number, or infinite. Other arguments may help.",
         ));
     }

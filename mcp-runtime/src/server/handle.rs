@@ -10,7 +10,7 @@ use crate::handler::handlers::{Handlers, IntoHandlers};
 use crate::handler::prompt::Prompt;
 use crate::handler::resource::Resource;
 use crate::handler::tool::Tool;
-use crate::store::bus::Change;
+use crate::store::Change;
 
 /// A handle on a server that is, was or will be served. Clones are the same handle.
 ///
@@ -20,6 +20,7 @@ use crate::store::bus::Change;
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
+/// use mcp_runtime::testing::TestClient;
 ///
 /// /// Say what is new.
 /// #[tool]
@@ -39,7 +40,7 @@ use crate::store::bus::Change;
 /// handle.tools().disable("news");
 /// assert!(client.call("news", json!({})).await.is_err());
 ///
-/// handle.close().await; // calls in flight are finished
+/// handle.shutdown().await; // calls in flight are finished
 /// # Ok(())
 /// # }
 /// ```
@@ -52,18 +53,18 @@ impl ServerHandle {
     }
 
     /// The tools, to be changed.
-    pub fn tools(&self) -> Tools<'_> {
-        Tools(self)
+    pub fn tools(&self) -> ToolsHandle<'_> {
+        ToolsHandle(self)
     }
 
     /// The prompts, to be changed.
-    pub fn prompts(&self) -> Prompts<'_> {
-        Prompts(self)
+    pub fn prompts(&self) -> PromptsHandle<'_> {
+        PromptsHandle(self)
     }
 
     /// The resources and templates, to be changed.
-    pub fn resources(&self) -> Resources<'_> {
-        Resources(self)
+    pub fn resources(&self) -> ResourcesHandle<'_> {
+        ResourcesHandle(self)
     }
 
     /// Adds the handlers of a value, as [`Server::mount`](crate::Server::mount) does: all, or none if
@@ -71,9 +72,9 @@ impl ServerHandle {
     pub fn mount(&self, handlers: impl IntoHandlers) -> Result<()> {
         let Handlers { tools, prompts, resources } = handlers.into_handlers();
         let kinds = [
-            (Change::Tools, tools.is_empty()),
-            (Change::Prompts, prompts.is_empty()),
-            (Change::Resources, resources.is_empty()),
+            (Change::ToolList, tools.is_empty()),
+            (Change::PromptList, prompts.is_empty()),
+            (Change::ResourceList, resources.is_empty()),
         ];
         let (mut tools, mut prompts, mut resources) = (tools.into_iter(), prompts.into_iter(), resources.into_iter());
         let added = self.0.replace(|catalog| {
@@ -89,13 +90,13 @@ impl ServerHandle {
     }
 
     /// Announces that the resource at `uri` has other contents, to everyone who subscribed to it.
-    pub fn updated(&self, uri: impl Into<String>) {
+    pub fn resource_updated(&self, uri: impl Into<String>) {
         if !self.0.catalog().announces_updates() {
             tracing::warn!(
                 "no client can subscribe to a resource: say which are announced, `#[resource(…, subscribe)]`"
             );
         }
-        self.0.publish(&Change::Updated(uri.into()));
+        self.0.publish(&Change::ResourceUpdated(uri.into()));
     }
 
     /// Ends the server gracefully and waits until it has ended: nothing new begins, calls in flight
@@ -104,15 +105,15 @@ impl ServerHandle {
     /// Doing it twice is as good as once. A server that is not served has ended at once.
     ///
     /// Not for a handler to wait for: it would wait for itself, until it is dropped unanswered. It calls
-    /// [`begin_close`](Self::begin_close).
-    pub async fn close(&self) {
+    /// [`start_shutdown`](Self::start_shutdown).
+    pub async fn shutdown(&self) {
         self.0.enter(Phase::Draining);
         self.0.idle().await;
     }
 
-    /// Begins to end the server as [`close`](Self::close) does, and does not wait for it: for a
+    /// Begins to end the server as [`shutdown`](Self::shutdown) does, and does not wait for it: for a
     /// handler, which is one of the calls that are waited for.
-    pub fn begin_close(&self) {
+    pub fn start_shutdown(&self) {
         self.0.enter(Phase::Draining);
     }
 
@@ -122,7 +123,7 @@ impl ServerHandle {
     }
 
     /// Whether the server was told to end.
-    pub fn is_closed(&self) -> bool {
+    pub fn is_shutting_down(&self) -> bool {
         self.0.phase() > Phase::Running
     }
 
@@ -189,40 +190,40 @@ macro_rules! offered {
     };
 }
 
-offered!(Tools, "tools", "the tool of this name");
-offered!(Prompts, "prompts", "the prompt of this name");
-offered!(Resources, "resources and templates", "the resource at this URI, or the template that reads so");
+offered!(ToolsHandle, "tools", "the tool of this name");
+offered!(PromptsHandle, "prompts", "the prompt of this name");
+offered!(ResourcesHandle, "resources and templates", "the resource at this URI, or the template that reads so");
 
-impl Tools<'_> {
+impl ToolsHandle<'_> {
     /// Adds tools: all, or none if one cannot be added.
     pub fn add(&self, tools: impl IntoIterator<Item = Tool>) -> Result<()> {
-        self.0.add(&Change::Tools, tools, Catalog::add_tool)
+        self.0.add(&Change::ToolList, tools, Catalog::add_tool)
     }
 
     fn edit(self, name: &str, edit: Edit) -> bool {
-        self.0.change(&Change::Tools, |catalog| catalog.tools.edit(name, edit))
+        self.0.change(&Change::ToolList, |catalog| catalog.tools.edit(name, edit))
     }
 }
 
-impl Prompts<'_> {
+impl PromptsHandle<'_> {
     /// Adds prompts: all, or none if one cannot be added.
     pub fn add(&self, prompts: impl IntoIterator<Item = Prompt>) -> Result<()> {
-        self.0.add(&Change::Prompts, prompts, Catalog::add_prompt)
+        self.0.add(&Change::PromptList, prompts, Catalog::add_prompt)
     }
 
     fn edit(self, name: &str, edit: Edit) -> bool {
-        self.0.change(&Change::Prompts, |catalog| catalog.prompts.edit(name, edit))
+        self.0.change(&Change::PromptList, |catalog| catalog.prompts.edit(name, edit))
     }
 }
 
-impl Resources<'_> {
+impl ResourcesHandle<'_> {
     /// Adds resources and templates: all, or none if one cannot be added.
     pub fn add(&self, resources: impl IntoIterator<Item = impl Into<Resource>>) -> Result<()> {
-        self.0.add(&Change::Resources, resources.into_iter().map(Into::into), Catalog::add_resource)
+        self.0.add(&Change::ResourceList, resources.into_iter().map(Into::into), Catalog::add_resource)
     }
 
     fn edit(self, uri: &str, edit: Edit) -> bool {
-        self.0.change(&Change::Resources, |catalog| {
+        self.0.change(&Change::ResourceList, |catalog| {
             catalog.resources.edit(uri, edit) || catalog.templates.edit(uri, edit)
         })
     }

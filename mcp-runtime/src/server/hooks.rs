@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::era::client_info::ClientInfo;
-use crate::error::Error;
+use crate::error::ServerError;
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::protocol::Revision;
 
@@ -11,20 +11,20 @@ use crate::protocol::Revision;
 #[derive(Default)]
 #[expect(clippy::type_complexity, reason = "each is said once")]
 pub(crate) struct Hooks {
-    pub(crate) initialized: Option<Box<dyn Fn(&Peer<'_>) + Send + Sync>>,
-    pub(crate) disconnected: Option<Box<dyn Fn(&Disconnected) + Send + Sync>>,
-    pub(crate) transport_error: Option<Box<dyn Fn(&Error) + Send + Sync>>,
+    pub(crate) initialized: Option<Box<dyn Fn(&ConnectedClient<'_>) + Send + Sync>>,
+    pub(crate) disconnected: Option<Box<dyn Fn(&DisconnectReason) + Send + Sync>>,
+    pub(crate) transport_error: Option<Box<dyn Fn(&ServerError) + Send + Sync>>,
     pub(crate) protocol_error: Option<Box<dyn Fn(&ProtocolError<'_>) + Send + Sync>>,
 }
 
 /// A client that has opened a session.
 #[derive(Debug)]
-pub struct Peer<'a> {
+pub struct ConnectedClient<'a> {
     pub(crate) client: &'a ClientInfo,
     pub(crate) revision: Revision,
 }
 
-impl Peer<'_> {
+impl ConnectedClient<'_> {
     /// The client's name for itself. A label, not an identity.
     pub fn name(&self) -> Option<&str> {
         self.client.name()
@@ -44,7 +44,7 @@ impl Peer<'_> {
 /// Why a connection ended.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Disconnected {
+pub enum DisconnectReason {
     /// The client closed its side.
     Eof,
     /// The client stopped reading answers.
@@ -65,7 +65,7 @@ pub struct ProtocolError<'a> {
 
 impl ProtocolError<'_> {
     /// What was received, without the middle of what is long.
-    pub fn message(&self) -> String {
+    pub fn received(&self) -> String {
         shorten(&String::from_utf8_lossy(self.raw)).into_owned()
     }
 
@@ -75,25 +75,25 @@ impl ProtocolError<'_> {
     }
 
     /// What is wrong with it.
-    pub fn text(&self) -> &str {
+    pub fn message(&self) -> &str {
         &self.error.message
     }
 }
 
 impl Hooks {
-    pub(crate) fn initialized(&self, peer: &Peer<'_>) {
+    pub(crate) fn initialized(&self, peer: &ConnectedClient<'_>) {
         if let Some(hook) = &self.initialized {
             guarded("on_initialized", || hook(peer));
         }
     }
 
-    pub(crate) fn disconnected(&self, reason: &Disconnected) {
+    pub(crate) fn disconnected(&self, reason: &DisconnectReason) {
         if let Some(hook) = &self.disconnected {
             guarded("on_disconnected", || hook(reason));
         }
     }
 
-    pub(crate) fn transport_error(&self, error: &Error) {
+    pub(crate) fn transport_error(&self, error: &ServerError) {
         tracing::error!(%error, "the connection failed");
         if let Some(hook) = &self.transport_error {
             guarded("on_transport_error", || hook(error));

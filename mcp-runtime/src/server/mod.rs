@@ -29,7 +29,7 @@ use crate::server::core::Core;
 use crate::server::handle::ServerHandle;
 use crate::server::hooks::Hooks;
 use crate::server::state::ServerState;
-use crate::store::bus::ChangeBus;
+use crate::store::ChangeBus;
 use crate::task::Tasks;
 
 /// An MCP server, put together by chaining and then served.
@@ -97,7 +97,7 @@ impl Server {
     }
 
     /// Sets the page where people read more about it.
-    pub fn website(mut self, url: impl Into<String>) -> Self {
+    pub fn website_url(mut self, url: impl Into<String>) -> Self {
         self.info.website_url = Some(url.into());
         self
     }
@@ -120,6 +120,7 @@ impl Server {
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
+    /// use mcp_runtime::testing::TestClient;
     /// use serde::Deserialize;
     ///
     /// #[derive(Deserialize)]
@@ -175,7 +176,7 @@ impl Server {
     /// of other replicas and, with a shared [`task_store`](Self::task_store), the replica that runs a task.
     /// Comes before anything that uses it.
     #[track_caller]
-    pub fn bus(self, bus: Arc<dyn ChangeBus>) -> Self {
+    pub fn change_bus(self, bus: Arc<dyn ChangeBus>) -> Self {
         self.shared.set_bus(bus);
         self
     }

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use crate::catalog::Catalog;
 use crate::catalog::pagination::PageCache;
 use crate::panic::catch;
-use crate::store::bus::{Change, ChangeBus, LocalBus};
+use crate::store::{Change, ChangeBus, LocalBus};
 
 /// The part of a server that can change while it is served.
 pub(crate) struct ServerState {

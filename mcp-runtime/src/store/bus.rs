@@ -8,19 +8,19 @@ use std::sync::{Mutex, PoisonError, Weak};
 #[non_exhaustive]
 pub enum Change {
     /// Tools were added, removed, switched on or off.
-    Tools,
+    ToolList,
     /// Prompts were.
-    Prompts,
+    PromptList,
     /// Resources or resource templates were.
-    Resources,
+    ResourceList,
     /// The resource at this URI has other contents.
-    Updated(String),
+    ResourceUpdated(String),
     /// Something happened to the task with this id.
     Task(String),
 }
 
 /// Who wants to know of changes: each client, behind what it asked to be told.
-pub trait Listener: Send + Sync {
+pub trait ChangeListener: Send + Sync {
     /// Takes note of a change. Never waits: telling the client comes later.
     fn changed(&self, change: &Change);
 }
@@ -28,20 +28,20 @@ pub trait Listener: Send + Sync {
 /// The way from whatever changes to everyone who wants to know.
 ///
 /// The default reaches the clients of this process. A fleet of replicas needs one that publishes
-/// to all of them, and tells its own listeners what any of them published ([`Server::bus`](crate::Server::bus)).
+/// to all of them, and tells its own listeners what any of them published ([`Server::change_bus`](crate::Server::change_bus)).
 /// Tasks that are kept in a shared [`task_store`](crate::Server::task_store) need it as well.
 pub trait ChangeBus: fmt::Debug + Send + Sync + 'static {
     /// Tells every listener.
     fn publish(&self, change: &Change);
 
     /// Adds a listener, until it is dropped.
-    fn subscribe(&self, listener: Weak<dyn Listener>);
+    fn subscribe(&self, listener: Weak<dyn ChangeListener>);
 }
 
 /// The bus of one process.
 #[derive(Default)]
 pub struct LocalBus {
-    listeners: Mutex<Vec<Weak<dyn Listener>>>,
+    listeners: Mutex<Vec<Weak<dyn ChangeListener>>>,
 }
 
 impl LocalBus {
@@ -64,7 +64,7 @@ impl ChangeBus for LocalBus {
         }
     }
 
-    fn subscribe(&self, listener: Weak<dyn Listener>) {
+    fn subscribe(&self, listener: Weak<dyn ChangeListener>) {
         let mut all = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|listener| listener.strong_count() > 0);
         all.push(listener);

@@ -38,10 +38,10 @@
 //!
 //! Whoever writes a store writes `async fn`s, and has
 //! [`testing::contract`](crate::testing::contract) say whether they do what they should. A store that
-//! fails, or takes longer than [`Limits::store_time`](crate::Limits::store_time), costs the request
+//! fails, or takes longer than [`Limits::store_timeout`](crate::Limits::store_time), costs the request
 //! that needs it, and the log has the error.
 
-pub(crate) mod bus;
+mod bus;
 #[cfg(feature = "http")]
 mod events;
 pub(super) mod memory;
@@ -59,9 +59,10 @@ pub use crate::store::memory::events::MemoryEvents;
 pub use crate::store::memory::sessions::MemorySessions;
 pub use crate::store::memory::tasks::MemoryTasks;
 #[cfg(feature = "http")]
-pub(crate) use events::DynEventStore;
+pub use bus::{Change, ChangeBus, ChangeListener, LocalBus};
 #[cfg(feature = "http")]
-pub use events::{EventStore, Tail};
+pub(crate) use events::DynEventStore;
+pub use events::{EventStore, EventTail};
 #[cfg(feature = "http")]
 pub(crate) use sessions::DynSessionStore;
 #[cfg(feature = "http")]

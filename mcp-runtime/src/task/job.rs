@@ -96,15 +96,16 @@ impl Job {
         let store = &core.tasks.store;
         let full = |text: &str| Failure::Protocol(RpcError::new(RpcError::INTERNAL, text.to_owned()));
         if let Some(owner) = self.task.owner.as_deref() {
-            let own = with_timeout(limits.store_time, "tasks", store.list(Some(owner))).await.map_err(unavailable)?;
-            if own.len() >= limits.tasks_each {
+            let own =
+                with_timeout(limits.store_timeout, "tasks", store.list(Some(owner))).await.map_err(unavailable)?;
+            if own.len() >= limits.tasks_per_principal {
                 return Err(full("Too many tasks of yours: wait until the time of some is over"));
             }
         }
-        if with_timeout(limits.store_time, "tasks", store.count()).await.map_err(unavailable)? >= limits.tasks {
+        if with_timeout(limits.store_timeout, "tasks", store.count()).await.map_err(unavailable)? >= limits.tasks {
             return Err(full("Too many tasks: try again later"));
         }
-        with_timeout(limits.store_time, "tasks", store.create(&self.task, self.ttl)).await.map_err(unavailable)?;
+        with_timeout(limits.store_timeout, "tasks", store.create(&self.task, self.ttl)).await.map_err(unavailable)?;
         sweep(core);
         Ok(self.task.clone())
     }
@@ -159,7 +160,7 @@ impl Job {
     async fn server_ends(&self) {
         let drained = async {
             self.core.shared.reaches(Phase::Draining).await;
-            tokio::time::sleep(self.core.limits.drain).await;
+            tokio::time::sleep(self.core.limits.drain_timeout).await;
         };
         tokio::select! {
             () = drained => {}
@@ -225,7 +226,7 @@ impl Job {
         });
         match asked.await {
             Ok(Some(_)) => {}
-            Ok(None) | Err(_) => return Err(AskError::Gone),
+            Ok(None) | Err(_) => return Err(AskError::Disconnected),
         }
         let answer = tokio::time::timeout(limit, self.answer(key, news)).await;
         if answer.is_ok() {
@@ -278,7 +279,7 @@ fn given(answer: Value) -> Result<Value, AskError> {
     // An answer may have a member of this name among others.
     let alone = answer.as_object().is_some_and(|members| members.len() == 1);
     match &answer["error"] {
-        error @ Value::Object(_) if alone => Err(AskError::Refused {
+        error @ Value::Object(_) if alone => Err(AskError::ClientError {
             code: error["code"].as_i64().unwrap_or_default(),
             message: error["message"].as_str().unwrap_or_default().to_owned(),
         }),

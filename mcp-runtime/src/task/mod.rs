@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tokio::sync::watch::Sender;
 
-use crate::ask::{Capability, required};
+use crate::ask::{ClientCapability, required};
 use crate::call::in_flight::InFlight;
 use crate::call::invocation::Invocation;
 use crate::catalog::Catalog;
@@ -25,8 +25,7 @@ use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, MissingCapability};
 use crate::protocol::Revision;
 use crate::server::core::Core;
-use crate::store::bus::Change;
-use crate::store::{DynTaskStore, MemoryTasks, TaskRecord, Unavailable, with_timeout};
+use crate::store::{Change, DynTaskStore, MemoryTasks, TaskRecord, Unavailable, with_timeout};
 
 pub(crate) use job::{Job, launch};
 pub(crate) use watch::TaskReader;
@@ -89,13 +88,13 @@ fn sweep(core: &Arc<Core>) {
         loop {
             tokio::time::sleep(SWEEP).await;
             let Some(core) = core.upgrade() else { return };
-            let _ = with_timeout(core.limits.store_time, "tasks", core.tasks.store.sweep()).await;
+            let _ = with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.sweep()).await;
         }
     });
 }
 
 pub(crate) async fn load(core: &Core, id: &str) -> Result<Option<TaskRecord>, Unavailable> {
-    with_timeout(core.limits.store_time, "tasks", core.tasks.store.load(id)).await
+    with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.load(id)).await
 }
 
 /// Changes a task that is not over, and tells everyone. None, if there is nothing to change: `change`
@@ -111,7 +110,7 @@ pub(crate) async fn change(
             return Ok(None);
         }
         task.changed();
-        if with_timeout(core.limits.store_time, "tasks", core.tasks.store.update(&task)).await? {
+        if with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.update(&task)).await? {
             // The bus may be the user's.
             crate::panic::catch(|| core.shared.publish(&Change::Task(id.to_owned())));
             return Ok(Some(task));
@@ -130,7 +129,7 @@ pub(crate) fn wanted(invocation: &Invocation<'_>, catalog: &Catalog, tool: &Tool
     let revision = invocation.envelope.revision;
     let asked = match (revision, &tool.task) {
         (Revision::V2026_07_28, Some(TaskSupport { required: needed, .. })) => {
-            match required(Capability::Tasks, invocation) {
+            match required(ClientCapability::Tasks, invocation) {
                 Err(missing) if *needed => return Err(Failure::MissingCapability(missing)),
                 declared => declared.is_ok().then_some(Duration::MAX),
             }
@@ -179,5 +178,5 @@ fn time(raw: Raw<'_>) -> Result<Duration, RpcError> {
 
 /// Refuses who does not declare the extension, where there is one.
 pub(crate) fn declared(invocation: &Invocation<'_>) -> Result<(), MissingCapability> {
-    if invocation.envelope.revision.is_modern() { required(Capability::Tasks, invocation) } else { Ok(()) }
+    if invocation.envelope.revision.is_modern() { required(ClientCapability::Tasks, invocation) } else { Ok(()) }
 }

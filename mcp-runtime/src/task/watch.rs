@@ -8,8 +8,7 @@ use tokio::sync::watch;
 use super::load;
 use crate::call::invocation::Invocation;
 use crate::server::core::Core;
-use crate::store::TaskRecord;
-use crate::store::bus::{Change, Listener};
+use crate::store::{Change, ChangeListener, TaskRecord};
 
 /// How often to look at a task of which nothing is heard.
 const LOOK: Duration = Duration::from_secs(2);
@@ -44,7 +43,7 @@ impl TaskWatch {
     }
 }
 
-impl Listener for TaskWatch {
+impl ChangeListener for TaskWatch {
     fn changed(&self, change: &Change) {
         if matches!(change, Change::Task(id) if *id == self.id) {
             self.news.send_modify(|news| *news += 1);

@@ -6,14 +6,16 @@ use serde_json::{Value, json};
 
 use super::notifications::{Changes, End, Ending, Wanted};
 use super::{TestClient, gone, result};
-use crate::error::{Error, Result};
+use crate::error::{Result, ServerError};
 
 impl TestClient {
     /// Follows the changes of the server's lists and of the resources at these URIs: by
     /// `subscriptions/listen` where the revision has it, by `resources/subscribe` where not.
     ///
     /// ```
-    /// use mcp_runtime::{Change, prelude::*};
+    /// use mcp_runtime::store::Change;
+    /// use mcp_runtime::prelude::*;
+    /// use mcp_runtime::testing::TestClient;
     ///
     /// /// The time of day.
     /// #[resource("clock://now", subscribe)]
@@ -27,12 +29,12 @@ impl TestClient {
     /// let handle = server.handle();
     /// let client = TestClient::connect(server).await?;
     /// let changes = client.changes(["clock://now"]).await?;
-    /// handle.updated("clock://now");
-    /// assert_eq!(changes.next().await?, Change::Updated("clock://now".into()));
+    /// handle.resource_updated("clock://now");
+    /// assert_eq!(changes.next().await?, Change::ResourceUpdated("clock://now".into()));
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn changes<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Result<Changes> {
+    pub async fn changes<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Result<Changes, ServerError> {
         let uris: Vec<String> = uris.into_iter().map(str::to_owned).collect();
         if !self.identity.revision.is_modern() {
             let kept = self.inbox.keep(Wanted::Session { uris: uris.clone() });
@@ -50,7 +52,7 @@ impl TestClient {
         let end = self.end([End::Stream(id)]);
         tokio::select! {
             biased;
-            answer = answer => result(answer).and_then(|_| Err(Error::tool("the server ended the stream at once"))),
+            answer = answer => result(answer).and_then(|_| Err(ServerError::msg("the server ended the stream at once"))),
             first = kept.next() => {
                 let agreed = first.ok_or_else(gone)?["params"]["notifications"].take();
                 Changes { kept, agreed, end }.of(&uris)

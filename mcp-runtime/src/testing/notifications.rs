@@ -7,22 +7,22 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use super::CallResult;
-use crate::error::{Error, Result};
+use super::CallResponse;
+use crate::error::{Result, ServerError};
 use crate::protocol::LogLevel;
-use crate::store::bus::Change;
+use crate::store::Change;
 
 /// A call and what it told while it ran.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    pub(super) result: CallResult,
+    pub(super) result: CallResponse,
     pub(super) progress: Vec<ProgressNote>,
     pub(super) logs: Vec<LogMessage>,
 }
 
 impl Observed {
     /// What the tool answered.
-    pub fn result(&self) -> &CallResult {
+    pub fn result(&self) -> &CallResponse {
         &self.result
     }
 
@@ -181,20 +181,20 @@ pub struct Changes {
 
 impl Changes {
     /// All of it, or an error: who waits for changes nobody tells waits for ever.
-    pub(super) fn of(self, uris: &[String]) -> Result<Self> {
+    pub(super) fn of(self, uris: &[String]) -> Result<Self, ServerError> {
         let agreed = self.agreed["resourceSubscriptions"].as_array();
         let missing = |uri: &&String| !agreed.is_some_and(|agreed| agreed.iter().any(|other| *other == ***uri));
         match uris.iter().find(missing) {
-            Some(uri) => Err(Error::resource_not_found(uri)),
+            Some(uri) => Err(ServerError::resource_not_found(uri)),
             None => Ok(self),
         }
     }
 
     /// The next change, when there is one; an error when there can be none any more. Wrap it in a
     /// timeout where there may be none.
-    pub async fn next(&self) -> Result<Change> {
+    pub async fn next(&self) -> Result<Change, ServerError> {
         loop {
-            let message = self.kept.next().await.ok_or("the server tells of no more changes")?;
+            let message = self.kept.next().await.ok_or_else(|| ServerError::msg("the server sends no more changes"))?;
             if let Some(change) = change(&message) {
                 return Ok(change);
             }
@@ -202,22 +202,22 @@ impl Changes {
     }
 
     /// The changes that have arrived and were not looked at.
-    pub fn so_far(&self) -> Vec<Change> {
+    pub fn drain(&self) -> Vec<Change> {
         self.kept.all().iter().filter_map(change).collect()
     }
 
     /// What the server said it would tell: the filter of 2026-07-28, null before.
-    pub fn agreed(&self) -> &Value {
+    pub fn acknowledged(&self) -> &Value {
         &self.agreed
     }
 }
 
 fn change(message: &Value) -> Option<Change> {
     Some(match message["method"].as_str()? {
-        "notifications/tools/list_changed" => Change::Tools,
-        "notifications/prompts/list_changed" => Change::Prompts,
-        "notifications/resources/list_changed" => Change::Resources,
-        "notifications/resources/updated" => Change::Updated(message["params"]["uri"].as_str()?.to_owned()),
+        "notifications/tools/list_changed" => Change::ToolList,
+        "notifications/prompts/list_changed" => Change::PromptList,
+        "notifications/resources/list_changed" => Change::ResourceList,
+        "notifications/resources/updated" => Change::ResourceUpdated(message["params"]["uri"].as_str()?.to_owned()),
         _ => return None,
     })
 }

@@ -9,12 +9,12 @@ use crate::protocol::Revision;
 
 /// What a server asks a person, as [`on_elicit`](super::TestClientBuilder::on_elicit) sees it.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct ElicitRequest {
     key: Option<String>,
     params: Value,
 }
 
-impl Question {
+impl ElicitRequest {
     /// What the person reads.
     pub fn message(&self) -> &str {
         self.params["message"].as_str().unwrap_or_default()
@@ -38,28 +38,28 @@ impl Question {
 
 /// What a person answers. A JSON value is a form that was filled in and sent.
 #[derive(Debug, Clone)]
-pub struct Reply(Value);
+pub struct ElicitReply(Value);
 
-impl Reply {
+impl ElicitReply {
     /// Sends the form with this content, or opens the page, which has none.
     pub fn accept(content: impl Into<Value>) -> Self {
-        Reply(json!({"action": "accept", "content": content.into()}))
+        ElicitReply(json!({"action": "accept", "content": content.into()}))
     }
 
     /// Says no.
     pub fn decline() -> Self {
-        Reply(json!({"action": "decline"}))
+        ElicitReply(json!({"action": "decline"}))
     }
 
     /// Closes the form without a word.
     pub fn cancel() -> Self {
-        Reply(json!({"action": "cancel"}))
+        ElicitReply(json!({"action": "cancel"}))
     }
 }
 
-impl From<Value> for Reply {
+impl From<Value> for ElicitReply {
     fn from(content: Value) -> Self {
-        Reply::accept(content)
+        ElicitReply::accept(content)
     }
 }
 
@@ -93,7 +93,7 @@ type AnswerFn<Q, R> = Mutex<Box<dyn FnMut(&Q) -> R + Send>>;
 /// What a client answers, by what it is asked.
 #[derive(Default)]
 pub(super) struct Answers {
-    pub(super) elicit: Option<AnswerFn<Question, Reply>>,
+    pub(super) elicit: Option<AnswerFn<ElicitRequest, ElicitReply>>,
     pub(super) sample: Option<AnswerFn<Value, SampleReply>>,
     pub(super) roots: Option<Vec<Value>>,
 }
@@ -103,8 +103,8 @@ impl Answers {
     pub(super) fn answer(&self, method: &str, params: &Value, key: Option<&str>) -> Option<Value> {
         match method {
             "elicitation/create" => {
-                let question = Question { key: key.map(str::to_owned), params: params.clone() };
-                let Reply(mut result) = call(self.elicit.as_ref()?, &question);
+                let question = ElicitRequest { key: key.map(str::to_owned), params: params.clone() };
+                let ElicitReply(mut result) = call(self.elicit.as_ref()?, &question);
                 if let (Some(_), Value::Object(result)) = (question.url(), &mut result) {
                     result.remove("content");
                 }

@@ -5,13 +5,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Result, ServerError};
 use crate::protocol::Role;
 
 /// What a tool answered.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CallResult {
+pub struct CallResponse {
     content: Vec<Value>,
     #[serde(default)]
     structured_content: Option<Value>,
@@ -21,7 +21,7 @@ pub struct CallResult {
     meta: Value,
 }
 
-impl CallResult {
+impl CallResponse {
     /// The text blocks, joined by newlines.
     pub fn text(&self) -> String {
         texts(&self.content)
@@ -34,11 +34,9 @@ impl CallResult {
 
     /// The structured result, read as a `T`. Revisions before 2025-06-18 have none, and until
     /// 2026-07-28 it must be an object: there the [text](Self::text) is the JSON.
-    pub fn structured<T: DeserializeOwned>(&self) -> Result<T> {
-        let value = self
-            .structured_content
-            .clone()
-            .ok_or("the result has no structured content; older revisions have it as text only")?;
+    pub fn structured<T: DeserializeOwned>(&self) -> Result<T, ServerError> {
+        let missing = || ServerError::msg("the result has no structured content; older revisions have it as text only");
+        let value = self.structured_content.clone().ok_or_else(missing)?;
         Ok(serde_json::from_value(value)?)
     }
 
@@ -55,7 +53,7 @@ impl CallResult {
 
 /// What a read answered.
 #[derive(Debug, Clone, Deserialize)]
-pub struct ReadAnswer {
+pub struct ReadResponse {
     contents: Vec<ReadContents>,
 }
 
@@ -73,7 +71,7 @@ pub struct ReadContents {
     pub blob: Option<String>,
 }
 
-impl ReadAnswer {
+impl ReadResponse {
     /// The contents as they came.
     pub fn contents(&self) -> &[ReadContents] {
         &self.contents
@@ -85,15 +83,17 @@ impl ReadAnswer {
     }
 
     /// The bytes of the first binary contents.
-    pub fn bytes(&self) -> Result<Vec<u8>> {
+    pub fn bytes(&self) -> Result<Vec<u8>, ServerError> {
         let blob = self.contents.iter().find_map(|contents| contents.blob.as_deref());
-        Ok(base64::engine::general_purpose::STANDARD.decode(blob.ok_or("the contents are not binary")?)?)
+        let blob = blob.ok_or_else(|| ServerError::msg("the contents are not binary"))?;
+        let decoded = base64::engine::general_purpose::STANDARD.decode(blob);
+        decoded.map_err(|error| ServerError::msg(error.to_string()))
     }
 }
 
 /// What a prompt answered.
 #[derive(Debug, Clone, Deserialize)]
-pub struct PromptAnswer {
+pub struct PromptResponse {
     /// What this particular prompt is.
     #[serde(default)]
     pub description: Option<String>,
@@ -109,7 +109,7 @@ pub struct Message {
     pub content: Value,
 }
 
-impl PromptAnswer {
+impl PromptResponse {
     /// The messages.
     pub fn messages(&self) -> &[Message] {
         &self.messages
@@ -125,7 +125,7 @@ impl PromptAnswer {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct Completed {
+pub struct CompletionResponse {
     /// The values, at most a hundred.
     pub values: Vec<String>,
     /// How many there are in all.

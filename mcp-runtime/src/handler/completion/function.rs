@@ -4,7 +4,7 @@
 //! form is an impl of [`Completes`] for functions of that signature, and `M`, of which an impl has its
 //! own, keeps them from overlapping.
 
-use super::Arguments;
+use crate::protocol::CompletionContext;
 
 /// A function that completes an argument: by what is typed of it, by the other arguments if it wants
 /// to know them, and by the state if it is a method.
@@ -19,7 +19,12 @@ use super::Arguments;
 )]
 pub trait Completes<'a, T, M> {
     /// The values, now or later.
-    fn complete(self, state: &'a T, typed: &'a str, others: &'a Arguments) -> impl Future<Output = Vec<String>> + Send;
+    fn complete(
+        self,
+        state: &'a T,
+        typed: &'a str,
+        others: &'a CompletionContext,
+    ) -> impl Future<Output = Vec<String>> + Send;
 }
 
 /// Marks functions by what they take besides what is typed: the state, the other arguments.
@@ -32,7 +37,7 @@ where
     F: FnOnce(&'a str) -> R,
     R: Values<M>,
 {
-    fn complete(self, _: &'a T, typed: &'a str, _: &'a Arguments) -> impl Future<Output = Vec<String>> + Send {
+    fn complete(self, _: &'a T, typed: &'a str, _: &'a CompletionContext) -> impl Future<Output = Vec<String>> + Send {
         self(typed).settle()
     }
 }
@@ -40,10 +45,15 @@ where
 #[diagnostic::do_not_recommend]
 impl<'a, T, F, R, M> Completes<'a, T, (Takes<false, true>, M)> for F
 where
-    F: FnOnce(&'a str, &'a Arguments) -> R,
+    F: FnOnce(&'a str, &'a CompletionContext) -> R,
     R: Values<M>,
 {
-    fn complete(self, _: &'a T, typed: &'a str, others: &'a Arguments) -> impl Future<Output = Vec<String>> + Send {
+    fn complete(
+        self,
+        _: &'a T,
+        typed: &'a str,
+        others: &'a CompletionContext,
+    ) -> impl Future<Output = Vec<String>> + Send {
         self(typed, others).settle()
     }
 }
@@ -54,7 +64,12 @@ where
     F: FnOnce(&'a T, &'a str) -> R,
     R: Values<M>,
 {
-    fn complete(self, state: &'a T, typed: &'a str, _: &'a Arguments) -> impl Future<Output = Vec<String>> + Send {
+    fn complete(
+        self,
+        state: &'a T,
+        typed: &'a str,
+        _: &'a CompletionContext,
+    ) -> impl Future<Output = Vec<String>> + Send {
         self(state, typed).settle()
     }
 }
@@ -62,10 +77,15 @@ where
 #[diagnostic::do_not_recommend]
 impl<'a, T: 'a, F, R, M> Completes<'a, T, (Takes<true, true>, M)> for F
 where
-    F: FnOnce(&'a T, &'a str, &'a Arguments) -> R,
+    F: FnOnce(&'a T, &'a str, &'a CompletionContext) -> R,
     R: Values<M>,
 {
-    fn complete(self, state: &'a T, typed: &'a str, others: &'a Arguments) -> impl Future<Output = Vec<String>> + Send {
+    fn complete(
+        self,
+        state: &'a T,
+        typed: &'a str,
+        others: &'a CompletionContext,
+    ) -> impl Future<Output = Vec<String>> + Send {
         self(state, typed, others).settle()
     }
 }

@@ -1,7 +1,6 @@
 //! Completion: values a client offers while a person types an argument.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion>
 
-pub(super) mod context;
 pub(super) mod function;
 pub(super) mod request;
 
@@ -10,8 +9,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::outcome::{Reply, Step};
+use crate::protocol::CompletionContext;
 
-pub use context::Arguments;
 pub(crate) use function::Completes;
 pub(crate) use request::{CompletionRequest, Reference};
 
@@ -22,7 +21,7 @@ enum Completer {
     /// The values its type has, all of them.
     Choices(Vec<String>),
     /// What its author named.
-    Function(Box<dyn Fn(String, Arguments) -> CompletionFuture + Send + Sync>),
+    Function(Box<dyn Fn(String, CompletionContext) -> CompletionFuture + Send + Sync>),
 }
 
 /// What completes a handler's arguments, by argument.
@@ -42,7 +41,7 @@ impl Completers {
         F: for<'a> Completes<'a, T, M> + Clone + Send + Sync + 'static,
         M: 'static,
     {
-        let complete = move |typed: String, others: Arguments| -> CompletionFuture {
+        let complete = move |typed: String, others: CompletionContext| -> CompletionFuture {
             let (state, function) = (Arc::clone(&state), function.clone());
             Box::pin(async move { function.complete(&state, &typed, &others).await })
         };

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use super::Arguments;
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::{JsonStr, Object, optional_object};
 use crate::jsonrpc::raw::Raw;
+use crate::protocol::CompletionContext;
 
 /// What is to be completed, and what there is of it.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct CompletionRequest<'a> {
     pub(crate) reference: Reference<'a>,
     pub(crate) argument: Cow<'a, str>,
     pub(crate) typed: Cow<'a, str>,
-    pub(crate) others: Arguments,
+    pub(crate) others: CompletionContext,
 }
 
 /// Whose argument it is.
@@ -50,7 +50,7 @@ impl<'a> Reference<'a> {
 }
 
 /// What is filled in of the arguments besides `argument`, of which some clients repeat what is typed.
-fn others(context: Option<Raw<'_>>, argument: &str) -> Result<Arguments, RpcError> {
+fn others(context: Option<Raw<'_>>, argument: &str) -> Result<CompletionContext, RpcError> {
     const FIELD: &str = "context.arguments";
     let context = optional_object("context", context)?;
     let filled_in = optional_object(FIELD, context.get("arguments"))?;

@@ -6,8 +6,8 @@ pub(super) mod tool;
 
 pub(crate) use crate::protocol::finite::to_json;
 
-pub use prompt::IntoPrompt;
-pub use resource::IntoContents;
+pub use prompt::IntoPromptResult;
+pub use resource::IntoReadResult;
 pub use tool::IntoToolResult;
 
 /// A value sent as JSON: from a tool, `structuredContent` with an `outputSchema`; from a resource,
@@ -18,6 +18,7 @@ pub use tool::IntoToolResult;
 ///
 /// ```
 /// use mcp_runtime::{Json, prelude::*};
+/// use mcp_runtime::testing::TestClient;
 /// use schemars::JsonSchema;
 /// use serde::Serialize;
 ///

@@ -11,45 +11,45 @@ use crate::protocol::{Content, PromptMessage, PromptResult};
     label = "not a prompt",
     note = "return text, `Content`, `PromptMessage`, `Vec<PromptMessage>`, `PromptResult`, or a `Result` of these"
 )]
-pub trait IntoPrompt {
+pub trait IntoPromptResult {
     /// Makes the messages, or fails like the handler would.
-    fn into_prompt(self) -> Result<PromptResult>;
+    fn into_prompt_result(self) -> Result<PromptResult>;
 }
 
-impl IntoPrompt for PromptResult {
-    fn into_prompt(self) -> Result<PromptResult> {
+impl IntoPromptResult for PromptResult {
+    fn into_prompt_result(self) -> Result<PromptResult> {
         Ok(self)
     }
 }
 
-impl IntoPrompt for PromptMessage {
-    fn into_prompt(self) -> Result<PromptResult> {
+impl IntoPromptResult for PromptMessage {
+    fn into_prompt_result(self) -> Result<PromptResult> {
         Ok(PromptResult::new([self]))
     }
 }
 
-impl IntoPrompt for Vec<PromptMessage> {
-    fn into_prompt(self) -> Result<PromptResult> {
+impl IntoPromptResult for Vec<PromptMessage> {
+    fn into_prompt_result(self) -> Result<PromptResult> {
         Ok(PromptResult::new(self))
     }
 }
 
-impl<const N: usize> IntoPrompt for [PromptMessage; N] {
-    fn into_prompt(self) -> Result<PromptResult> {
+impl<const N: usize> IntoPromptResult for [PromptMessage; N] {
+    fn into_prompt_result(self) -> Result<PromptResult> {
         Ok(PromptResult::new(self))
     }
 }
 
-impl<T: IntoPrompt, E: HandlerError> IntoPrompt for Result<T, E> {
-    fn into_prompt(self) -> Result<PromptResult> {
-        self.map_err(Into::into)?.into_prompt()
+impl<T: IntoPromptResult, E: HandlerError> IntoPromptResult for Result<T, E> {
+    fn into_prompt_result(self) -> Result<PromptResult> {
+        self.map_err(Into::into)?.into_prompt_result()
     }
 }
 
 macro_rules! user_messages {
     ($($ty:ty)*) => {$(
-        impl IntoPrompt for $ty {
-            fn into_prompt(self) -> Result<PromptResult> {
+        impl IntoPromptResult for $ty {
+            fn into_prompt_result(self) -> Result<PromptResult> {
                 Ok(PromptResult::new([PromptMessage::user(self)]))
             }
         }

@@ -14,59 +14,59 @@ use crate::protocol::{ReadResult, ResourceContents};
     label = "not the contents of a resource",
     note = "return text, bytes (`Vec<u8>`), `Json<T>`, `ResourceContents`, `Vec<ResourceContents>`, `ReadResult`, or an `Option` (`None`: not found) or `Result` of these"
 )]
-pub trait IntoContents {
+pub trait IntoReadResult {
     /// Makes the contents, or fails like the handler would. `uri` is what was asked for.
-    fn into_contents(self, uri: &str) -> Result<ReadResult>;
+    fn into_read_result(self, uri: &str) -> Result<ReadResult>;
 }
 
-impl IntoContents for ReadResult {
-    fn into_contents(self, _: &str) -> Result<ReadResult> {
+impl IntoReadResult for ReadResult {
+    fn into_read_result(self, _: &str) -> Result<ReadResult> {
         Ok(self)
     }
 }
 
-impl IntoContents for ResourceContents {
-    fn into_contents(self, _: &str) -> Result<ReadResult> {
+impl IntoReadResult for ResourceContents {
+    fn into_read_result(self, _: &str) -> Result<ReadResult> {
         Ok(ReadResult::new([self]))
     }
 }
 
-impl IntoContents for Vec<ResourceContents> {
-    fn into_contents(self, _: &str) -> Result<ReadResult> {
+impl IntoReadResult for Vec<ResourceContents> {
+    fn into_read_result(self, _: &str) -> Result<ReadResult> {
         Ok(ReadResult::new(self))
     }
 }
 
-impl IntoContents for Vec<u8> {
-    fn into_contents(self, uri: &str) -> Result<ReadResult> {
-        ResourceContents::blob(self).into_contents(uri)
+impl IntoReadResult for Vec<u8> {
+    fn into_read_result(self, uri: &str) -> Result<ReadResult> {
+        ResourceContents::blob(self).into_read_result(uri)
     }
 }
 
-impl<T: Serialize> IntoContents for Json<T> {
-    fn into_contents(self, uri: &str) -> Result<ReadResult> {
+impl<T: Serialize> IntoReadResult for Json<T> {
+    fn into_read_result(self, uri: &str) -> Result<ReadResult> {
         let text = serde_json::to_string(&self.0)?;
-        ResourceContents::text(text).with_mime("application/json").into_contents(uri)
+        ResourceContents::text(text).with_mime("application/json").into_read_result(uri)
     }
 }
 
-impl<T: IntoContents> IntoContents for Option<T> {
-    fn into_contents(self, uri: &str) -> Result<ReadResult> {
-        self.ok_or_else(|| Error::resource_not_found(uri))?.into_contents(uri)
+impl<T: IntoReadResult> IntoReadResult for Option<T> {
+    fn into_read_result(self, uri: &str) -> Result<ReadResult> {
+        self.ok_or_else(|| Error::resource_not_found(uri))?.into_read_result(uri)
     }
 }
 
-impl<T: IntoContents, E: HandlerError> IntoContents for Result<T, E> {
-    fn into_contents(self, uri: &str) -> Result<ReadResult> {
-        self.map_err(Into::into)?.into_contents(uri)
+impl<T: IntoReadResult, E: HandlerError> IntoReadResult for Result<T, E> {
+    fn into_read_result(self, uri: &str) -> Result<ReadResult> {
+        self.map_err(Into::into)?.into_read_result(uri)
     }
 }
 
 macro_rules! text_contents {
     ($($ty:ty)*) => {$(
-        impl IntoContents for $ty {
-            fn into_contents(self, uri: &str) -> Result<ReadResult> {
-                ResourceContents::text(self).into_contents(uri)
+        impl IntoReadResult for $ty {
+            fn into_read_result(self, uri: &str) -> Result<ReadResult> {
+                ResourceContents::text(self).into_read_result(uri)
             }
         }
     )*};

@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use super::ToolDescriptor;
 
-pub use answer::Sampled;
+pub use answer::SampleResult;
 pub use message::{SampleMessage, ToolUse};
 pub(crate) use params::SamplingCan;
 
 /// What the client's model is asked. A text is enough; the rest has defaults.
 ///
 /// ```
-/// use mcp_runtime::{SampleMessage, SampleRequest};
+/// use mcp_runtime::sampling::{SampleMessage, SampleRequest};
 ///
 /// let short = SampleRequest::from("What is the capital of France?");
 /// let more = SampleRequest::new([
@@ -134,7 +134,8 @@ impl SampleRequest {
     /// [results](SampleMessage::tool_results). From 2025-11-25, where the client says that it can.
     ///
     /// ```
-    /// use mcp_runtime::{SampleRequest, SampleTool, prelude::*};
+    /// use mcp_runtime::sampling::{SampleRequest, SampleTool};
+    /// use mcp_runtime::prelude::*;
     ///
     /// /// The weather in a city.
     /// #[tool]

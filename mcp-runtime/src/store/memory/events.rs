@@ -6,7 +6,7 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use super::expiring::Expiring;
-use crate::store::{EventStore, Tail};
+use crate::store::{EventStore, EventTail};
 
 /// How many streams there may be.
 const MOST: usize = 100_000;
@@ -42,10 +42,10 @@ impl MemoryEvents {
 }
 
 impl EventStore for MemoryEvents {
-    async fn keep(&self, stream: &str, keep: Duration) -> io::Result<()> {
+    async fn touch(&self, stream: &str, ttl: Duration) -> io::Result<()> {
         let mut all = self.all();
         if let Some(known) = all.get_mut(stream).filter(|known| known.is_there()) {
-            known.prolong(keep);
+            known.prolong(ttl);
             return Ok(());
         }
         if all.len() >= MOST {
@@ -54,7 +54,7 @@ impl EventStore for MemoryEvents {
         if all.len() >= MOST {
             return Err(io::Error::other("there are too many streams; keep them somewhere else than in memory"));
         }
-        all.insert(stream.into(), Expiring::new(StoredStream::default(), keep));
+        all.insert(stream.into(), Expiring::new(StoredStream::default(), ttl));
         Ok(())
     }
 
@@ -69,20 +69,20 @@ impl EventStore for MemoryEvents {
         Ok(())
     }
 
-    async fn end(&self, stream: &str) -> io::Result<()> {
+    async fn close(&self, stream: &str) -> io::Result<()> {
         self.with(stream, |known| known.over = true);
         Ok(())
     }
 
-    async fn after(&self, stream: &str, number: u64) -> io::Result<Option<Tail>> {
+    async fn read_after(&self, stream: &str, number: u64) -> io::Result<Option<EventTail>> {
         let tail = self.with(stream, |known| {
             let events = known.events.iter().filter(|(at, _)| *at > number).cloned().collect();
-            (number >= known.whole_after).then_some(Tail { events, over: known.over })
+            (number >= known.whole_after).then_some(EventTail { events, closed: known.over })
         });
         Ok(tail.flatten())
     }
 
-    async fn forget(&self, stream: &str) -> io::Result<()> {
+    async fn remove(&self, stream: &str) -> io::Result<()> {
         self.all().remove(stream);
         Ok(())
     }

@@ -29,7 +29,7 @@ impl MemorySessions {
 }
 
 impl SessionStore for MemorySessions {
-    async fn create(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<()> {
+    async fn create(&self, id: &str, record: &SessionRecord, ttl: Duration) -> io::Result<()> {
         let mut all = self.all();
         if all.len() >= MOST {
             all.retain(|_, entry| entry.is_there());
@@ -37,7 +37,7 @@ impl SessionStore for MemorySessions {
         if all.len() >= MOST {
             return Err(io::Error::other("there are too many sessions; keep them somewhere else than in memory"));
         }
-        all.insert(id.into(), Expiring::new(record.clone(), keep));
+        all.insert(id.into(), Expiring::new(record.clone(), ttl));
         Ok(())
     }
 
@@ -45,16 +45,16 @@ impl SessionStore for MemorySessions {
         Ok(self.all().get(id).filter(|entry| entry.is_there()).map(|entry| entry.value.clone()))
     }
 
-    async fn update(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<bool> {
+    async fn update(&self, id: &str, record: &SessionRecord, ttl: Duration) -> io::Result<bool> {
         let mut all = self.all();
         let before = all.get_mut(id).filter(|entry| entry.is_there() && entry.value.version + 1 == record.version);
-        Ok(before.map(|before| *before = Expiring::new(record.clone(), keep)).is_some())
+        Ok(before.map(|before| *before = Expiring::new(record.clone(), ttl)).is_some())
     }
 
-    async fn touch(&self, id: &str, keep: Duration) -> io::Result<bool> {
+    async fn touch(&self, id: &str, ttl: Duration) -> io::Result<bool> {
         let mut all = self.all();
         let there = all.get_mut(id).filter(|entry| entry.is_there());
-        Ok(there.map(|entry| entry.prolong(keep)).is_some())
+        Ok(there.map(|entry| entry.prolong(ttl)).is_some())
     }
 
     async fn remove(&self, id: &str) -> io::Result<()> {

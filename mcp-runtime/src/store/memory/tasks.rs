@@ -46,7 +46,7 @@ impl TaskStore for MemoryTasks {
         let all = self.all();
         let own = all.values().filter(|entry| entry.is_there() && entry.value.owner.as_deref() == owner);
         let mut own: Vec<TaskRecord> = own.map(|entry| entry.value.clone()).collect();
-        own.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
+        own.sort_by(|one, other| (one.created_ms, &one.id).cmp(&(other.created_ms, &other.id)));
         Ok(own)
     }
 

@@ -133,7 +133,7 @@ impl Service {
         let gathered = match at_once.await {
             Some(gathered) => Ok(gathered),
             // Boxed: who needs no clock should not have room for one.
-            None => Box::pin(tokio::time::timeout(limits.request_time, gathering)).await,
+            None => Box::pin(tokio::time::timeout(limits.request_timeout, gathering)).await,
         };
         match gathered {
             Ok(Ok(gathered)) => Ok(gathered),

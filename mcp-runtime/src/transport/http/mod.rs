@@ -28,7 +28,7 @@ use quota::Quotas;
 use session::Sessions;
 use tokio::sync::Semaphore;
 
-use crate::error::Result;
+use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
 use crate::server::Server;
 use crate::server::core::Core;
@@ -114,7 +114,7 @@ impl Server {
 
     /// Serves clients of every revision over HTTP, on one endpoint, until SIGTERM or Ctrl-C. For the
     /// feature `http`.
-    pub async fn serve_http(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
+    pub async fn serve_http(self, address: impl tokio::net::ToSocketAddrs) -> Result<(), ServerError> {
         self.into_service().serve(address).await
     }
 }
@@ -229,14 +229,14 @@ impl HttpService {
     /// that any replica can serve it. They are then told of nothing between requests, and
     /// `logging/setLevel` and `resources/subscribe` have no effect.
     #[track_caller]
-    pub fn sessionless(self) -> Self {
+    pub fn stateless(self) -> Self {
         self.with(|options| options.sessionless = true)
     }
 
     /// Serves clients of 2024-11-05, too, which open a stream with `GET …/sse` and send messages with
     /// `POST …/messages`. That transport is deprecated; without this it is off.
     #[track_caller]
-    pub fn with_sse(self) -> Self {
+    pub fn legacy_sse(self) -> Self {
         self.with(|options| options.sse = true)
     }
 
@@ -262,26 +262,26 @@ impl HttpService {
     /// Ends the server gracefully, where it is not [served](Self::serve) but nested in something that
     /// is: from now on requests are answered 503, streams end with their result, and what runs has
     /// [`Limits::drain`](crate::Limits::drain) to finish.
-    pub async fn close(&self) {
-        self.handle().begin_close();
+    pub async fn shutdown(&self) {
+        self.handle().start_shutdown();
         let places = u32::try_from(self.0.core.limits.requests).unwrap_or(MOST_REQUESTS).min(MOST_REQUESTS);
         let done = async {
             let _ = self.0.requests.acquire_many(places).await;
             self.0.sessions.at_rest().await;
         };
-        let grace = self.0.core.limits.drain;
+        let grace = self.0.core.limits.drain_timeout;
         let _ = tokio::join!(tokio::time::timeout(grace, done), self.0.core.tasks.end(grace));
         self.0.sessions.end_all();
     }
 
     /// Serves on this address until SIGTERM, Ctrl-C or the handle ends it: then nothing new is accepted,
     /// streams end with their result, and requests have [`Limits::drain`](crate::Limits::drain) to finish.
-    pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
+    pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<(), ServerError> {
         self.serve_on(tokio::net::TcpListener::bind(address).await?).await
     }
 
     /// Like [`serve`](Self::serve), on a listener that is there already.
-    pub async fn serve_on(self, listener: tokio::net::TcpListener) -> Result<()> {
+    pub async fn serve_on(self, listener: tokio::net::TcpListener) -> Result<(), ServerError> {
         if !self.0.options.keep_signals {
             super::signals::end_on_signal(&self.0.core.shared)?;
         }

@@ -26,13 +26,13 @@ use crate::call::control::ConnectionControl;
 use crate::call::outbox::Outbox;
 use crate::dispatch::connection::{Connection, Exited};
 use crate::era::encode;
-use crate::error::{Error, Result};
+use crate::error::{Result, ServerError};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
 use crate::protocol::Implementation;
 use crate::server::Server;
 use crate::server::core::Core;
-use crate::server::hooks::{Disconnected, Hooks};
+use crate::server::hooks::{DisconnectReason, Hooks};
 use crate::server::state::Phase;
 
 /// A batch of answers is written when it is this long, even if there are more messages to take.
@@ -50,12 +50,12 @@ impl Server {
     /// `println!` cannot break the stream. Runs inside a Tokio runtime with its timers enabled, as
     /// under `#[tokio::main]`; calls in flight are finished before it returns.
     ///
-    /// SIGTERM and Ctrl-C end it the same way, a second one at once; [`keep_signals`](Self::keep_signals)
+    /// SIGTERM and Ctrl-C end it the same way, a second one at once; [`disable_signals`](Self::keep_signals)
     /// leaves them to the program.
     ///
     /// If the future is dropped, as by a `select!` that takes another branch, it ends at once: whoever wants
     /// calls to finish [closes](ServerHandle::close) the server first.
-    pub async fn serve_stdio(self) -> Result<()> {
+    pub async fn serve_stdio(self) -> Result<(), ServerError> {
         hint_at_terminal(&self.info);
         if !self.keep_signals {
             signals::end_on_signal(&self.shared)?;
@@ -70,7 +70,7 @@ impl Server {
 ///
 /// In a task: whoever serves may come to wait for the end in other ways than by this future, which is
 /// then polled no more, as in a branch of `select!` that closes the server.
-pub(crate) async fn serve<R, W>(core: Arc<Core>, input: R, output: W) -> Result<()>
+pub(crate) async fn serve<R, W>(core: Arc<Core>, input: R, output: W) -> Result<(), ServerError>
 where
     R: Read + Send + 'static,
     W: Write + Send + 'static,
@@ -85,7 +85,7 @@ where
         Ok(result) => result,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(Error::internal("the runtime was shut down while the server was served")),
+            Err(_) => Err(ServerError::internal("the runtime was shut down while the server was served")),
         },
     }
 }
@@ -103,7 +103,7 @@ impl<T> Drop for AbortOnDrop<T> {
     }
 }
 
-async fn converse<R, W>(core: Arc<Core>, says: Option<Dispatch>, input: R, output: W) -> Result<()>
+async fn converse<R, W>(core: Arc<Core>, says: Option<Dispatch>, input: R, output: W) -> Result<(), ServerError>
 where
     R: Read + Send + 'static,
     W: Write + Send + 'static,
@@ -112,7 +112,7 @@ where
     let output = Arc::new(Output(Mutex::new(Some(output))));
     let (outbox, answers) = Outbox::shared();
     let last = outbox.sender().clone();
-    let (limit, grace) = (core.limits.message_bytes, core.limits.drain);
+    let (limit, grace) = (core.limits.message_bytes, core.limits.drain_timeout);
     let mut connection = Connection::new(Arc::clone(&core), runtime.clone());
     let end = End { control: Arc::clone(connection.control()), last, output: Arc::clone(&output) };
 
@@ -130,7 +130,7 @@ where
 
     let (connection, read) = tokio::select! {
         done = &mut reader => {
-            let (connection, read) = done.map_err(|_| Error::internal("the thread that reads messages stopped"))?;
+            let (connection, read) = done.map_err(|_| ServerError::internal("the thread that reads messages stopped"))?;
             (Some(connection), read)
         }
         // The reader may be waiting for a message that never comes; it is let go.
@@ -164,14 +164,14 @@ where
         writer.await
     });
     let written = match written.await {
-        Ok(written) => written.map_err(|_| Error::internal("the thread that writes answers stopped"))?,
+        Ok(written) => written.map_err(|_| ServerError::internal("the thread that writes answers stopped"))?,
         Err(_) => Ok(()),
     };
     drop(end);
     let told = core.shared.phase() > Phase::Running || exited.is_some();
     ended(&core.hooks, told, read, written)?;
     match exited {
-        Some(Exited { announced: false }) => Err(Error::internal("the client sent `exit` without `shutdown`")),
+        Some(Exited { announced: false }) => Err(ServerError::internal("the client sent `exit` without `shutdown`")),
         _ => Ok(()),
     }
 }
@@ -218,20 +218,20 @@ impl<W: Write> Drop for End<W> {
 
 /// Tells the server's author how a connection ended. A client that closed its end is gone, which is
 /// how every connection ends.
-fn ended(hooks: &Hooks, told: bool, read: io::Result<()>, written: io::Result<()>) -> Result<()> {
+fn ended(hooks: &Hooks, told: bool, read: io::Result<()>, written: io::Result<()>) -> Result<(), ServerError> {
     let gone = |error: &io::Error| matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset);
     match read.and(written) {
         Err(error) if !gone(&error) => {
-            let error = Error::from(error);
+            let error = ServerError::from(error);
             hooks.transport_error(&error);
-            hooks.disconnected(&Disconnected::Error);
+            hooks.disconnected(&DisconnectReason::Error);
             Err(error)
         }
         end => {
             let reason = match end {
-                _ if told => Disconnected::Shutdown,
-                Ok(()) => Disconnected::Eof,
-                Err(_) => Disconnected::ClientClosed,
+                _ if told => DisconnectReason::Shutdown,
+                Ok(()) => DisconnectReason::Eof,
+                Err(_) => DisconnectReason::ClientClosed,
             };
             hooks.disconnected(&reason);
             Ok(())
@@ -284,7 +284,7 @@ fn read(
         }
         if connection.talks_nonsense() {
             flush(&mut batch, output)?;
-            return Err(io::Error::other(format!("{} messages in a row were none", connection.errors_in_a_row())));
+            return Err(io::Error::other(format!("{} messages in a row were none", connection.consecutive_errors())));
         }
     }
 }
@@ -404,7 +404,7 @@ mod tests {
         let mut serving = std::pin::pin!(serve(server.into_core(), input, output));
         tokio::select! {
             _ = &mut serving => panic!("nobody has ended it"),
-            () = tokio::time::sleep(Duration::from_millis(10)) => soon(handle.close()).await,
+            () = tokio::time::sleep(Duration::from_millis(10)) => soon(handle.shutdown()).await,
         }
         soon(serving).await.unwrap();
     }
@@ -416,7 +416,7 @@ mod tests {
         let (_send, input, output, receive) = client();
         let serving = serve(server.into_core(), input, output);
         assert!(tokio::time::timeout(Duration::from_millis(10), serving).await.is_err());
-        soon(handle.close()).await;
+        soon(handle.shutdown()).await;
         let end = tokio::task::spawn_blocking(move || receive.recv_timeout(Duration::from_secs(5)));
         assert_eq!(end.await.unwrap(), Err(channel::RecvTimeoutError::Disconnected));
     }

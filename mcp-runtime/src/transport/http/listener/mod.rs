@@ -14,17 +14,17 @@ use tokio::net::{TcpListener, TcpStream};
 use super::HttpService;
 use super::listener::connection_limit::{ConnectionLimit, Slot};
 use super::listener::write_timeout::WriteTimeout;
-use crate::error::Result;
+use crate::error::{Result, ServerError};
 use crate::server::state::Phase;
 
 /// Where the endpoint is, unless it was said.
 const PATH: &str = "/mcp";
 
 /// Accepts connections until the server is told to end; then those there are have time to finish.
-pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Result<()> {
+pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Result<(), ServerError> {
     let core = Arc::clone(&service.0.core);
     let _serving = core.shared.serving();
-    let mut seats = ConnectionLimit::new(core.limits.connections, core.limits.request_time);
+    let mut seats = ConnectionLimit::new(core.limits.connections, core.limits.request_timeout);
     let ending = core.shared.reaches(Phase::Draining);
     let mut ending = std::pin::pin!(ending);
     loop {
@@ -59,7 +59,7 @@ pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Resul
         tokio::join!(answered, core.tasks.running.at_most(0));
     };
     tokio::select! {
-        _ = tokio::time::timeout(core.limits.drain, all) => {}
+        _ = tokio::time::timeout(core.limits.drain_timeout, all) => {}
         () = core.shared.reaches(Phase::Aborted) => {}
     }
     core.tasks.end(Duration::ZERO).await;
@@ -77,7 +77,7 @@ async fn serve(service: HttpService, stream: TcpStream, seat: Slot) {
     builder.header_read_timeout(None);
     let Slot { wait, leave } = seat;
     let respond = service_fn(|request| service.respond(request, Some(PATH), wait.busy()));
-    let stream = TokioIo::new(WriteTimeout::new(stream, limits.stall_time, Arc::clone(&wait)));
+    let stream = TokioIo::new(WriteTimeout::new(stream, limits.write_timeout, Arc::clone(&wait)));
     let mut connection = std::pin::pin!(builder.serve_connection(stream, respond));
     let ended = tokio::select! {
         biased;

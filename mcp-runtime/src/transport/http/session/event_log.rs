@@ -18,7 +18,7 @@ use super::Session;
 use super::stream::{EventStream, Reader};
 use super::streams::place;
 use crate::call::control::ConnectionControl;
-use crate::store::{DynEventStore, Tail, Unavailable, with_timeout};
+use crate::store::{DynEventStore, EventTail, Unavailable, with_timeout};
 use crate::transport::http::response::body::Events;
 
 /// How long a stream is known whose writer gives no sign of life, and how often it gives one.
@@ -40,11 +40,11 @@ impl EventLog {
     fn of(session: &Session, number: u64) -> Option<Self> {
         let kept = session.kept.as_ref()?;
         let events = Arc::clone(kept.stores.events.as_ref()?);
-        Some(EventLog { events, name: format!("{}.{number}", kept.id), limit: session.core.limits.store_time })
+        Some(EventLog { events, name: format!("{}.{number}", kept.id), limit: session.core.limits.store_timeout })
     }
 
     async fn keep(&self, time: Duration) -> Result<(), Unavailable> {
-        with_timeout(self.limit, "a stream is kept", self.events.keep(&self.name, time)).await
+        with_timeout(self.limit, "a stream is kept", self.events.touch(&self.name, time)).await
     }
 
     async fn append(&self, number: u64, event: &[u8], oldest: u64) -> Result<(), Unavailable> {
@@ -52,15 +52,15 @@ impl EventLog {
     }
 
     async fn end(&self) -> Result<(), Unavailable> {
-        with_timeout(self.limit, "a stream is ended", self.events.end(&self.name)).await
+        with_timeout(self.limit, "a stream is ended", self.events.close(&self.name)).await
     }
 
-    async fn after(&self, number: u64) -> Result<Option<Tail>, Unavailable> {
-        with_timeout(self.limit, "events are looked up", self.events.after(&self.name, number)).await
+    async fn after(&self, number: u64) -> Result<Option<EventTail>, Unavailable> {
+        with_timeout(self.limit, "events are looked up", self.events.read_after(&self.name, number)).await
     }
 
     async fn forget(&self) -> Result<(), Unavailable> {
-        with_timeout(self.limit, "a stream is forgotten", self.events.forget(&self.name)).await
+        with_timeout(self.limit, "a stream is forgotten", self.events.remove(&self.name)).await
     }
 
     /// Copies a stream from behind the event `at` until it is over; `time` is how long it is kept then.
@@ -120,7 +120,8 @@ async fn open_copied(session: &Arc<Session>, number: u64, of_session: bool, copy
 
 /// Begins to copy a stream.
 fn write(session: &Session, stream: &Arc<EventStream>, copy: EventLog, at: u64) {
-    let (stream, control, time) = (Arc::clone(stream), Arc::clone(&session.control), session.core.limits.session_idle);
+    let (stream, control, time) =
+        (Arc::clone(stream), Arc::clone(&session.control), session.core.limits.session_idle_timeout);
     // A call is not over before its answer is in the store. A session's own stream has no end to wait for.
     let running = (!stream.of_session).then(|| control.in_flight.running());
     tokio::spawn(async move {
@@ -156,7 +157,7 @@ pub(crate) async fn resume(session: &Arc<Session>, id: &str) -> Result<Option<Re
         return Ok(Some(reader));
     }
     let Some(tail) = copy.after(event).await? else { return Ok(None) };
-    if !of_session || tail.over {
+    if !of_session || tail.closed {
         return Ok(Some(Resumed::Elsewhere(RemoteTail::new(session, copy, event, tail))));
     }
     // The session's own stream is written by whoever the client comes to.
@@ -189,7 +190,7 @@ pub(crate) struct RemoteTail {
 }
 
 impl RemoteTail {
-    fn new(session: &Arc<Session>, copy: EventLog, at: u64, tail: Tail) -> Self {
+    fn new(session: &Arc<Session>, copy: EventLog, at: u64, tail: EventTail) -> Self {
         let (outbox, events) = mpsc::channel(1);
         let session = Arc::clone(session);
         let work = Box::pin(async move {
@@ -206,7 +207,7 @@ impl RemoteTail {
 
 /// Reads a stream to its end, or until it is forgotten, which is the end of a replica that gives no sign
 /// of life.
-async fn read(copy: &EventLog, mut at: u64, mut tail: Tail, outbox: &mpsc::Sender<Vec<u8>>) {
+async fn read(copy: &EventLog, mut at: u64, mut tail: EventTail, outbox: &mpsc::Sender<Vec<u8>>) {
     loop {
         for (number, event) in tail.events {
             at = number;
@@ -214,7 +215,7 @@ async fn read(copy: &EventLog, mut at: u64, mut tail: Tail, outbox: &mpsc::Sende
                 return;
             }
         }
-        if tail.over {
+        if tail.closed {
             return;
         }
         sleep(LOOK).await;

@@ -74,7 +74,7 @@ impl Sessions {
         let mut table = self.table();
         make_room(&mut table, limits, FORGOTTEN)?;
         let own = || table.values().filter(|session| session.principal.as_deref() == principal).count();
-        if principal.is_some() && own() >= limits.sessions_each {
+        if principal.is_some() && own() >= limits.sessions_per_principal {
             return Err(Full::Principal);
         }
         Ok(())
@@ -276,8 +276,8 @@ impl Session {
     /// Whether its time is over. What it is working on, and an open stream, are use. One that was shut
     /// down is over when its calls are done, whether or not somebody waited for that.
     fn is_over(&self, age: Duration, limits: &Limits) -> bool {
-        age >= limits.session_age
-            || (self.idle(age) >= limits.session_idle && !self.is_busy())
+        age >= limits.session_lifetime
+            || (self.idle(age) >= limits.session_idle_timeout && !self.is_busy())
             || (self.control.is_closing() && !self.control.in_flight.is_busy())
     }
 
@@ -292,7 +292,7 @@ impl Session {
 
     /// Waits until it is as old as a session can be.
     async fn too_old(&self) {
-        match self.begun.checked_add(self.core.limits.session_age) {
+        match self.begun.checked_add(self.core.limits.session_lifetime) {
             Some(end) => tokio::time::sleep_until(end.into()).await,
             None => std::future::pending().await,
         }

@@ -85,11 +85,11 @@ pub(crate) async fn open(
 ) -> std::io::Result<String> {
     let id = random::id()?;
     let mut record = SessionRecord::new(connection.session.revision());
-    record.greeting = connection.session.client().map(ClientInfo::to_remember).unwrap_or_default();
+    record.initialize_params = connection.session.client().map(ClientInfo::to_remember).unwrap_or_default();
     record.principal = principal.map(str::to_owned);
     let limits = &connection.core.limits;
     let create = stores.sessions.create(&id, &record, keep(limits, &record));
-    if with_timeout(limits.store_time, "a session is opened", create).await.is_err() {
+    if with_timeout(limits.store_timeout, "a session is opened", create).await.is_err() {
         return Err(std::io::ErrorKind::Other.into());
     }
     watch(stores, sessions);
@@ -110,13 +110,13 @@ pub(crate) async fn find(
     if !is_id(id) {
         return Ok(None);
     }
-    let load = with_timeout(limits.store_time, "a session is looked up", stores.sessions.load(id));
+    let load = with_timeout(limits.store_timeout, "a session is looked up", stores.sessions.load(id));
     let Some(record) = load.await.map_err(unavailable)? else {
         // Ended elsewhere, or left alone for too long.
         end_copy(sessions, id);
         return Ok(None);
     };
-    if record.principal.as_deref() != principal || record.age() >= limits.session_age {
+    if record.principal.as_deref() != principal || record.age() >= limits.session_lifetime {
         return Ok(None);
     }
     let session = match sessions.copy(id) {
@@ -149,7 +149,7 @@ pub(crate) async fn save(session: &Session) -> Result<(), Response<Body>> {
 pub(crate) async fn end(session: &Session) -> Result<(), Response<Body>> {
     let Some(kept) = &session.kept else { return Ok(()) };
     let remove = kept.stores.sessions.remove(&kept.id);
-    with_timeout(session.core.limits.store_time, "a session is ended", remove).await.map_err(unavailable)?;
+    with_timeout(session.core.limits.store_timeout, "a session is ended", remove).await.map_err(unavailable)?;
     event_log::forget(session);
     Ok(())
 }
@@ -172,14 +172,15 @@ fn end_copy(sessions: &Sessions, id: &str) {
 /// How long the store should keep a session that is used now. A little longer than it may be idle: that it is
 /// used is not told every time.
 fn keep(limits: &Limits, record: &SessionRecord) -> Duration {
-    let idle = limits.session_idle.saturating_add(limits.session_idle / PART);
-    idle.min(limits.session_age.saturating_sub(record.age()))
+    let idle = limits.session_idle_timeout.saturating_add(limits.session_idle_timeout / PART);
+    idle.min(limits.session_lifetime.saturating_sub(record.age()))
 }
 
 /// A copy of a session nobody here knew.
 fn restore(stores: &Arc<Stores>, core: &Arc<Core>, id: &str, record: &SessionRecord) -> Session {
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
-    connection.session = era::LegacySession::restored(record.revision, ClientInfo::remembered(&record.greeting));
+    connection.session =
+        era::LegacySession::restored(record.revision, ClientInfo::remembered(&record.initialize_params));
     connection.follow_changes();
     connection.ready = record.initialized;
     let kept = stores.kept(id, record.clone());
@@ -242,14 +243,14 @@ async fn write(session: &Session, kept: &StoredSession) -> Result<(), Unavailabl
             next
         };
         let update = kept.stores.sessions.update(&kept.id, &next, keep(limits, &next));
-        if with_timeout(limits.store_time, "a session is changed", update).await? {
+        if with_timeout(limits.store_timeout, "a session is changed", update).await? {
             let mut state = kept.state();
             if next.version > state.record.version {
                 state.record = next;
             }
             continue;
         }
-        let load = with_timeout(limits.store_time, "a session is looked up", kept.stores.sessions.load(&kept.id));
+        let load = with_timeout(limits.store_timeout, "a session is looked up", kept.stores.sessions.load(&kept.id));
         match load.await? {
             Some(newer) => catch_up(session, newer),
             // Ended in the meantime: the next request is told so.
@@ -266,14 +267,14 @@ async fn touch(session: &Session) -> Result<(), Unavailable> {
     let limits = &session.core.limits;
     let keep = {
         let mut state = kept.state();
-        if state.touched.elapsed() < limits.session_idle / PART {
+        if state.touched.elapsed() < limits.session_idle_timeout / PART {
             return Ok(());
         }
         state.touched = Instant::now();
         keep(limits, &state.record)
     };
     let touch = kept.stores.sessions.touch(&kept.id, keep);
-    with_timeout(limits.store_time, "a session is used", touch).await.map(drop)
+    with_timeout(limits.store_timeout, "a session is used", touch).await.map(drop)
 }
 
 /// Looks after the copies that are in use without requests: an open stream, a call that goes on.
@@ -300,7 +301,7 @@ fn watch(stores: &Arc<Stores>, sessions: &Arc<Sessions>) {
 async fn refresh(sessions: &Sessions, session: &Session) -> Result<(), Unavailable> {
     let Some(kept) = &session.kept else { return Ok(()) };
     let load = kept.stores.sessions.load(&kept.id);
-    match with_timeout(session.core.limits.store_time, "a session is looked after", load).await? {
+    match with_timeout(session.core.limits.store_timeout, "a session is looked after", load).await? {
         Some(newer) => catch_up(session, newer),
         None => {
             end_copy(sessions, &kept.id);

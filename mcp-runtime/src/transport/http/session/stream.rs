@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 
 use crate::call::outbox::LET_GO;
-use crate::store::Tail;
+use crate::store::EventTail;
 use crate::transport::http::response::body::Events;
 
 /// How many events, and bytes of them, a stream keeps for a client that may come back.
@@ -87,12 +87,12 @@ impl EventStream {
     }
 
     /// A session's own stream, begun elsewhere, of which this came after the event.
-    pub(crate) fn adopted(number: u64, event: u64, tail: Tail, budget: ReplayBudget) -> Self {
+    pub(crate) fn adopted(number: u64, event: u64, tail: EventTail, budget: ReplayBudget) -> Self {
         let events: VecDeque<_> = tail.events.into_iter().map(|(number, event)| (number, Bytes::from(event))).collect();
         let bytes = events.iter().map(|(_, event)| event.len()).sum();
         let last = events.back().map_or(event, |(last, _)| *last);
         budget.take(bytes);
-        let state = StreamState { events, bytes, last, over: tail.over, ..StreamState::default() };
+        let state = StreamState { events, bytes, last, over: tail.closed, ..StreamState::default() };
         let (state, news, taken) = (Mutex::new(state), Notify::new(), Notify::new());
         EventStream { number, of_session: true, state, budget, news, taken }
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::stream::{EventStream, Reader, ReplayBudget};
-use crate::store::Tail;
+use crate::store::EventTail;
 
 /// How many streams a session keeps whose requests are answered.
 const ANSWERED: usize = 16;
@@ -41,7 +41,7 @@ impl Streams {
     }
 
     /// Goes on with a stream that was begun elsewhere, of which this came after the event.
-    pub(crate) fn adopt(&self, number: u64, event: u64, tail: Tail, limit: usize) -> Reader {
+    pub(crate) fn adopt(&self, number: u64, event: u64, tail: EventTail, limit: usize) -> Reader {
         let mut table = self.table();
         table.streams.retain(|_, stream| stream.number != number);
         let (stream, _) = table.enter(limit, |_, budget| EventStream::adopted(number, event, tail, budget));

@@ -7,9 +7,11 @@
 /// which do not tell. So it is for better values, not for deciding what somebody may see.
 ///
 /// ```
-/// use mcp_runtime::{Arguments, prelude::*};
+/// use mcp_runtime::protocol::CompletionContext;
+/// use mcp_runtime::prelude::*;
+/// use mcp_runtime::testing::TestClient;
 ///
-/// fn frameworks(typed: &str, others: &Arguments) -> Vec<&'static str> {
+/// fn frameworks(typed: &str, others: &CompletionContext) -> Vec<&'static str> {
 ///     let known: &[&str] = match others.get("language") {
 ///         Some("python") => &["django", "flask"],
 ///         Some("rust") => &["axum", "rocket"],
@@ -27,7 +29,7 @@
 /// # #[tokio::main]
 /// # async fn main() -> Result<()> {
 /// // A plain function, to be tested as one.
-/// assert_eq!(frameworks("", &Arguments::from_iter([("language", "rust")])), ["axum", "rocket"]);
+/// assert_eq!(frameworks("", &CompletionContext::from_iter([("language", "rust")])), ["axum", "rocket"]);
 ///
 /// let client = TestClient::connect(Server::new("reviews", "1.0.0").prompts(prompts![review])).await?;
 /// let completed = client.complete_prompt("review", "framework", "fl", json!({"language": "python"})).await?;
@@ -36,9 +38,9 @@
 /// # }
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Arguments(Vec<(String, String)>);
+pub struct CompletionContext(Vec<(String, String)>);
 
-impl Arguments {
+impl CompletionContext {
     /// The text of the argument `name`, if it is filled in.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.iter().find(|(argument, _)| *argument == name).map(|(_, text)| text)
@@ -56,8 +58,8 @@ impl Arguments {
 }
 
 /// Names and texts, for tests of a completing function.
-impl<N: Into<String>, T: Into<String>> FromIterator<(N, T)> for Arguments {
+impl<N: Into<String>, T: Into<String>> FromIterator<(N, T)> for CompletionContext {
     fn from_iter<I: IntoIterator<Item = (N, T)>>(arguments: I) -> Self {
-        Arguments(arguments.into_iter().map(|(name, text)| (name.into(), text.into())).collect())
+        CompletionContext(arguments.into_iter().map(|(name, text)| (name.into(), text.into())).collect())
     }
 }
