@@ -12,7 +12,15 @@ pub fn with_sessions() -> impl Iterator<Item = mcp_runtime::Revision> {
     mcp_runtime::Revision::ALL.iter().copied().filter(|revision| !revision.is_modern())
 }
 
-/// The README, whose Rust blocks are compiled and run.
+/// The README and the pages in `docs/`, whose Rust blocks are compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-pub struct Readme;
+pub mod pages {
+    #[doc = include_str!("../../README.md")]
+    pub struct Readme;
+
+    #[doc = include_str!("../../docs/http.md")]
+    pub struct Http;
+
+    #[doc = include_str!("../../docs/replicas.md")]
+    pub struct Replicas;
+}

@@ -1,12 +1,13 @@
-//! The README's commands print what it shows. Its Rust blocks are doctests of the support library.
+//! The commands of the README and of `docs/` print what these pages show. Their Rust blocks are doctests of the
+//! support library.
 
-/// The README's server over HTTP.
+/// The server of `docs/http.md`.
 #[cfg(unix)]
 #[allow(dead_code, reason = "its `main` has an address of its own")]
 mod over_http {
     include!("http.rs");
 
-    pub(super) fn readmes() -> HttpService {
+    pub(super) fn shown() -> HttpService {
         service()
     }
 }
@@ -16,12 +17,34 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const README: &str = include_str!("../../../../README.md");
+/// A page of the documentation.
+struct Page {
+    /// Its path below the root of the repository.
+    path: &'static str,
+    text: &'static str,
+}
 
-/// The fenced blocks of a language.
-fn blocks(language: &str) -> Vec<&'static str> {
-    let fence = format!("```{language}\n");
-    README.split(&fence).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
+const README: Page = Page { path: "README.md", text: include_str!("../../../../README.md") };
+const HTTP: Page = Page { path: "docs/http.md", text: include_str!("../../../../docs/http.md") };
+const REPLICAS: Page = Page { path: "docs/replicas.md", text: include_str!("../../../../docs/replicas.md") };
+
+const PAGES: [Page; 3] = [README, HTTP, REPLICAS];
+
+impl Page {
+    /// The fenced blocks of a language.
+    fn blocks(&self, language: &str) -> Vec<&'static str> {
+        let fence = format!("```{language}\n");
+        self.text.split(&fence).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
+    }
+
+    #[track_caller]
+    fn shows(&self, answer: &str) {
+        assert!(self.blocks("json").contains(&answer.trim_end()), "{} does not show {answer}", self.path);
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
 /// The output of `cargo` with these arguments for `input`.
@@ -41,11 +64,10 @@ fn cargo(arguments: &[&str], input: &str) -> String {
 
 #[test]
 fn stdio_command_prints_the_shown_response() {
-    let command = blocks("sh")[0];
+    let command = README.blocks("sh")[0];
     let request = command.split('\'').nth(1).expect("the request is quoted");
     let arguments: Vec<&str> = command.rsplit("| cargo ").next().unwrap().split_whitespace().collect();
-    let answer = cargo(&arguments, &format!("{request}\n"));
-    assert!(blocks("json").contains(&answer.trim_end()), "the README does not show {answer}");
+    README.shows(&cargo(&arguments, &format!("{request}\n")));
 }
 
 #[test]
@@ -57,25 +79,25 @@ fn tools_list_matches_the_shown_json() {
         "\n"
     );
     let answer = cargo(&["run", "-q", "-p", "hello"], requests);
-    assert!(answer.contains(blocks("json")[0]), "the README does not show {answer}");
+    assert!(answer.contains(README.blocks("json")[0]), "the README does not show {answer}");
 }
 
 #[test]
 fn first_block_is_the_hello_example() {
-    assert_eq!(blocks("rust,no_run")[0].trim(), include_str!("../../../../examples/hello/src/main.rs").trim());
+    assert_eq!(README.blocks("rust,no_run")[0].trim(), include_str!("../../../../examples/hello/src/main.rs").trim());
     assert!(include_str!("../../../../examples/hello/src/main.rs").lines().count() <= 12);
 }
 
 #[test]
 fn http_block_is_the_tested_server() {
-    assert_eq!(blocks("rust,no_run")[1].trim(), include_str!("http.rs").trim());
+    assert_eq!(HTTP.blocks("rust,no_run")[0].trim(), include_str!("http.rs").trim());
 }
 
-/// The output of a command of the README in a shell, with its server at this address.
+/// The output of a command of `docs/http.md` in a shell, with its server at this address.
 #[cfg(unix)]
 async fn shell(script: &str, address: std::net::SocketAddr) -> String {
     let found = Command::new("curl").arg("--version").stdout(Stdio::null()).status();
-    assert!(found.is_ok(), "the README's commands are tried with `curl`, which is not here: {found:?}");
+    assert!(found.is_ok(), "the commands of docs/http.md need `curl`: {found:?}");
     let script = script.replace("127.0.0.1:8080", &address.to_string());
     assert!(script.contains(&address.to_string()), "{script}");
     let run = move || Command::new("sh").args(["-euc", &script]).stderr(Stdio::inherit()).output().unwrap();
@@ -87,13 +109,13 @@ async fn shell(script: &str, address: std::net::SocketAddr) -> String {
 #[cfg(unix)]
 #[tokio::test]
 async fn curl_commands_print_the_shown_responses() {
-    let site = mcp_tests::http::Site::serving(over_http::readmes()).await;
-    let commands: Vec<&str> = blocks("sh").into_iter().filter(|block| block.contains("curl ")).collect();
+    let site = mcp_tests::http::Site::serving(over_http::shown()).await;
+    let commands = HTTP.blocks("sh");
     assert_eq!(commands.len(), 2, "one for each era");
     for (command, revision) in commands.into_iter().zip(["2026-07-28", "2025-11-25"]) {
         assert!(command.contains(revision));
         let answer = shell(command, site.address).await;
-        assert!(blocks("json").contains(&answer.trim_end()), "the README does not show {answer}");
+        HTTP.shows(&answer);
         assert!(answer.contains(r#""text":"5""#));
     }
 }
@@ -101,12 +123,11 @@ async fn curl_commands_print_the_shown_responses() {
 #[test]
 fn tables_list_every_example_and_feature() {
     let rows = |from: &str| -> BTreeSet<&'static str> {
-        let table = README.split_once(from).expect("the table").1;
+        let table = README.text.split_once(from).expect("the table").1;
         let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
         rows.filter_map(|row| row.split('`').nth(1)).collect()
     };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let examples = std::fs::read_dir(root.join("examples")).unwrap();
+    let examples = std::fs::read_dir(root().join("examples")).unwrap();
     let examples: BTreeSet<String> = examples.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert_eq!(rows("| example | what it is |"), examples.iter().map(String::as_str).collect());
 
@@ -117,17 +138,44 @@ fn tables_list_every_example_and_feature() {
     assert_eq!(rows("| feature | what it adds |"), features);
 }
 
+#[test]
+fn every_page_is_tested() {
+    let doctests = include_str!("../../../src/lib.rs");
+    for entry in std::fs::read_dir(root().join("docs")).unwrap() {
+        let path = format!("docs/{}", entry.unwrap().file_name().to_str().unwrap());
+        assert!(PAGES.iter().any(|page| page.path == path), "add {path} to `PAGES`");
+        assert!(doctests.contains(&format!("include_str!(\"../../{path}\")")), "add {path} to `mcp_tests::pages`");
+    }
+}
+
+#[test]
+fn readme_has_at_most_250_lines() {
+    assert!(README.text.lines().count() <= 250, "move details to docs/");
+}
+
+/// The anchors GitHub makes of a page's headings.
+fn anchors(page: &str) -> Vec<String> {
+    let headings = page.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let kept = |letter: &char| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_');
+    headings.map(|heading| heading.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")).collect()
+}
+
 /// Linked pages are read on GitHub, where a link that only rustdoc resolves is dead.
 #[test]
 fn links_resolve() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let links = README.split("](").skip(1).map(|rest| rest.split(')').next().unwrap());
-    for link in links.filter(|link| !link.starts_with("http") && !link.starts_with('#')) {
-        let path = root.join(link);
-        assert!(path.exists(), "{link}");
-        if path.extension().is_some_and(|extension| extension == "md") {
-            let page = std::fs::read_to_string(path).unwrap();
-            assert!(!page.contains("](crate::"), "{link} has a link for rustdoc alone");
+    for page in PAGES {
+        let links = page.text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap());
+        for link in links.filter(|link| !link.starts_with("http")) {
+            let (file, anchor) = link.split_once('#').map_or((link, None), |(file, anchor)| (file, Some(anchor)));
+            let this = root().join(page.path);
+            let path = if file.is_empty() { this } else { this.parent().unwrap().join(file) };
+            assert!(path.exists(), "{}: {link}", page.path);
+            if path.extension().is_some_and(|extension| extension == "md") {
+                let text = std::fs::read_to_string(path).unwrap();
+                assert!(!text.contains("](crate::"), "{link} has a link for rustdoc alone");
+                let found = anchor.is_none_or(|anchor| anchors(&text).iter().any(|known| known == anchor));
+                assert!(found, "{}: {link}", page.path);
+            }
         }
     }
 }
