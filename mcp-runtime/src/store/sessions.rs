@@ -180,7 +180,10 @@ mod tests {
         record.initialize_params.insert("clientInfo".into(), serde_json::json!({"name": "tester"}));
         record.subscriptions.insert("note://1".into());
         let text = serde_json::to_string(&record).unwrap();
-        assert!(text.starts_with(r#"{"version":0,"revision":"2025-06-18","initializeParams":{"clientInfo":"#), "{text}");
+        assert!(
+            text.starts_with(r#"{"version":0,"revision":"2025-06-18","initializeParams":{"clientInfo":"#),
+            "{text}"
+        );
         assert_eq!(serde_json::from_str::<SessionRecord>(&text).unwrap(), record);
         let unknown = text.replace("2025-06-18", "2019-01-01");
         assert!(serde_json::from_str::<SessionRecord>(&unknown).is_err());
