@@ -52,6 +52,7 @@ mod server;
 pub mod store;
 mod subscription;
 mod suggest;
+mod sync;
 mod task;
 pub mod testing;
 mod transport;

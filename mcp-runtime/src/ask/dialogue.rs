@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,7 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::outcome::{Outcome, Question};
 use crate::protocol::Revision;
+use crate::sync::lock;
 use crate::task::Job;
 
 /// What `once` has done, by key.
@@ -103,7 +104,7 @@ impl Dialogue {
     }
 
     fn later(&self) -> MutexGuard<'_, TaskPlan> {
-        self.later.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.later)
     }
 
     /// The task the call has become.
@@ -187,7 +188,7 @@ impl Dialogue {
     }
 
     fn state(&self) -> MutexGuard<'_, DialogueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Whether anybody can be asked; why not.

@@ -52,7 +52,7 @@ impl<T: 'static> Ask<T> {
         self.plan(|plan| plan.key = key.into())
     }
 
-    /// Waits so long for an answer, in a session; without, [`Limits::answer_timeout`](crate::Limits::answer_time).
+    /// Waits so long for an answer, in a session; without, [`Limits::answer_timeout`](crate::Limits::answer_timeout).
     pub fn timeout(self, limit: Duration) -> Self {
         self.plan(|plan| plan.limit = Some(limit))
     }

@@ -6,7 +6,7 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -21,6 +21,7 @@ use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::{Object, optional_object};
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, Outcome, Question, Reply};
+use crate::sync::lock;
 
 /// What the client keeps for us between rounds.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -195,7 +196,7 @@ impl Rounds {
     }
 
     fn round(&self) -> MutexGuard<'_, Round> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// The answer, if it is there; otherwise it never comes in this round.

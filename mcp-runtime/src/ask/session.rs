@@ -2,7 +2,7 @@
 //! <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -15,6 +15,7 @@ use crate::call::notifier::Notifier;
 use crate::era::notification;
 use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{Id, Response};
+use crate::sync::lock;
 
 /// The requests of one connection that are not answered.
 #[derive(Debug, Default)]
@@ -37,7 +38,7 @@ const PREFIX: &str = "ask-";
 
 impl PendingRequests {
     fn table(&self) -> MutexGuard<'_, RequestTable> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.table)
     }
 
     /// Says that others ask the same client in the same session, and know nothing of each other.

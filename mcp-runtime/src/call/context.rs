@@ -81,7 +81,7 @@ impl Context {
     }
 
     /// Who makes the call, where a layer in front has found out and
-    /// [`HttpService::principal`](crate::HttpService::principal) says so. None on stdio.
+    /// [`HttpService::principal`](crate::http::HttpService::principal) says so. None on stdio.
     pub fn principal(&self) -> Option<&str> {
         self.principal.as_deref()
     }
@@ -122,7 +122,7 @@ impl Context {
     ///
     /// A call that is cancelled while it waits does not come to what stands after: announce a change
     /// where it is made. And a call cannot wait for the end of the server, which waits for the call: it
-    /// ends it with [`start_shutdown`](ServerHandle::begin_close).
+    /// ends it with [`start_shutdown`](ServerHandle::start_shutdown).
     ///
     /// ```
     /// use mcp_runtime::prelude::*;

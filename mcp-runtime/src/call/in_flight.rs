@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::jsonrpc::Id;
+use crate::sync::lock;
 
 /// Waiting calls. Whoever takes a call out of the table decides about it: its own task, which then
 /// answers, or a cancellation, after which nothing is sent.
@@ -68,7 +69,7 @@ impl TaskSet {
 
 impl InFlight {
     fn calls(&self) -> MutexGuard<'_, HashMap<Box<str>, Entry>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.calls)
     }
 
     /// Whether a request with this id is still being answered.

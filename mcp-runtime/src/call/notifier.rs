@@ -4,10 +4,12 @@
 //! held, because its answer may be written with them; once it waits they go through the outbox, as
 //! its answer will. A call that goes on talking in its first step is made to wait.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, mpsc};
+
+use crate::sync::lock;
 
 /// The way from one call to its client.
 #[derive(Debug)]
@@ -62,12 +64,12 @@ impl Notifier {
     }
 
     fn state(&self) -> MutexGuard<'_, NotifierState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Whether one more log message is not too many.
     pub(crate) fn may_log(&self) -> bool {
-        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logs = lock(&self.logs);
         if logs.begun.elapsed() >= Duration::from_secs(1) {
             *logs = LogWindow { begun: Instant::now(), messages: 0 };
         }

@@ -1,7 +1,8 @@
 //! Progress of one call: what is worth telling the client.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/progress>
 
-use std::sync::{Mutex, PoisonError};
+use crate::sync::lock;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::jsonrpc::Id;
@@ -31,7 +32,7 @@ impl Progress {
     /// Whether a report is to be sent: it must say more than the last, and not too soon after it,
     /// unless it is the end.
     pub(crate) fn advances(&self, done: f64, total: Option<f64>) -> bool {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.last);
         let now = Instant::now();
         let worth_it = match *last {
             None => true,

@@ -50,7 +50,7 @@ impl Resource {
         }
     }
 
-    /// Says that its updates are announced, with [`ServerHandle::updated`](crate::ServerHandle::updated):
+    /// Says that its updates are announced, with [`ServerHandle::updated`](crate::ServerHandle::resource_updated):
     /// clients can subscribe to it. In an attribute: `#[resource("…", subscribe)]`.
     pub fn subscribe(mut self) -> Self {
         self.announced = true;

@@ -16,7 +16,7 @@ use crate::store::Change;
 ///
 /// Taken from a [`Server`](crate::Server::handle) before it is served, or inside a handler from
 /// [`Context::server`](crate::Context::server). Whatever is changed is told to every client that
-/// wants to know: those of this process or, with a [`bus`](crate::Server::bus), of all replicas.
+/// wants to know: those of this process or, with a [`bus`](crate::Server::change_bus), of all replicas.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -100,7 +100,7 @@ impl ServerHandle {
     }
 
     /// Ends the server gracefully and waits until it has ended: nothing new begins, calls in flight
-    /// have [`Limits::drain`](crate::Limits::drain) to finish, streams are ended with their result.
+    /// have [`Limits::drain`](crate::Limits::drain_timeout) to finish, streams are ended with their result.
     ///
     /// Doing it twice is as good as once. A server that is not served has ended at once.
     ///

@@ -35,7 +35,7 @@ impl Server {
     /// Sets the secrets for what a client of 2026-07-28 keeps between the rounds of a call that
     /// [asks](crate::Context::elicit). The first seals, all of them open: to replace one, put the new one in
     /// front and take the old one out when no call of its time is under way
-    /// ([`Limits::answer_timeout`](crate::Limits::answer_time)). Each is at least 32 bytes, random, and
+    /// ([`Limits::answer_timeout`](crate::Limits::answer_timeout)). Each is at least 32 bytes, random, and
     /// the same for all replicas of a server.
     ///
     /// Without, there is one per process: a retry that reaches another process, or the same one after a
@@ -68,7 +68,7 @@ impl Server {
     }
 
     /// Leaves SIGTERM and Ctrl-C to the program, which ends the server with its
-    /// [handle](crate::ServerHandle::close) if it wants to.
+    /// [handle](crate::ServerHandle::shutdown) if it wants to.
     pub fn disable_signals(mut self) -> Self {
         self.keep_signals = true;
         self

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use tokio::sync::watch;
 
@@ -10,6 +10,7 @@ use crate::catalog::Catalog;
 use crate::catalog::pagination::PageCache;
 use crate::panic::catch;
 use crate::store::{Change, ChangeBus, LocalBus};
+use crate::sync::lock;
 
 /// The part of a server that can change while it is served.
 pub(crate) struct ServerState {
@@ -51,7 +52,7 @@ impl Default for ServerState {
 
 impl ServerState {
     fn lock(&self) -> MutexGuard<'_, Arc<Catalog>> {
-        self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.catalog)
     }
 
     /// Changes the catalog while it is put together: copied if somebody is looking at it, so nobody

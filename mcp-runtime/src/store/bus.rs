@@ -1,7 +1,9 @@
 //! What changes while a server is served, and the bus that tells everyone who wants to know.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError, Weak};
+use std::sync::{Mutex, Weak};
+
+use crate::sync::lock;
 
 /// Something clients can be told of.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -55,7 +57,7 @@ impl ChangeBus for LocalBus {
     fn publish(&self, change: &Change) {
         // Collected first: a listener is told without the lock, whatever it does.
         let listeners: Vec<_> = {
-            let mut all = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = lock(&self.listeners);
             all.retain(|listener| listener.strong_count() > 0);
             all.iter().filter_map(Weak::upgrade).collect()
         };
@@ -65,7 +67,7 @@ impl ChangeBus for LocalBus {
     }
 
     fn subscribe(&self, listener: Weak<dyn ChangeListener>) {
-        let mut all = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.listeners);
         all.retain(|listener| listener.strong_count() > 0);
         all.push(listener);
     }

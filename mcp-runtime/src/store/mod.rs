@@ -5,9 +5,9 @@
 //! them, and requests of 2026-07-28 that are no tasks never need one. A fleet of replicas behind a load
 //! balancer that sends each request wherever it likes needs
 //!
-//! - the same [`secrets`](crate::Server::secrets), if its handlers ask;
+//! - the same [`secrets`](crate::Server::state_secrets), if its handlers ask;
 //! - a [`TaskStore`], if it has tasks;
-//! - a [`ChangeBus`](crate::ChangeBus), if it has tasks or anything that changes;
+//! - a [`ChangeBus`](crate::store::ChangeBus), if it has tasks or anything that changes;
 //! - for older clients a `SessionStore`, and an `EventStore` for streams that are resumed elsewhere. These
 //!   two are for the feature `http`.
 //!

@@ -14,7 +14,7 @@ use crate::protocol::Revision;
 /// Keeps tasks: while they run, and after that until their time is over.
 ///
 /// The handler of a task runs in the process that took the call; any replica can tell how far it is,
-/// give it answers and cancel it, if they share a store and a [bus](crate::ChangeBus).
+/// give it answers and cancel it, if they share a store and a [bus](crate::store::ChangeBus).
 /// [`testing::contract::tasks`](crate::testing::contract::tasks) says whether an implementation does
 /// what it should.
 ///

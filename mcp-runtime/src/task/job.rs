@@ -1,6 +1,6 @@
 //! A task while its handler runs: created before anybody is told of it, changed in one step, ended once.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -23,6 +23,7 @@ use crate::random;
 use crate::server::core::Core;
 use crate::server::state::Phase;
 use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, with_timeout};
+use crate::sync::lock;
 
 /// One task.
 #[derive(Debug)]
@@ -196,13 +197,12 @@ impl Job {
     }
 
     fn note(&self, note: impl FnOnce(&mut PendingUpdate)) {
-        note(&mut self.said.lock().unwrap_or_else(PoisonError::into_inner));
+        note(&mut lock(&self.said));
         self.spoke.notify_one();
     }
 
     async fn tell(&self) {
-        let PendingUpdate { progress, withdrawn } =
-            std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner));
+        let PendingUpdate { progress, withdrawn } = std::mem::take(&mut *lock(&self.said));
         let _ = change(&self.core, self.id(), |task| {
             let mut changed = progress.is_some();
             for key in &withdrawn {

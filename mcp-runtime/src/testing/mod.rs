@@ -206,7 +206,7 @@ impl TestClient {
     }
 
     /// Makes any request, with what the revision asks every request to carry, and returns its
-    /// `result`. An `error` is an [`Error`] with a [code](Error::code) and [data](Error::data). What
+    /// `result`. An `error` is an [`ServerError`] with a [code](ServerError::code) and [data](ServerError::data). What
     /// a result asks for is left to the test.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value, ServerError> {
         let (id, answer) = self.begin();

@@ -1,7 +1,7 @@
 //! What a server told without being asked: progress, log messages, changes.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, Weak, mpsc};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,6 +11,7 @@ use super::CallResponse;
 use crate::error::{Result, ServerError};
 use crate::protocol::LogLevel;
 use crate::store::Change;
+use crate::sync::lock;
 
 /// A call and what it told while it ran.
 #[derive(Debug, Clone)]
@@ -113,7 +114,7 @@ struct ObservedState {
 
 impl ObservedLog {
     fn state(&self) -> MutexGuard<'_, ObservedState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(super) fn push(&self, message: Value) {

@@ -3,13 +3,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, Weak, mpsc};
 
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 
 use super::notifications::{ObservedLog, Wanted};
 use super::rounds::Responder;
+use crate::sync::lock;
 
 /// The server's input: what the client sent.
 pub(super) struct Input {
@@ -115,7 +116,7 @@ impl Inbox {
     }
 
     fn state(&self) -> MutexGuard<'_, PipeState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// The answer to the request `id`, when it comes.

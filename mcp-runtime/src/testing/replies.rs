@@ -1,11 +1,12 @@
 //! What a test client answers when the server asks it something.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde_json::{Map, Value, json};
 
 use crate::protocol::Revision;
+use crate::sync::lock;
 
 /// What a server asks a person, as [`on_elicit`](super::TestClientBuilder::on_elicit) sees it.
 #[derive(Debug, Clone)]
@@ -136,7 +137,7 @@ impl Answers {
 
 fn call<Q, R>(answer: &AnswerFn<Q, R>, question: &Q) -> R {
     // One that panicked says so in its test; the next question is as good as the first.
-    let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut answer = lock(&answer);
     (*answer)(question)
 }
 

@@ -4,7 +4,7 @@
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, Weak, mpsc};
 
 use serde_json::{Map, Value, json};
 
@@ -13,6 +13,7 @@ use super::replies::{Answers, advice};
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
 use crate::server::Server;
+use crate::sync::lock;
 
 /// Who asks more often will not stop.
 const MAX_ROUNDS: usize = 100;
@@ -152,6 +153,6 @@ impl Responder {
     }
 
     fn panicked(&self) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
-        self.panicked.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.panicked)
     }
 }

@@ -38,7 +38,7 @@ impl SampleMessage {
         self
     }
 
-    /// Tools the model wanted to use. Usually the whole [answer](super::Sampled) is the message.
+    /// Tools the model wanted to use. Usually the whole [answer](super::SampleResult) is the message.
     pub fn tool_use(uses: impl IntoIterator<Item = ToolUse>) -> Self {
         let block = |tool_use: ToolUse| {
             let mut block = json!({"type": "tool_use"});

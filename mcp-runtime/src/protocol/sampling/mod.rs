@@ -130,7 +130,7 @@ impl SampleRequest {
     }
 
     /// Tools the model may use. The client calls none of them: the answer says
-    /// [which](Sampled::tool_uses), and the server asks again with their
+    /// [which](SampleResult::tool_uses), and the server asks again with their
     /// [results](SampleMessage::tool_results). From 2025-11-25, where the client says that it can.
     ///
     /// ```

@@ -1,12 +1,13 @@
 //! Events in memory: for several services of one process, and to see what a store does.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use std::{fmt, io};
 
 use super::expiring::Expiring;
 use crate::store::{EventStore, EventTail};
+use crate::sync::lock;
 
 /// How many streams there may be.
 const MOST: usize = 100_000;
@@ -32,7 +33,7 @@ impl MemoryEvents {
     }
 
     fn all(&self) -> MutexGuard<'_, EventTable> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Does something with a stream, if it is known.

@@ -1,12 +1,13 @@
 //! Sessions in memory: for several services of one process, and to see what a store does.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use std::{fmt, io};
 
 use super::expiring::Expiring;
 use crate::store::{SessionRecord, SessionStore};
+use crate::sync::lock;
 
 /// How many sessions there may be.
 const MOST: usize = 100_000;
@@ -24,7 +25,7 @@ impl MemorySessions {
     }
 
     fn all(&self) -> MutexGuard<'_, SessionTable> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Tasks in memory: what a server has that is given no other store.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use std::{fmt, io};
 
 use super::expiring::Expiring;
 use crate::store::{TaskRecord, TaskStore};
+use crate::sync::lock;
 
 /// A [`TaskStore`] in memory. How many there may be is for [`Limits::tasks`](crate::Limits::tasks) to say.
 #[derive(Default)]
@@ -21,7 +22,7 @@ impl MemoryTasks {
     }
 
     fn all(&self) -> MutexGuard<'_, TaskTable> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

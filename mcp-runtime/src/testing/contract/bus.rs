@@ -1,6 +1,6 @@
 //! What a bus must do.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{Verdict, ensure, rule};
 use crate::store::{Change, ChangeBus, ChangeListener};
+use crate::sync::lock;
 
 /// How long something may be under way.
 const SOON: Duration = Duration::from_secs(5);
@@ -32,7 +33,7 @@ struct Witness(Mutex<Vec<Change>>);
 
 impl Witness {
     fn told(&self) -> Vec<Change> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0).clone()
     }
 
     /// What it was told, when that is so much, or when it takes too long. A bus may need a while.
@@ -47,7 +48,7 @@ impl Witness {
 
 impl ChangeListener for Witness {
     fn changed(&self, change: &Change) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(change.clone());
+        lock(&self.0).push(change.clone());
     }
 }
 

@@ -3,7 +3,7 @@
 //! <https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse>
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use http::request::Parts;
 use http::{Response, StatusCode};
@@ -16,6 +16,7 @@ use crate::dispatch::connection::Connection;
 use crate::jsonrpc::error::RpcError;
 use crate::random;
 use crate::server::core::Core;
+use crate::sync::lock;
 
 /// The connections there are, by the id in their address.
 #[derive(Debug, Default)]
@@ -30,7 +31,7 @@ struct SseSession {
 
 impl SseSessions {
     fn table(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<SseSession>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Opens a connection: the response is its stream, which begins with where to send messages.
@@ -62,7 +63,7 @@ impl SseSessions {
             return response::refuse(StatusCode::NOT_FOUND, RpcError::INVALID_REQUEST, text);
         };
         let mut out = Vec::new();
-        session.connection.lock().unwrap_or_else(PoisonError::into_inner).receive(frame, &session.outbox, &mut out);
+        lock(&session.connection).receive(frame, &session.outbox, &mut out);
         // A client that does not read its stream is not listened to, either.
         if !out.is_empty() && session.outbox.sender().send(out).await.is_err() {
             return response::empty(StatusCode::NOT_FOUND);
@@ -82,7 +83,7 @@ impl Drop for Open {
         let Some(sessions) = self.sessions.upgrade() else { return };
         let session = sessions.table().remove(&self.id);
         if let Some(session) = session {
-            session.connection.lock().unwrap_or_else(PoisonError::into_inner).control().abort();
+            lock(&session.connection).control().abort();
         }
     }
 }

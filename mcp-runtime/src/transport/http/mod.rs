@@ -261,7 +261,7 @@ impl HttpService {
 
     /// Ends the server gracefully, where it is not [served](Self::serve) but nested in something that
     /// is: from now on requests are answered 503, streams end with their result, and what runs has
-    /// [`Limits::drain`](crate::Limits::drain) to finish.
+    /// [`Limits::drain`](crate::Limits::drain_timeout) to finish.
     pub async fn shutdown(&self) {
         self.handle().start_shutdown();
         let places = u32::try_from(self.0.core.limits.requests).unwrap_or(MOST_REQUESTS).min(MOST_REQUESTS);
@@ -275,7 +275,7 @@ impl HttpService {
     }
 
     /// Serves on this address until SIGTERM, Ctrl-C or the handle ends it: then nothing new is accepted,
-    /// streams end with their result, and requests have [`Limits::drain`](crate::Limits::drain) to finish.
+    /// streams end with their result, and requests have [`Limits::drain`](crate::Limits::drain_timeout) to finish.
     pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<(), ServerError> {
         self.serve_on(tokio::net::TcpListener::bind(address).await?).await
     }

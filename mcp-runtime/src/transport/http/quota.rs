@@ -5,7 +5,7 @@
 //! number of requests, of which streams never have all.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use http::request::Parts;
 use http::{Response, StatusCode};
@@ -17,6 +17,7 @@ use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
 use crate::limits::Limits;
 use crate::panic;
+use crate::sync::lock;
 
 /// What is taken, of what there is.
 #[derive(Debug)]
@@ -102,7 +103,7 @@ impl Quotas {
     }
 
     fn named(&self) -> MutexGuard<'_, HashMap<Box<str>, Counts>> {
-        self.named.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.named)
     }
 
     /// A place for a stream of changes, whoever's.

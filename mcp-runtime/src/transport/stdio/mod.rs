@@ -10,7 +10,7 @@ mod claim;
 pub(super) mod lines;
 
 use std::io::{self, IsTerminal as _, Read, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -34,6 +34,7 @@ use crate::server::Server;
 use crate::server::core::Core;
 use crate::server::hooks::{DisconnectReason, Hooks};
 use crate::server::state::Phase;
+use crate::sync::lock;
 
 /// A batch of answers is written when it is this long, even if there are more messages to take.
 const BATCH_BYTES: usize = 64 * 1024;
@@ -50,11 +51,11 @@ impl Server {
     /// `println!` cannot break the stream. Runs inside a Tokio runtime with its timers enabled, as
     /// under `#[tokio::main]`; calls in flight are finished before it returns.
     ///
-    /// SIGTERM and Ctrl-C end it the same way, a second one at once; [`disable_signals`](Self::keep_signals)
+    /// SIGTERM and Ctrl-C end it the same way, a second one at once; [`disable_signals`](Self::disable_signals)
     /// leaves them to the program.
     ///
     /// If the future is dropped, as by a `select!` that takes another branch, it ends at once: whoever wants
-    /// calls to finish [closes](ServerHandle::close) the server first.
+    /// calls to finish [closes](ServerHandle::shutdown) the server first.
     pub async fn serve_stdio(self) -> Result<(), ServerError> {
         hint_at_terminal(&self.info);
         if !self.keep_signals {
@@ -323,7 +324,7 @@ struct Output<W>(Mutex<Option<W>>);
 
 impl<W: Write> Output<W> {
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = lock(&self.0);
         let output = output.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         output.write_all(bytes)?;
         output.flush()

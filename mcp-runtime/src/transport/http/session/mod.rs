@@ -11,7 +11,7 @@ pub(super) mod streams;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use http::Response;
@@ -28,6 +28,7 @@ use crate::random;
 use crate::server::core::Core;
 use crate::server::state::Phase;
 use crate::subscription::Subscription;
+use crate::sync::lock;
 
 /// How long a session has to be left alone before another may take its place.
 const FORGOTTEN: Duration = Duration::from_mins(1);
@@ -66,7 +67,7 @@ pub(super) enum Full {
 
 impl Sessions {
     fn table(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Session>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Whether there is room for another, when those whose time is over are gone.
@@ -249,7 +250,7 @@ impl Session {
     }
 
     pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.connection)
     }
 
     /// Who opened it, where that is known.

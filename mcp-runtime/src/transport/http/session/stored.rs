@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use http::{Response, StatusCode};
@@ -17,6 +17,7 @@ use crate::era::client_info::ClientInfo;
 use crate::limits::Limits;
 use crate::server::core::Core;
 use crate::store::{DynEventStore, DynSessionStore, SessionRecord, Unavailable, with_timeout};
+use crate::sync::lock;
 use crate::transport::http::response;
 use crate::transport::http::response::body::Body;
 use crate::{era, random};
@@ -72,7 +73,7 @@ impl fmt::Debug for StoredSession {
 
 impl StoredSession {
     fn state(&self) -> MutexGuard<'_, StoredState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::call::outbox::LET_GO;
 use crate::store::EventTail;
+use crate::sync::lock;
 use crate::transport::http::response::body::Events;
 
 /// How many events, and bytes of them, a stream keeps for a client that may come back.
@@ -98,7 +99,7 @@ impl EventStream {
     }
 
     fn state(&self) -> MutexGuard<'_, StreamState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(crate) fn is_over(&self) -> bool {

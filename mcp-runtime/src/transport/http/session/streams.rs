@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::stream::{EventStream, Reader, ReplayBudget};
 use crate::store::EventTail;
+use crate::sync::lock;
 
 /// How many streams a session keeps whose requests are answered.
 const ANSWERED: usize = 16;
@@ -26,7 +27,7 @@ struct StreamTable {
 
 impl Streams {
     fn table(&self) -> MutexGuard<'_, StreamTable> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Opens a stream under the next number. All of them together keep no more bytes than the limit,
