@@ -20,7 +20,7 @@ async fn connection_over_the_limit_waits_for_a_slot() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(state.begun.load(SeqCst), 2, "it is not listened to yet");
     for wire in &mut wires {
-        assert_eq!(wire.response().await.outcome(), (200, 0), "who was there before is answered");
+        assert_eq!(wire.response().await.outcome(), (200, 0), "the first two are served");
     }
     assert_eq!(third.response().await.outcome(), (200, 0));
 }

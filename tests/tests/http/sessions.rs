@@ -160,7 +160,7 @@ async fn running_call_and_open_stream_keep_a_session_alive() {
     let (head, stream) = site.begin(&stream_of(&session)).await;
     assert_eq!(head.status, 200);
     sleep(idle * 3).await;
-    assert_eq!(site.ask(&ping(&session)).await.status, 200, "somebody listens");
+    assert_eq!(site.ask(&ping(&session)).await.status, 200, "a stream is open");
     sleep(idle * 3).await;
     drop(stream);
     sleep(idle / 4).await;

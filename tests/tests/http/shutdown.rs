@@ -33,7 +33,7 @@ async fn close_drains_calls_and_ends_streams() {
     let begun = Instant::now();
     let closing = tokio::spawn(async move { handle.close().await });
     until(|| site.handle.is_closed()).await;
-    assert!(idle.is_closed().await, "who waits for nothing is let go");
+    assert!(idle.is_closed().await, "an idle connection is closed");
     assert_eq!(listening.event().await.unwrap()["result"]["resultType"], "complete");
     assert_eq!(listening.event().await, None);
     assert_eq!(stream.event().await, None, "the stream of a session ends, too");

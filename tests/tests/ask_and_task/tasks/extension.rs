@@ -105,7 +105,7 @@ async fn questions_set_input_required_until_answered() -> Result<()> {
             break;
         }
     }
-    // What was not asked or is no answer is ignored; what is answered is not asked any more.
+    // Unknown keys and malformed answers are ignored; an answered question is not asked again.
     let acknowledged = update(json!({"ask-2": accept(true), "ask-9": accept(true), "ask-1": {"action": 5}})).await?;
     assert_eq!(acknowledged["resultType"], "complete");
     assert!(acknowledged.get("taskId").is_none() && acknowledged.get("status").is_none());
