@@ -13,7 +13,8 @@ use libfuzzer_sys::fuzz_target;
 use mcp_fuzz::ledger::Ledger;
 use mcp_fuzz::server::{DRAIN, let_handlers_panic, server};
 use mcp_fuzz::wire::{self, Said};
-use mcp_runtime::{Revision, TestClient};
+use mcp_runtime::Revision;
+use mcp_runtime::testing::TestClient;
 use tokio::runtime::{Builder, Runtime};
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"progressToken":"p","io.modelcontextprotocol/logLevel":"debug"}"#;
@@ -52,7 +53,7 @@ fn talk(sent: &[u8], ends_on_request: bool) -> Vec<String> {
         RUNTIME.get_or_init(|| Builder::new_current_thread().enable_time().build().expect("a runtime can be built"));
     let begun = Instant::now();
     let lines = runtime.block_on(async {
-        let client = TestClient::silent(server(ends_on_request));
+        let client = TestClient::connect_raw(server(ends_on_request));
         client.send_bytes(sent).expect("the server reads");
         client.close().await
     });

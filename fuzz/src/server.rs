@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Once;
 use std::time::Duration;
 
-use mcp_runtime::{Json, Limits, LogLevel, prelude::*};
+use mcp_runtime::{Json, Limits};
+use mcp_runtime::protocol::LogLevel;
+use mcp_runtime::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -95,7 +97,7 @@ fn panic_blocking() {
 #[tool]
 fn change(ctx: &Context, uri: Option<String>, tool: Option<String>, on: Option<bool>) -> bool {
     if let Some(uri) = uri {
-        ctx.server().updated(uri);
+        ctx.server().resource_updated(uri);
     }
     let tools = ctx.server().tools();
     tool.is_some_and(|name| if on == Some(true) { tools.enable(&name) } else { tools.disable(&name) })
@@ -124,7 +126,7 @@ async fn ask(ctx: &Context, times: Option<u8>) -> Result<String> {
 /// Ask two things at once, and take what comes first of two others.
 #[tool]
 async fn ask_both(ctx: &Context) -> Result<String> {
-    let (one, roots) = tokio::join!(ctx.elicit::<Name>("Who?").key("who"), ctx.roots());
+    let (one, roots) = tokio::join!(ctx.elicit::<Name>("Who?").key("who"), ctx.list_roots());
     let first = tokio::select! {
         one = ctx.elicit::<Name>("Who first?") => one,
         other = ctx.elicit::<Name>("Or who?") => other,
@@ -190,14 +192,14 @@ pub fn server(ends_on_request: bool) -> Server {
     limits.in_flight = 5;
     limits.streams = 2;
     limits.subscriptions = 3;
-    limits.drain = DRAIN;
-    limits.answer_time = Duration::from_millis(20);
-    limits.asks = 5;
+    limits.drain_timeout = DRAIN;
+    limits.answer_timeout = Duration::from_millis(20);
+    limits.asks_per_call = 5;
     limits.state_bytes = 512;
     limits.tasks = 3;
     Server::new("fuzzed", "1.0.0")
         .limits(limits)
-        .ends_on_request(ends_on_request)
+        .allow_remote_shutdown(ends_on_request)
         .tools(tools![add, types, later, steps, forever, block, panic, panic_later, panic_blocking, change, hidden])
         .tools(tools![ask, ask_both, job, prepared])
         .dynamic()
@@ -206,7 +208,7 @@ pub fn server(ends_on_request: bool) -> Server {
         .notification("fuzz.example/tell", |_, times: BTreeMap<String, u8>| async move {
             assert!(times.len() < 3, "{ON_PURPOSE}");
             tokio::task::yield_now().await;
-            Err(Error::tool("never told"))
+            Err(Error::msg("never told"))
         })
         .prompts(prompts![paint])
         .resources(resources![manual, note])

@@ -38,20 +38,20 @@ const _: () = {
             clippy::redundant_closure
         )]
         fn tool() -> __mcp::Tool {
-            let mut __spec = __mcp::tool("add");
-            __spec.title("Adder");
-            __spec.description("Add two integers.");
-            __spec.read_only(true);
-            let __arg0 = __spec.arg::<i64>(__mcp::ArgInfo::new("a"));
-            let __arg1 = __spec
+            let mut __builder = __mcp::tool("add");
+            __builder.title("Adder");
+            __builder.description("Add two integers.");
+            __builder.read_only(true);
+            let __arg0 = __builder.arg::<i64>(__mcp::ArgInfo::new("a"));
+            let __arg1 = __builder
                 .arg_or::<
                     i64,
                 >(__mcp::ArgInfo::new("b").description("What to add."), || 1);
-            let __returns = __mcp::tool_returns::<i64>(&mut __spec);
-            __spec
+            let __returns = __mcp::tool_returns::<i64>(&mut __builder);
+            __builder
                 .sync(
                     __returns,
-                    move |__args, __caller| {
+                    move |__args, __invocation| {
                         let __value0 = __args.take(&__arg0)?;
                         let __value1 = __args.take(&__arg1)?;
                         ::core::result::Result::Ok(add(__value0, __value1))

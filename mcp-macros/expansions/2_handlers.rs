@@ -64,21 +64,22 @@ const _: () = {
             let __handlers = __handlers
                 .tool({
                     let __this = ::core::clone::Clone::clone(&__this);
-                    let mut __spec = __mcp::tool("search");
-                    __spec.description("Find notes by their text.");
-                    __spec.timeout_ms(30000u64);
-                    __spec.takes_context();
-                    let __arg1 = __spec.arg::<String>(__mcp::ArgInfo::new("query"));
-                    let __arg2 = __spec.arg::<Option<u32>>(__mcp::ArgInfo::new("limit"));
+                    let mut __builder = __mcp::tool("search");
+                    __builder.description("Find notes by their text.");
+                    __builder.timeout_ms(30000u64);
+                    __builder.takes_context();
+                    let __arg1 = __builder.arg::<String>(__mcp::ArgInfo::new("query"));
+                    let __arg2 = __builder
+                        .arg::<Option<u32>>(__mcp::ArgInfo::new("limit"));
                     let __returns = __mcp::tool_returns::<
                         Result<Json<Vec<Hit>>>,
-                    >(&mut __spec);
-                    __spec
+                    >(&mut __builder);
+                    __builder
                         .future(
                             __returns,
-                            move |__args, __caller| {
+                            move |__args, __invocation| {
                                 let __this = ::core::clone::Clone::clone(&__this);
-                                let __value0 = __mcp::provide::<Context>(__caller);
+                                let __value0 = __mcp::extract::<Context>(__invocation);
                                 let __value1 = __args.take(&__arg1)?;
                                 let __value2 = __args.take(&__arg2)?;
                                 ::core::result::Result::Ok(async move {
@@ -91,14 +92,14 @@ const _: () = {
             let __handlers = __handlers
                 .tool({
                     let __this = ::core::clone::Clone::clone(&__this);
-                    let mut __spec = __mcp::tool("compact");
-                    __spec.description("Compress the database.");
-                    __spec.destructive(true);
-                    let __returns = __mcp::tool_returns::<Result<()>>(&mut __spec);
-                    __spec
+                    let mut __builder = __mcp::tool("compact");
+                    __builder.description("Compress the database.");
+                    __builder.destructive(true);
+                    let __returns = __mcp::tool_returns::<Result<()>>(&mut __builder);
+                    __builder
                         .blocking(
                             __returns,
-                            move |__args, __caller| {
+                            move |__args, __invocation| {
                                 let __this = ::core::clone::Clone::clone(&__this);
                                 ::core::result::Result::Ok(move || Self::compact(&__this))
                             },
@@ -107,14 +108,14 @@ const _: () = {
             let __handlers = __handlers
                 .prompt({
                     let __this = ::core::clone::Clone::clone(&__this);
-                    let mut __spec = __mcp::prompt("review");
-                    __spec.description("Ask for a review of a note.");
-                    let __arg0 = __spec.arg::<String>(__mcp::ArgInfo::new("title"));
-                    let __returns = __mcp::prompt_returns::<String>(&mut __spec);
-                    __spec
+                    let mut __builder = __mcp::prompt("review");
+                    __builder.description("Ask for a review of a note.");
+                    let __arg0 = __builder.arg::<String>(__mcp::ArgInfo::new("title"));
+                    let __returns = __mcp::prompt_returns::<String>(&mut __builder);
+                    __builder
                         .future(
                             __returns,
-                            move |__args, __caller| {
+                            move |__args, __invocation| {
                                 let __this = ::core::clone::Clone::clone(&__this);
                                 let __value0 = __args.take(&__arg0)?;
                                 ::core::result::Result::Ok(async move {

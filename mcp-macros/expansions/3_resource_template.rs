@@ -33,17 +33,17 @@ const _: () = {
             clippy::redundant_closure
         )]
         fn resource() -> __mcp::Resource {
-            let mut __spec = __mcp::resource("note://{id}", "note");
-            __spec.description("One note.");
-            __spec.mime("text/markdown");
-            __spec.audience(&[__mcp::Role::User, __mcp::Role::Assistant]);
-            __spec.priority(0.5f64);
-            let __arg0 = __spec.arg::<u64>(__mcp::ArgInfo::new("id"));
-            let __returns = __mcp::resource_returns::<Option<String>>(&mut __spec);
-            __spec
+            let mut __builder = __mcp::resource("note://{id}", "note");
+            __builder.description("One note.");
+            __builder.mime("text/markdown");
+            __builder.audience(&[__mcp::Role::User, __mcp::Role::Assistant]);
+            __builder.priority(0.5f64);
+            let __arg0 = __builder.arg::<u64>(__mcp::ArgInfo::new("id"));
+            let __returns = __mcp::resource_returns::<Option<String>>(&mut __builder);
+            __builder
                 .future(
                     __returns,
-                    move |__args, __caller| {
+                    move |__args, __invocation| {
                         let __value0 = __args.take(&__arg0)?;
                         ::core::result::Result::Ok(async move { note(__value0).await })
                     },

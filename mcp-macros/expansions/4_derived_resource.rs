@@ -22,7 +22,7 @@ const _: () = {
             clippy::redundant_closure
         )]
         fn from(__value: Page) -> Self {
-            let mut __spec = __mcp::resource(
+            let mut __builder = __mcp::resource(
                 &{
                     let mut __text = ::std::string::String::new();
                     __text.push_str("docs://");
@@ -40,16 +40,16 @@ const _: () = {
                     __text
                 },
             );
-            __spec.description(&"A page of the manual.");
-            __spec.mime("text/markdown");
-            __spec.last_modified(&__mcp::shown::<Timestamp>(&__value.changed));
+            __builder.description(&"A page of the manual.");
+            __builder.mime("text/markdown");
+            __builder.last_modified(&__mcp::shown::<Timestamp>(&__value.changed));
             if let ::core::option::Option::Some(__size) = __mcp::size_of_contents(
                 &__mcp::text_contents::<String>(&__value.body),
             ) {
-                __spec.size(__size);
+                __builder.size(__size);
             }
-            let __returns = __mcp::resource_returns(&mut __spec);
-            __spec
+            let __returns = __mcp::resource_returns(&mut __builder);
+            __builder
                 .sync(
                     __returns,
                     move |_, _| ::core::result::Result::Ok(

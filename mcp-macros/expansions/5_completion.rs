@@ -42,16 +42,17 @@ const _: () = {
             clippy::redundant_closure
         )]
         fn prompt() -> __mcp::Prompt {
-            let mut __spec = __mcp::prompt("review");
-            __spec.description("Ask for a review of code.");
-            let __arg0 = __spec.arg::<Language>(__mcp::ArgInfo::new("language"));
-            let __arg1 = __spec.arg::<Option<String>>(__mcp::ArgInfo::new("framework"));
-            __spec.complete("framework", __mcp::Arc::new(()), frameworks);
-            let __returns = __mcp::prompt_returns::<String>(&mut __spec);
-            __spec
+            let mut __builder = __mcp::prompt("review");
+            __builder.description("Ask for a review of code.");
+            let __arg0 = __builder.arg::<Language>(__mcp::ArgInfo::new("language"));
+            let __arg1 = __builder
+                .arg::<Option<String>>(__mcp::ArgInfo::new("framework"));
+            __builder.complete("framework", __mcp::Arc::new(()), frameworks);
+            let __returns = __mcp::prompt_returns::<String>(&mut __builder);
+            __builder
                 .sync(
                     __returns,
-                    move |__args, __caller| {
+                    move |__args, __invocation| {
                         let __value0 = __args.take(&__arg0)?;
                         let __value1 = __args.take(&__arg1)?;
                         ::core::result::Result::Ok(review(__value0, __value1))
@@ -82,20 +83,20 @@ const _: () = {
             let __handlers = __mcp::Handlers::new();
             let __handlers = __handlers
                 .prompt({
-                    let mut __spec = __mcp::prompt("summary");
-                    __spec.description("Ask for a summary of a note.");
-                    let __arg0 = __spec.arg::<String>(__mcp::ArgInfo::new("title"));
-                    __spec
+                    let mut __builder = __mcp::prompt("summary");
+                    __builder.description("Ask for a summary of a note.");
+                    let __arg0 = __builder.arg::<String>(__mcp::ArgInfo::new("title"));
+                    __builder
                         .complete(
                             "title",
                             ::core::clone::Clone::clone(&__this),
                             Self::titles,
                         );
-                    let __returns = __mcp::prompt_returns::<String>(&mut __spec);
-                    __spec
+                    let __returns = __mcp::prompt_returns::<String>(&mut __builder);
+                    __builder
                         .sync(
                             __returns,
-                            move |__args, __caller| {
+                            move |__args, __invocation| {
                                 let __value0 = __args.take(&__arg0)?;
                                 ::core::result::Result::Ok(Self::summary(__value0))
                             },

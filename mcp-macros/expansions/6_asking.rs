@@ -51,20 +51,20 @@ const _: () = {
             clippy::redundant_closure
         )]
         fn tool() -> __mcp::Tool {
-            let mut __spec = __mcp::tool("rename");
-            __spec.description("Rename a note, after asking for the name.");
-            __spec.task(true, true);
-            __spec.requires(__mcp::Capability::Elicitation);
-            __spec.requires(__mcp::Capability::Roots);
-            __spec.takes_context();
-            let __arg1 = __spec.arg::<u64>(__mcp::ArgInfo::new("id"));
-            __mcp::asked::<Name>().check("tool `rename`");
-            let __returns = __mcp::tool_returns::<Result<String>>(&mut __spec);
-            __spec
+            let mut __builder = __mcp::tool("rename");
+            __builder.description("Rename a note, after asking for the name.");
+            __builder.task(true, true);
+            __builder.requires(__mcp::Capability::Elicitation);
+            __builder.requires(__mcp::Capability::Roots);
+            __builder.takes_context();
+            let __arg1 = __builder.arg::<u64>(__mcp::ArgInfo::new("id"));
+            __mcp::check_form::<Name>().check("tool `rename`");
+            let __returns = __mcp::tool_returns::<Result<String>>(&mut __builder);
+            __builder
                 .future(
                     __returns,
-                    move |__args, __caller| {
-                        let __value0 = __mcp::provide::<Context>(__caller);
+                    move |__args, __invocation| {
+                        let __value0 = __mcp::extract::<Context>(__invocation);
                         let __value1 = __args.take(&__arg1)?;
                         ::core::result::Result::Ok(async move {
                             rename(&__value0, __value1).await
@@ -105,22 +105,24 @@ const _: () = {
             let __handlers = __handlers
                 .prompt({
                     let __this = ::core::clone::Clone::clone(&__this);
-                    let mut __spec = __mcp::prompt("both");
-                    __spec
+                    let mut __builder = __mcp::prompt("both");
+                    __builder
                         .description(
                             "Ask for two things at once; a type that is known only in here is not looked at.",
                         );
-                    __spec.requires(__mcp::Capability::Sampling);
-                    __spec.takes_context();
-                    __mcp::asked::<forms::Name>().check("prompt `both`");
-                    __mcp::asked::<<Self as Pages>::Page>().check("prompt `both`");
-                    let __returns = __mcp::prompt_returns::<Result<String>>(&mut __spec);
-                    __spec
+                    __builder.requires(__mcp::Capability::Sampling);
+                    __builder.takes_context();
+                    __mcp::check_form::<forms::Name>().check("prompt `both`");
+                    __mcp::check_form::<<Self as Pages>::Page>().check("prompt `both`");
+                    let __returns = __mcp::prompt_returns::<
+                        Result<String>,
+                    >(&mut __builder);
+                    __builder
                         .future(
                             __returns,
-                            move |__args, __caller| {
+                            move |__args, __invocation| {
                                 let __this = ::core::clone::Clone::clone(&__this);
-                                let __value0 = __mcp::provide::<Context>(__caller);
+                                let __value0 = __mcp::extract::<Context>(__invocation);
                                 ::core::result::Result::Ok(async move {
                                     Self::both(&__this, &__value0).await
                                 })

@@ -29,23 +29,23 @@ pub(crate) fn handler(handler: &Handler, sig: &Signature, in_block: bool, errors
 /// A scope says who may keep something, not how long.
 pub(crate) fn cache(options: &Options, errors: &mut Errors) {
     if let (Some((span, _)), None, false) = (options.public, options.ttl, options.broken) {
-        errors.at(span, "say how long, too: `ttl = \"60s\"`");
+        errors.push_at(span, "say how long, too: `ttl = \"60s\"`");
     }
 }
 
 fn ordinary_function(sig: &Signature, errors: &mut Errors) {
     let message = "a handler is an ordinary `fn` or `async fn`";
     if let Some(token) = &sig.constness {
-        errors.at(token.span(), message);
+        errors.push_at(token.span(), message);
     }
     if let Safety::Unsafe(token) = &sig.safety {
-        errors.at(token.span(), message);
+        errors.push_at(token.span(), message);
     }
     if let Some(abi) = &sig.abi {
-        errors.on(abi, message);
+        errors.push_spanned(abi, message);
     }
     if let Some(variadic) = &sig.variadic {
-        errors.on(variadic, message);
+        errors.push_spanned(variadic, message);
     }
 }
 
@@ -53,12 +53,12 @@ fn no_generics(handler: &Handler, sig: &Signature, errors: &mut Errors) {
     let what = handler.kind.attribute();
     let generic = sig.generics.params.iter().any(|param| !matches!(param, GenericParam::Lifetime(_)));
     if generic {
-        errors.on(&sig.generics.params, format!("a {what} has one schema, so it cannot be generic"));
+        errors.push_spanned(&sig.generics.params, format!("a {what} has one schema, so it cannot be generic"));
     } else if !sig.generics.params.is_empty() {
-        errors.on(&sig.generics.params, "a handler needs no lifetimes: its arguments are owned");
+        errors.push_spanned(&sig.generics.params, "a handler needs no lifetimes: its arguments are owned");
     }
     if let Some(clause) = &sig.generics.where_clause {
-        errors.on(clause, "a handler cannot have a where clause");
+        errors.push_spanned(clause, "a handler cannot have a where clause");
     }
 }
 
@@ -67,9 +67,12 @@ fn receiver(handler: &Handler, in_block: bool, errors: &mut Errors) {
     let shared = matches!(receiver.kind, ReceiverKind::Reference(_, None, None));
     if !in_block {
         let what = handler.kind.attribute();
-        errors.on(receiver, format!("put `#[handlers]` on the impl block: it collects the methods with `#[{what}]`"));
+        errors.push_spanned(
+            receiver,
+            format!("put `#[handlers]` on the impl block: it collects the methods with `#[{what}]`"),
+        );
     } else if !shared {
-        errors.on(receiver, "calls run at the same time and share the state: take `&self`");
+        errors.push_spanned(receiver, "calls run at the same time and share the state: take `&self`");
     }
 }
 
@@ -80,24 +83,24 @@ fn wire_name(handler: &Handler, errors: &mut Errors) {
         return;
     }
     if let Some(problem) = name::problem(&wire) {
-        errors.at(span, format!("{what} name `{wire}` {problem}; set another with `name = \"…\"`"));
+        errors.push_at(span, format!("{what} name `{wire}` {problem}; set another with `name = \"…\"`"));
     }
 }
 
 fn hints(handler: &Handler, errors: &mut Errors) {
     let opposites = |(hint, value): &&(Ident, bool)| *value && (hint == "read_only" || hint == "destructive");
     if let Some((second, _)) = handler.options.hints.iter().filter(opposites).nth(1) {
-        errors.at(second.span(), "a read-only tool cannot be destructive");
+        errors.push_at(second.span(), "a read-only tool cannot be destructive");
     }
 }
 
 /// What makes no sense for a function that never waits.
 fn waiting(handler: &Handler, errors: &mut Errors) {
     if let (Some(blocking), Some(_)) = (handler.options.blocking, handler.asyncness) {
-        errors.at(blocking, "`blocking` is for a `fn` that takes its time; an `async fn` awaits instead");
+        errors.push_at(blocking, "`blocking` is for a `fn` that takes its time; an `async fn` awaits instead");
     }
     if let (Some((timeout, _)), None, None) = (&handler.options.timeout, handler.options.blocking, handler.asyncness) {
-        errors.at(*timeout, "a `fn` cannot be interrupted: make it an `async fn`, or add `blocking`");
+        errors.push_at(*timeout, "a `fn` cannot be interrupted: make it an `async fn`, or add `blocking`");
     }
 }
 
@@ -108,22 +111,22 @@ fn task(handler: &Handler, errors: &mut Errors) {
         return;
     }
     if let (Some((span, _)), None, None) = (task, blocking, handler.asyncness) {
-        errors.at(*span, "a `fn` is done before a task could begin: make it an `async fn`, or add `blocking`");
+        errors.push_at(*span, "a `fn` is done before a task could begin: make it an `async fn`, or add `blocking`");
     }
     if let (Some(span), None) = (asks_first, task) {
-        errors.at(*span, "only a task can ask first: `task, asks_first`");
+        errors.push_at(*span, "only a task can ask first: `task, asks_first`");
     }
 }
 
 fn arguments(handler: &Handler, errors: &mut Errors) {
     let contexts = handler.params.iter().filter(|param| matches!(param.source, Source::Server(_)));
     for another in contexts.skip(1) {
-        errors.on(&another.ty, "the context is taken already; one reference is enough");
+        errors.push_spanned(&another.ty, "the context is taken already; one reference is enough");
     }
     let mut names: Vec<&str> = Vec::new();
     for argument in handler.arguments() {
         if names.contains(&&*argument.name) {
-            errors.at(argument.span, format!("there are two arguments called `{}`", argument.name));
+            errors.push_at(argument.span, format!("there are two arguments called `{}`", argument.name));
         }
         names.push(&argument.name);
         if let Some(header) = &argument.header {
@@ -131,17 +134,20 @@ fn arguments(handler: &Handler, errors: &mut Errors) {
             let token =
                 !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c));
             if handler.kind != Kind::Tool {
-                errors.on(header, "only arguments of a tool travel in headers");
+                errors.push_spanned(header, "only arguments of a tool travel in headers");
             } else if !token {
-                errors.on(header, "a header name has letters, digits and `-`, for example `header = \"Region\"`");
+                errors.push_spanned(
+                    header,
+                    "a header name has letters, digits and `-`, for example `header = \"Region\"`",
+                );
             }
         }
         match argument.flatten {
             Some(span) if handler.kind != Kind::Tool => {
-                errors.at(span, "only a tool has structured arguments to flatten");
+                errors.push_at(span, "only a tool has structured arguments to flatten");
             }
             Some(span) if argument.other_keys => {
-                errors.at(
+                errors.push_at(
                     span,
                     "`flatten` stands alone: the fields of the struct have names, docs and defaults of their own",
                 );
@@ -149,7 +155,10 @@ fn arguments(handler: &Handler, errors: &mut Errors) {
             _ => {}
         }
         if let (Some(complete), Kind::Tool) = (&argument.complete, handler.kind) {
-            errors.on(complete, "clients complete arguments of prompts and of resource templates, not of tools");
+            errors.push_spanned(
+                complete,
+                "clients complete arguments of prompts and of resource templates, not of tools",
+            );
         }
     }
 }
@@ -157,29 +166,31 @@ fn arguments(handler: &Handler, errors: &mut Errors) {
 fn resource_uri(handler: &Handler, errors: &mut Errors) {
     let Some(literal) = &handler.options.uri else {
         if !handler.options.broken {
-            errors.at(handler.ident.span(), "where is it? write `#[resource(\"note://{id}\")]`");
+            errors.push_at(handler.ident.span(), "where is it? write `#[resource(\"note://{id}\")]`");
         }
         return;
     };
     let text = literal.value();
     if let Some(problem) = uri::scheme_problem(&text) {
-        return errors.on(literal, problem);
+        return errors.push_spanned(literal, problem);
     }
     let parts = match uri::parse(&text) {
         Ok(parts) => parts,
-        Err(problem) => return errors.on(literal, problem),
+        Err(problem) => return errors.push_spanned(literal, problem),
     };
     let variables: Vec<&str> = uri::variables(&parts).collect();
     if let Some((span, size)) = &handler.options.size {
         match size {
-            Size::Counted => errors.at(*span, "a function's contents are not counted: give the bytes, `size = 1024`"),
-            Size::Given(_) if !variables.is_empty() => errors.at(*span, "a family of resources has no one size"),
+            Size::Counted => {
+                errors.push_at(*span, "a function's contents are not counted: give the bytes, `size = 1024`")
+            }
+            Size::Given(_) if !variables.is_empty() => errors.push_at(*span, "a family of resources has no one size"),
             Size::Given(_) => {}
         }
     }
     for (index, variable) in variables.iter().enumerate() {
         if variables[..index].contains(variable) {
-            errors.on(literal, format!("`{{{variable}}}` is there twice"));
+            errors.push_spanned(literal, format!("`{{{variable}}}` is there twice"));
         }
     }
     if !handler.refused_params {
@@ -204,9 +215,12 @@ fn variables_are_arguments(handler: &Handler, literal: &LitStr, variables: &[&st
             }
             None => format!("add `{{{}}}` to it", argument.name),
         };
-        errors.at(argument.span, format!("`{}` is not in `{text}`; {hint}", argument.name));
+        errors.push_at(argument.span, format!("`{}` is not in `{text}`; {hint}", argument.name));
     }
     for variable in unused {
-        errors.on(literal, format!("`{{{variable}}}` has no argument; add `{variable}: String` to the function"));
+        errors.push_spanned(
+            literal,
+            format!("`{{{variable}}}` has no argument; add `{variable}: String` to the function"),
+        );
     }
 }

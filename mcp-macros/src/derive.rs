@@ -44,9 +44,9 @@ enum Body {
 //         impl From<Note> for __mcp::Resource {
 //             fn from(__value: Note) -> Self {
 //                 let __uri = { "note://", then the id, escaped };
-//                 let mut __spec = __mcp::resource(&__uri, "note");
-//                 __spec.mime("application/json");
-//                 __spec.sync(move |_, _| Ok(__mcp::json_contents(&__value)))
+//                 let mut __builder = __mcp::resource(&__uri, "note");
+//                 __builder.mime("application/json");
+//                 __builder.sync(move |_, _| Ok(__mcp::json_contents(&__value)))
 //             }
 //         }
 //     };
@@ -84,7 +84,7 @@ impl Model {
     fn read(input: &DeriveInput, errors: &mut Errors) -> Self {
         let mut options = Options::default();
         for attr in input.attrs.iter().filter(|attr| attr.path().is_ident("resource")) {
-            if let Some(all) = errors.keep(attr.parse_args::<Entries>()) {
+            if let Some(all) = errors.handle(attr.parse_args::<Entries>()) {
                 options.add(Kind::Derive, all, errors);
             } else {
                 options.broken = true;
@@ -92,7 +92,10 @@ impl Model {
         }
         check::cache(&options, errors);
         if !input.generics.params.is_empty() {
-            errors.on(&input.generics.params, "a resource has one type: derive it on a struct without parameters");
+            errors.push_spanned(
+                &input.generics.params,
+                "a resource has one type: derive it on a struct without parameters",
+            );
         }
         let description = match &options.description {
             Some(_) => None,
@@ -109,8 +112,8 @@ impl Model {
         };
         match &input.data {
             Data::Struct(data) => model.read_fields(&data.fields, errors),
-            Data::Enum(data) => errors.at(data.enum_token.span, "a resource is a struct; put the enum in a field"),
-            Data::Union(data) => errors.at(data.union_token.span, "a resource is a struct"),
+            Data::Enum(data) => errors.push_at(data.enum_token.span, "a resource is a struct; put the enum in a field"),
+            Data::Union(data) => errors.push_at(data.union_token.span, "a resource is a struct"),
         }
         model
     }
@@ -126,25 +129,25 @@ impl Model {
 
     fn read_field(&mut self, member: &Member, ty: &Type, attr: &Attribute, errors: &mut Errors) {
         const KEYS: [&str; 3] = ["text", "blob", "last_modified"];
-        let Some(all) = errors.keep(attr.parse_args::<Entries>()) else { return };
+        let Some(all) = errors.handle(attr.parse_args::<Entries>()) else { return };
         if let Some(literal) = all.positional {
-            errors.on(literal, format!("a field takes no text here; {}", attr::list(&KEYS)));
+            errors.push_spanned(literal, format!("a field takes no text here; {}", attr::list(&KEYS)));
         }
         for entry in all.entries {
             let (key, span) = (entry.key.to_string(), entry.key.span());
             let body_taken = !matches!(self.body, Body::Json);
             match &*key {
                 _ if entry.value.is_some() && KEYS.contains(&&*key) => {
-                    errors.at(span, format!("on a field it is just `{key}`"));
+                    errors.push_at(span, format!("on a field it is just `{key}`"));
                 }
-                "text" | "blob" if body_taken => errors.at(span, "another field is the contents already"),
+                "text" | "blob" if body_taken => errors.push_at(span, "another field is the contents already"),
                 "text" => self.body = Body::Text(member.clone(), ty.clone()),
                 "blob" => self.body = Body::Blob(member.clone(), ty.clone()),
                 "last_modified" => self.last_modified = Some((member.clone(), ty.clone())),
                 _ => {
                     let hint = closest(&key, KEYS).map(|meant| format!("did you mean `{meant}`?"));
                     let hint = hint.unwrap_or_else(|| attr::list(&KEYS));
-                    errors.at(span, format!("unknown key `{key}`; {hint}"));
+                    errors.push_at(span, format!("unknown key `{key}`; {hint}"));
                 }
             }
         }
@@ -167,30 +170,30 @@ impl Model {
         let keys = resource_keys(&self.options);
         let last_modified = self.last_modified.iter().map(|(field, ty)| {
             let time = shown(field, ty);
-            quote!(__spec.last_modified(&#time);)
+            quote!(__builder.last_modified(&#time);)
         });
         let (mime, contents) = self.contents();
-        let mime = self.options.mime.is_none().then(|| quote!(__spec.mime(#mime);));
+        let mime = self.options.mime.is_none().then(|| quote!(__builder.mime(#mime);));
         let size = matches!(self.options.size, Some((_, Size::Counted))).then(|| {
             quote! {
                 if let ::core::option::Option::Some(__size) = __mcp::size_of_contents(&#contents) {
-                    __spec.size(__size);
+                    __builder.size(__size);
                 }
             }
         });
         let sync = quote_spanned!(self.ident.span()=> sync);
         quote! {
-            let mut __spec = __mcp::resource(&#uri, &#name);
-            #(__spec.title(&#title);)*
-            #(__spec.description(&#description);)*
-            #(__spec.icon(#icons);)*
-            #(__spec.meta(__mcp::json!({ #meta }));)*
+            let mut __builder = __mcp::resource(&#uri, &#name);
+            #(__builder.title(&#title);)*
+            #(__builder.description(&#description);)*
+            #(__builder.icon(#icons);)*
+            #(__builder.meta(__mcp::json!({ #meta }));)*
             #keys
             #mime
             #(#last_modified)*
             #size
-            let __returns = __mcp::resource_returns(&mut __spec);
-            __spec.#sync(__returns, move |_, _| ::core::result::Result::Ok(#contents))
+            let __returns = __mcp::resource_returns(&mut __builder);
+            __builder.#sync(__returns, move |_, _| ::core::result::Result::Ok(#contents))
         }
     }
 
@@ -208,12 +211,12 @@ impl Model {
     fn uri(&self, errors: &mut Errors) -> TokenStream {
         let Some(literal) = &self.options.uri else {
             if !self.options.broken {
-                errors.at(self.ident.span(), "where is it? add `#[resource(uri = \"config://app\")]`");
+                errors.push_at(self.ident.span(), "where is it? add `#[resource(uri = \"config://app\")]`");
             }
             return quote!("");
         };
         if let Some(problem) = uri::scheme_problem(&literal.value()) {
-            errors.on(literal, problem);
+            errors.push_spanned(literal, problem);
         }
         self.filled(literal, true, errors)
     }
@@ -227,7 +230,7 @@ impl Model {
         let parts = match uri::parse(&text) {
             Ok(parts) => parts,
             Err(problem) => {
-                errors.on(literal, problem);
+                errors.push_spanned(literal, problem);
                 return quote!("");
             }
         };
@@ -268,7 +271,7 @@ impl Model {
             None if names.is_empty() => "the struct has no named fields".to_owned(),
             None => attr::list(&names),
         };
-        errors.at(span, format!("`{{{variable}}}` is not a field; {hint}"));
+        errors.push_at(span, format!("`{{{variable}}}` is not a field; {hint}"));
     }
 }
 

@@ -10,7 +10,7 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, Ident, LitStr, Path, Type};
 
 use crate::attr::{Options, Size, is_string};
-use crate::forms::Form;
+use crate::elicit::Form;
 use crate::handler::{Handler, Kind};
 use crate::param::{Argument, Default, Param, Source};
 
@@ -30,10 +30,10 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
     let description = description.iter();
     let meta = meta.iter();
     let timeout = timeout.iter().map(|(_, millis)| millis);
-    let hints = handler.options.hints.iter().map(|(key, value)| quote!(__spec.#key(#value);));
+    let hints = handler.options.hints.iter().map(|(key, value)| quote!(__builder.#key(#value);));
     let task = handler.options.task.map(|(_, required)| {
         let asks_first = handler.options.asks_first.is_some();
-        quote!(__spec.task(#required, #asks_first);)
+        quote!(__builder.task(#required, #asks_first);)
     });
     let requires = handler.options.requires.iter().map(|variant| format_ident!("{variant}"));
     let about = resource_keys(&handler.options);
@@ -44,16 +44,16 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
     let returns = returns(handler);
     let run = run(handler, function);
     quote! {
-        let mut __spec = #new;
-        #(__spec.title(#title);)*
-        #(__spec.description(#description);)*
-        #(__spec.icon(#icons);)*
-        #(__spec.meta(__mcp::json!({ #meta }));)*
-        #(__spec.timeout_ms(#timeout);)*
+        let mut __builder = #new;
+        #(__builder.title(#title);)*
+        #(__builder.description(#description);)*
+        #(__builder.icon(#icons);)*
+        #(__builder.meta(__mcp::json!({ #meta }));)*
+        #(__builder.timeout_ms(#timeout);)*
         #(#hints)*
         #task
         #about
-        #(__spec.requires(__mcp::Capability::#requires);)*
+        #(__builder.requires(__mcp::ClientCapability::#requires);)*
         #visible
         #(#declared)*
         #(#completers)*
@@ -66,28 +66,28 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
 /// The keys only resources have.
 pub(crate) fn resource_keys(options: &Options) -> TokenStream {
     let Options { mime, audience, priority, last_modified, size, subscribe, ttl, public, .. } = options;
-    let subscribe = subscribe.then(|| quote!(__spec.subscribe();));
+    let subscribe = subscribe.then(|| quote!(__builder.subscribe();));
     let public = public.is_some_and(|(_, public)| public);
     let ttl = ttl.iter();
     let mime = mime.iter();
     let audience = (!audience.is_empty()).then(|| {
         let roles = audience.iter().map(role);
-        quote!(__spec.audience(&[#(#roles),*]);)
+        quote!(__builder.audience(&[#(#roles),*]);)
     });
     let priority = priority.iter();
     let last_modified = last_modified.iter();
     let size = match size {
-        Some((_, Size::Given(bytes))) => Some(quote!(__spec.size(#bytes);)),
+        Some((_, Size::Given(bytes))) => Some(quote!(__builder.size(#bytes);)),
         Some((_, Size::Counted)) | None => None,
     };
     quote! {
-        #(__spec.mime(#mime);)*
+        #(__builder.mime(#mime);)*
         #audience
-        #(__spec.priority(#priority);)*
-        #(__spec.last_modified(#last_modified);)*
+        #(__builder.priority(#priority);)*
+        #(__builder.last_modified(#last_modified);)*
         #size
         #subscribe
-        #(__spec.cache(#ttl, #public);)*
+        #(__builder.cache(#ttl, #public);)*
     }
 }
 
@@ -102,11 +102,11 @@ fn visible(predicate: &Expr, in_block: bool) -> TokenStream {
             quote! {
                 {
                     #state
-                    __spec.#visible_if(move |__ctx| #predicate(&__this, __ctx));
+                    __builder.#visible_if(move |__ctx| #predicate(&__this, __ctx));
                 }
             }
         }
-        _ => quote!(__spec.#visible_if(#predicate);),
+        _ => quote!(__builder.#visible_if(#predicate);),
     }
 }
 
@@ -116,20 +116,20 @@ fn role(who: &LitStr) -> TokenStream {
 
 /// The statement that declares a parameter.
 fn declare(index: usize, param: &Param) -> TokenStream {
-    let Source::Caller(argument) = &param.source else { return quote!(__spec.takes_context();) };
+    let Source::Caller(argument) = &param.source else { return quote!(__builder.takes_context();) };
     let Argument { name, description, default, header, flatten, .. } = &**argument;
     let (key, ty) = (key(index), &param.ty);
     if flatten.is_some() {
-        return quote!(let #key = __spec.flatten::<#ty>(););
+        return quote!(let #key = __builder.flatten::<#ty>(););
     }
     let description = description.iter();
     let header = header.iter();
     let info = quote!(__mcp::ArgInfo::new(#name) #(.description(#description))* #(.header(#header))*);
     match default {
-        None => quote!(let #key = __spec.arg::<#ty>(#info);),
+        None => quote!(let #key = __builder.arg::<#ty>(#info);),
         Some(default) => {
             let value = default_value(default);
-            quote!(let #key = __spec.arg_or::<#ty>(#info, #value);)
+            quote!(let #key = __builder.arg_or::<#ty>(#info, #value);)
         }
     }
 }
@@ -152,7 +152,7 @@ fn completer(argument: &Argument, in_block: bool) -> Option<TokenStream> {
     let state = if of_self { quote!(::core::clone::Clone::clone(&__this)) } else { quote!(__mcp::Arc::new(())) };
     // At the path, which is what may not fit.
     let complete = quote_spanned!(path.span()=> complete);
-    Some(quote!(__spec.#complete(#name, #state, #path);))
+    Some(quote!(__builder.#complete(#name, #state, #path);))
 }
 
 /// The statement that looks at what the handler asks for.
@@ -161,7 +161,11 @@ fn asks(handler: &Handler, Form { ty, is_pattern }: &Form) -> TokenStream {
     // At the type, where the panic then says it happened.
     let check = quote_spanned!(ty.span()=> .check(#who));
     // As it stands there, so that what is wrong with it is the same error, which is told once.
-    if *is_pattern { quote!(__mcp::asked_by(|#ty { .. }| {}) #check;) } else { quote!(__mcp::asked::<#ty>() #check;) }
+    if *is_pattern {
+        quote!(__mcp::check_form_of(|#ty { .. }| {}) #check;)
+    } else {
+        quote!(__mcp::check_form::<#ty>() #check;)
+    }
 }
 
 /// The statement that takes a share of the state for what runs later.
@@ -182,7 +186,7 @@ fn returns(handler: &Handler) -> TokenStream {
             Some(quote!(::<#unit>))
         }
     };
-    quote!(let __returns = __mcp::#declare #ty(&mut __spec);)
+    quote!(let __returns = __mcp::#declare #ty(&mut __builder);)
 }
 
 /// The call itself: sync, async or blocking. What makes it so is spanned at the return type, where
@@ -202,7 +206,7 @@ fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
     let runs_later = handler.asyncness.is_some() || handler.options.blocking.is_some();
     let state = (this.is_some() && runs_later).then(share_state);
     quote! {
-        __spec.#how(__returns, move |__args, __caller| {
+        __builder.#how(__returns, move |__args, __invocation| {
             #state
             #(#taken)*
             ::core::result::Result::Ok(#work)
@@ -215,12 +219,12 @@ fn take(index: usize, param: &Param) -> TokenStream {
     let (key, value) = (key(index), value(index));
     match &param.source {
         Source::Caller(_) => quote!(let #value = __args.take(&#key)?;),
-        Source::Server(ty) => provide(&value, ty),
+        Source::Server(ty) => extract(&value, ty),
     }
 }
 
-fn provide(value: &Ident, ty: &Type) -> TokenStream {
-    quote!(let #value = __mcp::provide::<#ty>(__caller);)
+fn extract(value: &Ident, ty: &Type) -> TokenStream {
+    quote!(let #value = __mcp::extract::<#ty>(__invocation);)
 }
 
 /// How a parameter's value is passed on.

@@ -15,12 +15,12 @@ pub(crate) struct Errors {
 
 impl Errors {
     /// An error at a place.
-    pub(crate) fn at(&mut self, span: Span, message: impl Display) {
+    pub(crate) fn push_at(&mut self, span: Span, message: impl Display) {
         self.push(syn::Error::new(span, message));
     }
 
     /// An error about all of `tokens`.
-    pub(crate) fn on(&mut self, tokens: impl ToTokens, message: impl Display) {
+    pub(crate) fn push_spanned(&mut self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
@@ -32,7 +32,7 @@ impl Errors {
     }
 
     /// The value of `result`, or nothing and its error.
-    pub(crate) fn keep<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+    pub(crate) fn handle<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.push(error)).ok()
     }
 

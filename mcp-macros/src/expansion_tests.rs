@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use proc_macro2::TokenStream;
 use syn::{Attribute, Item, Meta};
 
-use crate::{block, derive, expand, handler};
+use crate::{derive, function, handler, impl_block};
 
 /// Between the input and what becomes of it.
 const LINE: &str = "\n// ---- becomes ----\n\n";
@@ -70,7 +70,7 @@ fn expanded(mut item: Item) -> TokenStream {
     };
     let rest = quote::quote!(#item);
     match handler::Kind::of(&attr) {
-        Some(kind) => expand::function(kind, arguments, &rest),
-        None => block::handlers(arguments, &rest),
+        Some(kind) => function::function(kind, arguments, &rest),
+        None => impl_block::handlers(arguments, &rest),
     }
 }

@@ -9,8 +9,8 @@ use syn::{Attribute, FnArg, Ident, Path, Receiver, ReturnType, Signature, Type, 
 
 use crate::attr::Options;
 use crate::doc;
+use crate::elicit::{self, Form};
 use crate::errors::Errors;
-use crate::forms::{self, Form};
 use crate::param::{Argument, Param, Source};
 
 /// Which macro it is.
@@ -102,7 +102,7 @@ impl Handler {
                 ReturnType::Type(_, ty) => (Some((**ty).clone()), ty.span()),
             },
             refused_params,
-            forms: forms::read(sig, body, errors),
+            forms: elicit::read(sig, body, errors),
         }
     }
 
@@ -128,7 +128,7 @@ fn refuse_arg(receiver: &mut Receiver, errors: &mut Errors) {
     receiver.attrs.retain(|attr| {
         let ours = attr.path().is_ident("arg");
         if ours {
-            errors.on(attr, "`#[arg]` describes what the caller sends; `self` is the server's");
+            errors.push_spanned(attr, "`#[arg]` describes what the caller sends; `self` is the server's");
         }
         !ours
     });

@@ -67,13 +67,13 @@ impl Param {
         param.attrs.retain(|attr| !attr.path().is_ident("doc"));
         let ty = ungrouped((*param.ty).clone());
         if let Some(cfg) = param.attrs.iter().find(|attr| attr.path().is_ident("cfg")) {
-            errors.on(cfg, "`#[cfg]` goes on the whole handler, not on one of its arguments");
+            errors.push_spanned(cfg, "`#[cfg]` goes on the whole handler, not on one of its arguments");
             return None;
         }
         if let Type::Reference(reference) = &ty {
             let source = Source::Server(reference.elem.clone());
             if let Some((attr, _)) = options {
-                errors.on(
+                errors.push_spanned(
                     attr,
                     "`#[arg]` describes what the caller sends; what is taken by reference comes from the server",
                 );
@@ -81,11 +81,14 @@ impl Param {
             return borrowable(reference, errors).then_some(Param { ty, source });
         }
         if let Some(ampersand) = inner_reference(&quote::quote!(#ty)) {
-            errors.at(ampersand, "arguments are decoded from JSON and owned: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`");
+            errors.push_at(ampersand, "arguments are decoded from JSON and owned: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`");
             return None;
         }
         if let Type::ImplTrait(_) = &ty {
-            errors.on(&ty, "a handler has one schema, so its arguments have one type: name it instead of `impl …`");
+            errors.push_spanned(
+                &ty,
+                "a handler has one schema, so its arguments have one type: name it instead of `impl …`",
+            );
             return None;
         }
         let ident = ident(&param.pat, errors)?;
@@ -117,7 +120,7 @@ fn ident(pat: &Pat, errors: &mut Errors) -> Option<Ident> {
     match pat {
         Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => Some(pat.ident.clone()),
         other => {
-            errors.on(other, "give the argument a name; callers use it");
+            errors.push_spanned(other, "give the argument a name; callers use it");
             None
         }
     }
@@ -133,7 +136,7 @@ fn borrowable(reference: &syn::TypeReference, errors: &mut Errors) -> bool {
         _ => None,
     };
     if let Some(owned) = owned {
-        errors.on(
+        errors.push_spanned(
             reference,
             format!(
                 "arguments are decoded from JSON and owned: write `{owned}`; only `&self` and `&Context` are borrowed"
@@ -142,7 +145,7 @@ fn borrowable(reference: &syn::TypeReference, errors: &mut Errors) -> bool {
         return false;
     }
     if let Some(mutable) = &reference.mutability {
-        errors.at(mutable.span(), "calls run at the same time and share what they borrow: take `&Context`");
+        errors.push_at(mutable.span(), "calls run at the same time and share what they borrow: take `&Context`");
         return false;
     }
     true
@@ -165,11 +168,11 @@ impl ArgOptions {
 
     fn read(&mut self, attr: &Attribute, errors: &mut Errors) {
         let Meta::List(list) = &attr.meta else {
-            return errors.on(attr, "expected `#[arg(…)]`, for example `#[arg(default = 10)]`");
+            return errors.push_spanned(attr, "expected `#[arg(…)]`, for example `#[arg(default = 10)]`");
         };
-        let Some(all) = errors.keep(list.parse_args::<Entries>()) else { return };
+        let Some(all) = errors.handle(list.parse_args::<Entries>()) else { return };
         if let Some(literal) = all.positional {
-            errors.on(&literal, format!("write `description = {}`", literal.token()));
+            errors.push_spanned(&literal, format!("write `description = {}`", literal.token()));
         }
         for entry in all.entries {
             let key = entry.key.unraw().to_string();
@@ -178,12 +181,12 @@ impl ArgOptions {
                     Some(meant) => format!("did you mean `{meant}`?"),
                     None => attr::list(&KEYS),
                 };
-                errors.at(entry.key.span(), format!("unknown key `{key}`; {hint}"));
+                errors.push_at(entry.key.span(), format!("unknown key `{key}`; {hint}"));
             } else if self.seen.contains(&key) {
-                errors.at(entry.key.span(), format!("`{key}` is given twice"));
+                errors.push_at(entry.key.span(), format!("`{key}` is given twice"));
             } else {
                 let result = self.set(&key, entry);
-                errors.keep(result);
+                errors.handle(result);
             }
             self.seen.push(key);
         }

@@ -1,16 +1,14 @@
 //! Errors: what a handler fails with, and what a JSON-RPC error response says.
 
-use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::app_code::AppCode;
-use crate::ask::{AskError, Lack};
+use crate::jsonrpc::error::RpcError;
 
-/// The result of a handler, of serving and of the [`TestClient`](crate::TestClient).
+/// The result of a handler. Serving and the [`TestClient`](crate::testing::TestClient) fail with a
+/// [`ServerError`] instead, which `?` turns into an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 type Source = Box<dyn StdError + Send + Sync>;
@@ -30,12 +28,12 @@ type Source = Box<dyn StdError + Send + Sync>;
 /// #[tool]
 /// fn first_line(path: String) -> Result<String> {
 ///     let text = std::fs::read_to_string(path)?;
-///     text.lines().next().map(str::to_owned).ok_or(Error::tool("the file is empty"))
+///     text.lines().next().map(str::to_owned).ok_or(Error::msg("the file is empty"))
 /// }
 /// ```
 pub struct Error(Box<Repr>);
 
-enum Repr {
+pub(crate) enum Repr {
     /// What the model is told.
     Handler(Source),
     /// What the client is told.
@@ -46,7 +44,7 @@ enum Repr {
 
 impl Error {
     /// A failure the model should read, as `isError: true`.
-    pub fn tool(text: impl Into<String>) -> Self {
+    pub fn msg(text: impl Into<String>) -> Self {
         Error(Box::new(Repr::Handler(text.into().into())))
     }
 
@@ -63,9 +61,11 @@ impl Error {
     /// A failure the client should act on by its code, which is your own.
     ///
     /// ```
-    /// use mcp_runtime::{AppCode, prelude::*};
+    /// use mcp_runtime::ErrorCode;
+    /// use mcp_runtime::prelude::*;
+    /// use mcp_runtime::testing::TestClient;
     ///
-    /// const QUOTA_EXCEEDED: AppCode = AppCode::new(1001);
+    /// const QUOTA_EXCEEDED: ErrorCode = ErrorCode::new(1001);
     ///
     /// /// Ask the oracle.
     /// #[tool]
@@ -81,7 +81,7 @@ impl Error {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn application(code: AppCode, text: impl Into<String>) -> Self {
+    pub fn application(code: ErrorCode, text: impl Into<String>) -> Self {
         Self::protocol(RpcError::new(code.get(), text.into()))
     }
 
@@ -99,20 +99,43 @@ impl Error {
         Error(Box::new(Repr::ResourceNotFound(uri.into())))
     }
 
-    /// The same as a `std::error::Error`, for functions that return `anyhow::Result` or
-    /// `Box<dyn Error>`. `Error` is none itself, or it could not be made from every other by `?`.
-    ///
-    /// ```no_run
-    /// use mcp_runtime::prelude::*;
-    ///
-    /// #[tokio::main]
-    /// async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
-    ///     Server::new("hello", "0.1.0").serve_stdio().await.map_err(Error::into_std)?;
-    ///     Ok(())
-    /// }
-    /// ```
-    pub fn into_std(self) -> impl StdError + Send + Sync + 'static {
-        Std(self)
+    /// The same as a boxed `std::error::Error`. `Error` is none itself, or it could not be made from
+    /// every other by `?`.
+    pub fn into_boxed(self) -> Box<dyn StdError + Send + Sync> {
+        match *self.0 {
+            Repr::Handler(source) => source,
+            repr => Box::new(ServerError(Error(Box::new(repr)))),
+        }
+    }
+
+    /// The error `?` was used on, if it is an `E`.
+    pub fn downcast_ref<E: StdError + 'static>(&self) -> Option<&E> {
+        match &*self.0 {
+            Repr::Handler(source) => source.downcast_ref(),
+            Repr::Protocol(_) | Repr::ResourceNotFound(_) => None,
+        }
+    }
+
+    /// What the error was caused by, as [`std::error::Error::source`] tells it.
+    pub fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match &*self.0 {
+            Repr::Handler(source) => source.source(),
+            Repr::Protocol(_) | Repr::ResourceNotFound(_) => None,
+        }
+    }
+
+    /// The protocol error this is: made as one, or answered by a server and passed on by `?`.
+    fn rpc(&self) -> Option<&RpcError> {
+        match &*self.0 {
+            Repr::Protocol(error) => Some(error),
+            Repr::Handler(source) => source.downcast_ref::<ServerError>()?.0.rpc(),
+            Repr::ResourceNotFound(_) => None,
+        }
+    }
+
+    /// What it is made of.
+    pub(crate) fn into_repr(self) -> Repr {
+        *self.0
     }
 
     pub(crate) fn protocol(error: RpcError) -> Self {
@@ -121,30 +144,12 @@ impl Error {
 
     /// The JSON-RPC code, where this is a protocol error.
     pub fn code(&self) -> Option<i32> {
-        match &*self.0 {
-            Repr::Protocol(error) => Some(error.code),
-            Repr::Handler(_) | Repr::ResourceNotFound(_) => None,
-        }
+        self.rpc().map(|error| error.code)
     }
 
     /// The `data` member of a protocol error.
     pub fn data(&self) -> Option<&Value> {
-        match &*self.0 {
-            Repr::Protocol(error) => error.data.as_ref(),
-            Repr::Handler(_) | Repr::ResourceNotFound(_) => None,
-        }
-    }
-
-    /// What went wrong, as the dispatcher tells it apart.
-    pub(crate) fn into_failure(self) -> Failure {
-        match *self.0 {
-            Repr::Handler(source) => match source.downcast_ref::<AskError>() {
-                Some(ask) => ask.to_failure(),
-                None => Failure::Handler(chain(&*source)),
-            },
-            Repr::Protocol(error) => Failure::Protocol(error),
-            Repr::ResourceNotFound(uri) => Failure::ResourceNotFound(uri),
-        }
+        self.rpc().and_then(|error| error.data.as_ref())
     }
 }
 
@@ -155,10 +160,69 @@ impl<E: Into<Source>> From<E> for Error {
     }
 }
 
-/// An [`Error`] that is a `std::error::Error`.
-struct Std(Error);
+/// Why a server could not be served, or what it answered a [`TestClient`](crate::testing::TestClient).
+///
+/// Unlike [`Error`], which a handler returns, it is a [`std::error::Error`]: `?` turns it into an
+/// `anyhow::Error`, a `Box<dyn Error>`, an enum of your own with `#[from]`, and into [`Error`].
+///
+/// ```no_run
+/// use mcp_runtime::prelude::*;
+///
+/// #[tokio::main]
+/// async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+///     Server::new("hello", "0.1.0").serve_stdio().await?;
+///     Ok(())
+/// }
+/// ```
+pub struct ServerError(Error);
 
-impl fmt::Display for Std {
+impl ServerError {
+    pub(crate) fn msg(text: impl Into<String>) -> Self {
+        ServerError(Error::msg(text))
+    }
+
+    pub(crate) fn internal(text: impl Into<String>) -> Self {
+        ServerError(Error::internal(text))
+    }
+
+    pub(crate) fn protocol(error: RpcError) -> Self {
+        ServerError(Error::protocol(error))
+    }
+
+    pub(crate) fn resource_not_found(uri: impl Into<String>) -> Self {
+        ServerError(Error::resource_not_found(uri))
+    }
+
+    /// The JSON-RPC code, where the server answered with an error.
+    pub fn code(&self) -> Option<i32> {
+        self.0.code()
+    }
+
+    /// The `data` member of that error.
+    pub fn data(&self) -> Option<&Value> {
+        self.0.data()
+    }
+}
+
+impl From<Error> for ServerError {
+    fn from(error: Error) -> Self {
+        ServerError(error)
+    }
+}
+
+impl From<std::io::Error> for ServerError {
+    fn from(error: std::io::Error) -> Self {
+        ServerError(error.into())
+    }
+}
+
+impl From<serde_json::Error> for ServerError {
+    fn from(error: serde_json::Error) -> Self {
+        ServerError(error.into())
+    }
+}
+
+impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0.0 {
             // Its sources tell the rest.
@@ -168,18 +232,15 @@ impl fmt::Display for Std {
     }
 }
 
-impl fmt::Debug for Std {
+impl fmt::Debug for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
     }
 }
 
-impl StdError for Std {
+impl StdError for ServerError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        match &*self.0.0 {
-            Repr::Handler(source) => source.source(),
-            Repr::Protocol(_) | Repr::ResourceNotFound(_) => None,
-        }
+        self.0.source()
     }
 }
 
@@ -216,7 +277,7 @@ impl fmt::Debug for Error {
 
 /// The error's text followed by that of its sources, each once: many errors print their source
 /// themselves.
-fn chain(error: &(dyn StdError + 'static)) -> String {
+pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(source) = next {
@@ -230,128 +291,51 @@ fn chain(error: &(dyn StdError + 'static)) -> String {
     text
 }
 
-/// The text of a JSON error without "at line 1 column 7": positions in a frame nobody sees as text.
-pub(crate) fn without_position(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rfind(" at line ") {
-        Some(end) if error.line() > 0 => shorten(&text[..end]).into_owned(),
-        _ => shorten(&text).into_owned(),
+/// A code of your own, for [`Error::application`](crate::Error::application): every number but -32768
+/// to -32000, which JSON-RPC and MCP keep for themselves.
+///
+/// A constant is checked when it is compiled:
+///
+/// ```
+/// use mcp_runtime::ErrorCode;
+///
+/// const QUOTA_EXCEEDED: ErrorCode = ErrorCode::new(1001);
+/// ```
+///
+/// ```compile_fail,E0080
+/// use mcp_runtime::ErrorCode;
+///
+/// const TAKEN: ErrorCode = ErrorCode::new(-32000);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ErrorCode(i32);
+
+impl ErrorCode {
+    /// The code, which panics if it is not an application's to use: in a `const`, an error of the
+    /// compiler.
+    #[track_caller]
+    pub const fn new(code: i32) -> Self {
+        match Self::try_new(code) {
+            Some(code) => code,
+            None => panic!("error codes from -32768 to -32000 belong to JSON-RPC and MCP: take one above, such as 1"),
+        }
+    }
+
+    /// The code, if it is an application's to use.
+    pub const fn try_new(code: i32) -> Option<Self> {
+        // JSON-RPC 2.0 §5.1; <https://modelcontextprotocol.io/specification/2026-07-28/basic>
+        if code < -32768 || code > -32000 { Some(ErrorCode(code)) } else { None }
+    }
+
+    /// The number.
+    pub const fn get(self) -> i32 {
+        self.0
     }
 }
 
-/// A text that quotes the caller, without the middle of what is too long to be read anyway.
-pub(crate) fn shorten(text: &str) -> Cow<'_, str> {
-    const LONG: usize = 300;
-    if text.len() <= LONG {
-        return Cow::Borrowed(text);
-    }
-    let head = text.floor_char_boundary(LONG / 2);
-    let tail = text.ceil_char_boundary(text.len() - LONG / 2);
-    Cow::Owned(format!("{}…{}", &text[..head], &text[tail..]))
-}
-
-/// Why a call has no ordinary result; each revision says it in its own way (`era::encode`).
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// The handler returned an error; its text.
-    Handler(String),
-    /// The caller's arguments do not fit the handler's types.
-    Arguments(ArgumentError),
-    /// Nothing is registered at, or matches, this URI.
-    ResourceNotFound(String),
-    /// The handler panicked; the details went to the log.
-    Panicked,
-    /// The handler took longer than it may.
-    TimedOut(std::time::Duration),
-    /// The client does not declare what the call needs of it.
-    Lacks(Lack),
-    /// A JSON-RPC error as it is.
-    Protocol(RpcError),
-}
-
-impl From<RpcError> for Failure {
-    fn from(error: RpcError) -> Self {
-        Failure::Protocol(error)
-    }
-}
-
-/// An argument that is missing or of the wrong type.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ArgumentError {
-    /// The argument's name on the wire.
-    pub(crate) field: Cow<'static, str>,
-    /// The type its schema names.
-    pub(crate) expected_type: Cow<'static, str>,
-    /// The type that was sent, or `missing`.
-    pub(crate) actual_type: Cow<'static, str>,
-    #[serde(skip)]
-    pub(crate) text: String,
-}
-
-impl fmt::Display for ArgumentError {
+impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-/// The `error` member of a response.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct RpcError {
-    pub(crate) code: i32,
-    pub(crate) message: Cow<'static, str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) data: Option<Value>,
-}
-
-impl RpcError {
-    pub(crate) const PARSE: i32 = -32700;
-    pub(crate) const INVALID_REQUEST: i32 = -32600;
-    pub(crate) const METHOD_NOT_FOUND: i32 = -32601;
-    pub(crate) const INVALID_PARAMS: i32 = -32602;
-    pub(crate) const INTERNAL: i32 = -32603;
-    /// Resource not found, up to 2025-11-25.
-    pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
-    /// Somebody has to visit a page first, in 2025-11-25.
-    pub(crate) const URL_REQUIRED: i32 = -32042;
-    /// The client does not declare a capability the call needs, from 2026-07-28.
-    pub(crate) const MISSING_CAPABILITY: i32 = -32021;
-    /// A header and the body say different things, from 2026-07-28.
-    #[cfg(feature = "http")]
-    pub(crate) const HEADER_MISMATCH: i32 = -32020;
-    /// Unsupported protocol version, from 2026-07-28.
-    pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
-
-    pub(crate) fn new(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
-        RpcError { code, message: message.into(), data: None }
-    }
-
-    pub(crate) fn parse(detail: &str) -> Self {
-        Self::new(Self::PARSE, format!("Parse error: {detail}"))
-    }
-
-    pub(crate) fn invalid_request(detail: &str) -> Self {
-        Self::new(Self::INVALID_REQUEST, format!("Invalid request: {detail}"))
-    }
-
-    pub(crate) fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(Self::INVALID_PARAMS, message)
-    }
-
-    /// A parameter of the wrong type, or missing; `data` says which and how.
-    pub(crate) fn wrong_field(field: &str, expected: &str, actual: &str) -> Self {
-        let message = match actual {
-            "missing" => format!("Invalid params: `{field}` is missing; it is of type {expected}"),
-            _ if actual == expected => format!("Invalid params: `{field}` is not a valid {expected}"),
-            _ => format!("Invalid params: `{field}` must be of type {expected}, not {actual}"),
-        };
-        Self::invalid_params(message)
-            .with_data(serde_json::json!({"field": field, "expectedType": expected, "actualType": actual}))
-    }
-
-    pub(crate) fn with_data(mut self, data: Value) -> Self {
-        self.data = Some(data);
-        self
+        fmt::Display::fmt(&self.0, f)
     }
 }
 
@@ -378,5 +362,21 @@ mod tests {
         assert_eq!(error.to_string(), "cannot save: disk full");
         let error = Error::from(Outer(std::io::Error::other("disk full"), "cannot save: disk full"));
         assert_eq!(error.to_string(), "cannot save: disk full");
+    }
+
+    #[test]
+    fn the_protocols_codes_are_refused() {
+        for taken in [-32768, -32700, -32603, -32600, -32099, -32022, -32002, -32000] {
+            assert_eq!(ErrorCode::try_new(taken), None, "{taken}");
+        }
+        for free in [i32::MIN, -32769, -31999, -1, 0, 1, 404, i32::MAX] {
+            assert_eq!(ErrorCode::try_new(free).map(ErrorCode::get), Some(free));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "take one above")]
+    fn at_run_time_they_are_a_panic() {
+        let _ = ErrorCode::new(-32601);
     }
 }

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::batch;
-use crate::era::encode;
+use crate::era::{batch, encode};
+use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{self, Id, Message, Notification, Rejection, Request};
-use crate::raw::Raw;
 
 /// What the parser made of a frame.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,17 +39,17 @@ pub fn parse_batch(frame: &[u8], limit: usize) -> Result<Vec<Parsed<'_>>, Parsed
 
 /// The id in the beginning of a frame that is too long.
 pub fn id_of_beginning(beginning: &[u8]) -> Option<&str> {
-    jsonrpc::id_of_beginning(beginning).map(Id::as_str)
+    jsonrpc::id_in_prefix(beginning).map(Id::as_str)
 }
 
 /// Whether a frame that is too long is an answer.
 pub fn begins_an_answer(beginning: &[u8]) -> bool {
-    jsonrpc::begins_an_answer(beginning)
+    jsonrpc::prefix_is_response(beginning)
 }
 
 /// The members of an object that was read as JSON before; none if one of its keys is no text.
 pub fn members(object: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
-    Raw::trusted(object).members().map(|member| member.ok().map(|(key, value)| (key, value.get()))).collect()
+    Raw::new_unchecked(object).members().map(|member| member.ok().map(|(key, value)| (key, value.get()))).collect()
 }
 
 fn parsed<'a>(message: Result<Message<'a>, Rejection<'a>>) -> Parsed<'a> {

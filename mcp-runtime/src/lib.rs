@@ -2,6 +2,7 @@
 //!
 //! ```
 //! use mcp_runtime::prelude::*;
+//! use mcp_runtime::testing::TestClient;
 //!
 //! /// Add two integers.
 //! #[tool(read_only)]
@@ -26,73 +27,34 @@
 //!   block with [`macro@handlers`]; [`derive@Resource`] on structs.
 //! - What is taken by value comes from the caller: any type with `Deserialize` and `JsonSchema`.
 //!   What is taken by reference comes from the server: `&self`, [`&Context`](Context).
-//! - What may be returned: see [`IntoToolResult`], [`IntoPrompt`], [`IntoContents`]; failures: [`Error`].
+//! - What may be returned: see [`IntoToolResult`], [`IntoPromptResult`], [`IntoReadResult`]; failures: [`Error`].
 //! - A handler asks the user with one line, [`Context::elicit`], and the client's model with another;
 //!   `#[tool(task)]` makes a task of a call that takes long. [`Context`] has the page about both.
 //! - One [`Server`] serves clients of every protocol [`Revision`], on stdio or, with the feature `http`, over
-//!   HTTP (`Server::serve_http`, `HttpService`); what replicas share is in a [`store`].
+//!   HTTP (`Server::serve_http`, `http::HttpService`); what replicas share is in a [`store`].
 #![forbid(unsafe_code)]
 
-mod app_code;
-mod args;
-mod ask;
-mod batch;
-mod cache;
-mod call_log;
-mod caller;
+pub mod ask;
+mod call;
 mod catalog;
-mod change;
-mod client;
-mod complete;
-mod connection;
-mod context;
-mod control;
-mod custom;
-mod depth;
+mod dispatch;
 mod era;
 mod error;
-mod handle;
-mod handlers;
-mod hooks;
-mod in_flight;
+mod handler;
 mod jsonrpc;
-#[cfg(test)]
-mod jsonrpc_properties;
 mod limits;
-mod listen;
-mod lists;
-#[cfg(feature = "tracing-layer")]
-mod log_layer;
 mod macros;
-mod mirror;
-mod notifications;
-mod notify;
-mod object;
-mod outlet;
-mod output;
-mod progress;
-mod prompt;
+mod outcome;
+mod panic;
 pub mod protocol;
 mod random;
-mod raw;
-mod reply;
-mod resource;
-mod router;
-mod run;
-mod schema;
 mod server;
-mod shared;
-mod spec;
 pub mod store;
-mod subscriptions;
+mod subscription;
 mod suggest;
-mod table;
 mod task;
 pub mod testing;
-mod tool;
-mod trace;
 mod transport;
-mod uri_template;
 
 #[doc(hidden)]
 #[path = "private.rs"]
@@ -102,34 +64,39 @@ pub mod __private;
 #[doc(hidden)]
 pub mod fuzzing;
 
-pub use app_code::AppCode;
-pub use args::Argument;
-pub use ask::{Ask, AskError, Capability, Consent, Fields, Remembered, Unsupported};
-pub use cache::Cache;
-pub use change::{Change, ChangeBus, Listener, LocalBus};
-pub use complete::Arguments;
-pub use context::Context;
-pub use error::{Error, Result};
-pub use handle::{Prompts, Resources, ServerHandle, Tools};
-pub use handlers::{Handlers, IntoHandlers};
-pub use hooks::{Disconnected, Peer, ProtocolError};
+pub use call::context::Context;
+pub use error::{Error, ErrorCode, Result, ServerError};
+pub use handler::handlers::{Handlers, IntoHandlers};
+pub use handler::output::{IntoPromptResult, IntoReadResult, IntoToolResult, Json};
+pub use handler::prompt::Prompt;
+pub use handler::resource::Resource;
+pub use handler::tool::Tool;
 pub use limits::Limits;
-#[cfg(feature = "tracing-layer")]
-pub use log_layer::LogLayer;
-pub use output::{IntoContents, IntoPrompt, IntoToolResult, Json};
-pub use progress::Amount;
-pub use prompt::Prompt;
-pub use protocol::{
-    Annotations, Content, Icon, IncludeContext, LogLevel, PromptMessage, PromptResult, ReadResult, ResourceContents,
-    ResourceDescriptor, Revision, Role, Root, SampleMessage, SampleRequest, SampleTool, Sampled, ToolChoice,
-    ToolResult, ToolUse,
-};
-pub use resource::Resource;
+pub use protocol::{Content, Revision, ToolResult};
 pub use server::Server;
-pub use testing::TestClient;
-pub use tool::Tool;
+pub use server::handle::ServerHandle;
+
+/// Sampling: a request to the client's model ([`Context::sample`]), and its result.
+pub mod sampling {
+    pub use crate::protocol::sampling::{
+        IncludeContext, SampleMessage, SampleRequest, SampleResult, SampleTool, ToolChoice, ToolUse,
+    };
+}
+
+/// Serving over HTTP: a tower `Service` for every revision ([`Server::into_service`]).
 #[cfg(feature = "http")]
-pub use transport::http::{Body, HttpService};
+pub mod http {
+    pub use crate::transport::http::{Body, HttpService};
+}
+
+/// Observing and steering a server while it runs: the arguments of the `on_…` hooks of [`Server`], the
+/// handles behind a [`ServerHandle`], and the `tracing` layer.
+pub mod hooks {
+    #[cfg(feature = "tracing-layer")]
+    pub use crate::call::tracing_layer::ClientLogLayer;
+    pub use crate::server::handle::{PromptsHandle, ResourcesHandle, ToolsHandle};
+    pub use crate::server::hooks::{ConnectedClient, DisconnectReason, ProtocolError};
+}
 
 #[doc = include_str!("../docs/tool.md")]
 pub use mcp_macros::tool;
@@ -148,7 +115,7 @@ pub use mcp_macros::Resource;
 
 /// Everything a server usually needs: `use mcp_runtime::prelude::*;`.
 pub mod prelude {
-    pub use crate::{Content, Context, Error, Prompt, Resource, Result, Server, TestClient, Tool};
+    pub use crate::{Content, Context, Error, Prompt, Resource, Result, Server, ServerError, Tool};
     pub use crate::{handlers, prompt, prompts, resource, resources, tool, tools};
     pub use serde_json::json;
 }

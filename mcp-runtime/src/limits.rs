@@ -29,7 +29,7 @@ pub struct Limits {
     pub batch: usize,
     /// How many messages in a row may be no JSON-RPC before the connection is ended. As many as there
     /// are: each is answered.
-    pub errors_in_a_row: usize,
+    pub consecutive_errors: usize,
     /// How many log messages of one call reach its client in a second; the rest are dropped. 1000.
     pub log_rate: u32,
     /// How many streams of changes one client may have open. 16. Who a client is, is said at
@@ -38,15 +38,15 @@ pub struct Limits {
     /// How many resources one session or stream may subscribe to. 256.
     pub subscriptions: usize,
     /// How many questions one call may ask its client. 64.
-    pub asks: usize,
+    pub asks_per_call: usize,
     /// How long a client may take to answer a question, or to come back with the answers. 10 minutes.
-    pub answer_time: Duration,
+    pub answer_timeout: Duration,
     /// How many bytes a call may have its client keep between rounds of questions. 64 KiB.
     pub state_bytes: usize,
     /// How many tasks there may be, running or kept for who comes for their results. 1000.
     pub tasks: usize,
     /// How many tasks one principal may have. 100.
-    pub tasks_each: usize,
+    pub tasks_per_principal: usize,
     /// How long a task runs at most, and is kept, counted from its beginning. An hour.
     pub task_ttl: Duration,
     /// Over HTTP: how many requests may be served at a time; more are answered 503. 1024. An open
@@ -63,25 +63,25 @@ pub struct Limits {
     /// Over HTTP: how many sessions there may be. 1000.
     pub sessions: usize,
     /// Over HTTP: how many sessions one principal may have. 100.
-    pub sessions_each: usize,
+    pub sessions_per_principal: usize,
     /// Over HTTP: how long a session lives that is not used. 30 minutes.
-    pub session_idle: Duration,
+    pub session_idle_timeout: Duration,
     /// Over HTTP: how long any session lives. A day.
-    pub session_age: Duration,
+    pub session_lifetime: Duration,
     /// Over HTTP: how long a client may take to send a request. 30 seconds.
-    pub request_time: Duration,
+    pub request_timeout: Duration,
     /// Over HTTP, on a listener of the server's own: how long nothing may be written to a client that
     /// does not read, before its connection is closed. A minute.
-    pub stall_time: Duration,
+    pub write_timeout: Duration,
     /// Over HTTP: how many bytes of events one session keeps for a client that was cut off and comes
     /// back. A stream keeps up to 256 events and 1 MiB, as long as they all fit in here, and in any case
     /// its newest. 4 MiB.
     pub event_bytes: usize,
     /// How long a store of sessions, events or tasks may take; what needs it fails then.
     /// 5 seconds.
-    pub store_time: Duration,
+    pub store_timeout: Duration,
     /// How long calls may go on when the connection ends. 5 seconds.
-    pub drain: Duration,
+    pub drain_timeout: Duration,
 }
 
 impl Default for Limits {
@@ -91,28 +91,28 @@ impl Default for Limits {
             depth: 128,
             in_flight: 256,
             batch: 100,
-            errors_in_a_row: usize::MAX,
+            consecutive_errors: usize::MAX,
             log_rate: 1000,
             streams: 16,
             subscriptions: 256,
-            asks: 64,
-            answer_time: Duration::from_mins(10),
+            asks_per_call: 64,
+            answer_timeout: Duration::from_mins(10),
             state_bytes: 64 * 1024,
             tasks: 1000,
-            tasks_each: 100,
+            tasks_per_principal: 100,
             task_ttl: Duration::from_hours(1),
             requests: 1024,
             connections: 2048,
             body_bytes: 64 * 1024 * 1024,
             sessions: 1000,
-            sessions_each: 100,
-            session_idle: Duration::from_mins(30),
-            session_age: Duration::from_hours(24),
-            request_time: Duration::from_secs(30),
-            stall_time: Duration::from_mins(1),
+            sessions_per_principal: 100,
+            session_idle_timeout: Duration::from_mins(30),
+            session_lifetime: Duration::from_hours(24),
+            request_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_mins(1),
             event_bytes: 4 * 1024 * 1024,
-            store_time: Duration::from_secs(5),
-            drain: Duration::from_secs(5),
+            store_timeout: Duration::from_secs(5),
+            drain_timeout: Duration::from_secs(5),
         }
     }
 }

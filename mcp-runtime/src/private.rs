@@ -6,18 +6,19 @@ pub use serde_json;
 
 pub use crate::__json as json;
 
-pub use crate::args::{Args, Argument, Key};
-pub use crate::ask::{Capability, asked, asked_by};
-pub use crate::caller::{Caller, FromServer, provide};
-pub use crate::context::Context;
-pub use crate::error::ArgumentError;
-pub use crate::handlers::{Handlers, Mounted};
-pub use crate::prompt::{Prompt, PromptFn, describe as prompt, returns as prompt_returns};
-pub use crate::protocol::Role;
-pub use crate::resource::{
+pub use crate::ask::ClientCapability;
+pub use crate::ask::form::{check_form, check_form_of};
+pub use crate::call::context::Context;
+pub use crate::call::invocation::{FromInvocation, Invocation, extract};
+pub use crate::handler::args::{Args, Argument, Key};
+pub use crate::handler::builder::{ArgInfo, HandlerBuilder};
+pub use crate::handler::handlers::{Handlers, Mounted};
+pub use crate::handler::prompt::{Prompt, PromptFn, describe as prompt, returns as prompt_returns};
+pub use crate::handler::resource::{
     Resource, ResourceFn, blob_contents, describe as resource, json_contents, returns as resource_returns, shown,
     size_of_contents, text_contents,
 };
-pub use crate::spec::{ArgInfo, Spec};
-pub use crate::tool::{Tool, ToolFn, describe as tool, returns as tool_returns};
-pub use crate::uri_template::expand_into;
+pub use crate::handler::tool::{Tool, ToolFn, describe as tool, returns as tool_returns};
+pub use crate::handler::uri_template::expand_into;
+pub use crate::outcome::ArgumentError;
+pub use crate::protocol::Role;

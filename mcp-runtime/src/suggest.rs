@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::error::RpcError;
+use crate::jsonrpc::error::RpcError;
 
 impl RpcError {
     /// Adds the candidate most like `word`, if one is alike enough to have been meant.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mcp_runtime::store::{EventStore, SessionRecord, SessionStore, Tail, TaskRecord, TaskStore};
+use mcp_runtime::store::{EventStore, EventTail, SessionRecord, SessionStore, TaskRecord, TaskStore};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -158,7 +158,7 @@ impl SessionStore for FileStores {
 }
 
 impl EventStore for FileStores {
-    async fn keep(&self, stream: &str, keep: Duration) -> Result<()> {
+    async fn touch(&self, stream: &str, keep: Duration) -> Result<()> {
         let (path, _changing) = (self.path("stream", stream), self.change());
         let what = Self::read::<FiledStream>(&path)?.map(|filed| filed.what).unwrap_or_default();
         Self::write(&path, &what, keep)
@@ -173,19 +173,19 @@ impl EventStore for FileStores {
         })
     }
 
-    async fn end(&self, stream: &str) -> Result<()> {
+    async fn close(&self, stream: &str) -> Result<()> {
         self.edit(stream, |stream| stream.over = true)
     }
 
-    async fn after(&self, stream: &str, number: u64) -> Result<Option<Tail>> {
+    async fn read_after(&self, stream: &str, number: u64) -> Result<Option<EventTail>> {
         let Some(filed) = Self::read::<FiledStream>(&self.path("stream", stream))? else { return Ok(None) };
         let FiledStream { events, whole_after, over } = filed.what;
         let events = events.into_iter().filter(|(at, _)| *at > number);
         let events = events.map(|(at, event)| (at, event.into_bytes())).collect();
-        Ok((number >= whole_after).then_some(Tail { events, over }))
+        Ok((number >= whole_after).then_some(EventTail::new(events, over)))
     }
 
-    async fn forget(&self, stream: &str) -> Result<()> {
+    async fn remove(&self, stream: &str) -> Result<()> {
         let _changing = self.change();
         Self::discard(&self.path("stream", stream))
     }
@@ -214,7 +214,7 @@ impl TaskStore for FileStores {
     async fn list(&self, owner: Option<&str>) -> Result<Vec<TaskRecord>> {
         let mut own = self.tasks()?;
         own.retain(|task| task.owner.as_deref() == owner);
-        own.sort_by_key(|task| task.created);
+        own.sort_by_key(|task| task.created_ms);
         Ok(own)
     }
 

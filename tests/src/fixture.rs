@@ -12,9 +12,9 @@ pub use guarded::guarded;
 pub use own::own;
 pub use paged::paged;
 
-use mcp_runtime::{
-    Arguments, Json, LogLevel, PromptMessage, ResourceContents, ResourceDescriptor, Role, ToolResult, prelude::*,
-};
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::{CompletionContext, LogLevel, PromptMessage, ResourceContents, ResourceDescriptor, Role};
+use mcp_runtime::{Json, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +71,7 @@ fn below(n: u32) -> Json<Vec<u32>> {
 #[tool]
 fn blocks() -> Vec<Content> {
     vec![
-        Content::text("text").audience([Role::User]).priority(0.5),
+        Content::text("text").with_audience([Role::User]).with_priority(0.5),
         Content::image(b"png", "image/png"),
         Content::audio(b"wav", "audio/wav"),
         Content::link(ResourceDescriptor::new("note://7", "seventh")),
@@ -94,7 +94,7 @@ fn nothing() {}
 /// Fails.
 #[tool]
 fn fail() -> Result<String> {
-    Err(Error::tool("it is raining"))
+    Err(Error::msg("it is raining"))
 }
 
 /// Panics.
@@ -197,8 +197,8 @@ async fn steps(ctx: &Context, n: u32) -> String {
 async fn at_once(ctx: &Context) -> String {
     ctx.progress(1, 2).await;
     ctx.progress(2, 2).await;
-    ctx.progress_so_far(1).await; // backwards: not sent
-    for level in LogLevel::ALL {
+    ctx.progress(1, None).await; // backwards: not sent
+    for &level in LogLevel::ALL {
         ctx.log(level, json!({"level": level})).await;
     }
     "told".to_owned()
@@ -214,7 +214,7 @@ fn languages(typed: &str) -> Vec<&'static str> {
 }
 
 /// What there is for a language, as long as it is known which.
-async fn frameworks(typed: &str, others: &Arguments) -> Vec<&'static str> {
+async fn frameworks(typed: &str, others: &CompletionContext) -> Vec<&'static str> {
     tokio::task::yield_now().await;
     let all = [("rust", "axum"), ("python", "fastapi"), ("python", "flask")];
     let fits = |language| others.get("language").is_none_or(|chosen| chosen == language);

@@ -5,7 +5,8 @@ pub mod server;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use mcp_runtime::{HttpService, Result, Revision, Server, ServerHandle};
+use mcp_runtime::http::HttpService;
+use mcp_runtime::{Result, Revision, Server, ServerError, ServerHandle};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -34,7 +35,7 @@ pub struct Site {
     /// A handle on it.
     pub handle: ServerHandle,
     /// The task that serves it.
-    pub serving: JoinHandle<Result<()>>,
+    pub serving: JoinHandle<Result<(), ServerError>>,
 }
 
 impl Site {

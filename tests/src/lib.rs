@@ -9,7 +9,7 @@ pub mod transcript;
 
 /// The revisions whose clients open a session.
 pub fn with_sessions() -> impl Iterator<Item = mcp_runtime::Revision> {
-    mcp_runtime::Revision::ALL.into_iter().filter(|revision| !revision.is_modern())
+    mcp_runtime::Revision::ALL.iter().copied().filter(|revision| !revision.is_modern())
 }
 
 /// The README, whose Rust blocks are compiled and run.

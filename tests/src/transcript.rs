@@ -14,7 +14,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use mcp_runtime::{Server, TestClient};
+use mcp_runtime::Server;
+use mcp_runtime::testing::TestClient;
 
 use crate::placeholders::Placeholders;
 
@@ -22,7 +23,7 @@ use crate::placeholders::Placeholders;
 /// the server's lines are written into the file instead, to be read before they are kept.
 pub async fn run(path: &Path, server: Server) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let mut peer = Peer::Open(Box::new(TestClient::silent(server)));
+    let mut peer = Peer::Open(Box::new(TestClient::connect_raw(server)));
     let mut placeholders = Placeholders::default();
     let mut problems = String::new();
     let mut updated = String::new();

@@ -12,7 +12,7 @@ fn add(a: i64, b: i64) -> i64 {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> Result<(), ServerError> {
     thread::spawn(end_with_the_driver);
     let address = env::args().nth(1).expect("the address to listen on");
     Server::new("bench", "1").tools(tools![add]).serve_http(address).await

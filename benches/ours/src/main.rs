@@ -43,6 +43,6 @@ fn stats(numbers: Vec<f64>) -> Json<Stats> {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> Result<(), ServerError> {
     Server::new("bench", "1").tools(tools![add, echo, stats]).serve_stdio().await
 }

@@ -14,7 +14,7 @@ async fn main() -> Result<()> {
         .with_graceful_shutdown(async move {
             told.await;
             for handle in &handles {
-                handle.begin_close(); // streams end, so that the application can
+                handle.start_shutdown(); // streams end, so that the application can
             }
         })
         .await?;

@@ -67,7 +67,7 @@ async fn handlers_can_read_layer_extensions() {
 #[tokio::test]
 async fn closed_server_does_not_end_the_application() {
     let (router, [counter, _]) = axum_app::app();
-    counter.close().await;
+    counter.shutdown().await;
     let (status, _) = call(&router, "/counter", None, "visits", json!({})).await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     let (status, _) = call(&router, "/calculator", None, "add", json!({"a": 1, "b": 1})).await;

@@ -7,7 +7,9 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use mcp_runtime::{AskError, Json, prelude::*};
+use mcp_runtime::Json;
+use mcp_runtime::ask::AskError;
+use mcp_runtime::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -92,18 +94,18 @@ impl Restaurant {
 async fn agree(ctx: &Context, wish: &Wish, table: usize) -> Result<()> {
     // A branch: only some are asked.
     if wish.seating == Seating::Terrace && !ctx.elicit::<Confirm>("It may rain. The terrace all the same?").await?.yes {
-        return Err(Error::tool("nothing is booked: no terrace"));
+        return Err(Error::msg("nothing is booked: no terrace"));
     }
     // A confirmation, where "no" has a text of its own.
     match ctx.elicit::<Confirm>(format!("Table {table} for {} on {}?", wish.guests, wish.day)).await {
         Ok(Confirm { yes: true }) => {}
-        Ok(_) | Err(AskError::Declined) => return Err(Error::tool("nothing is booked: not confirmed")),
+        Ok(_) | Err(AskError::Declined) => return Err(Error::msg("nothing is booked: not confirmed")),
         Err(other) => return Err(other.into()),
     }
     // A page to visit: for what no form may ask, like a card. Not every client can.
     if wish.guests > 6 {
         if !ctx.can_elicit_url() {
-            return Err(Error::tool("nothing is booked: for more than 6, call us"));
+            return Err(Error::msg("nothing is booked: for more than 6, call us"));
         }
         let page = format!("https://pay.example.com/deposit?table={table}");
         ctx.elicit_url("Large tables need a deposit.", page).await?.complete().await;

@@ -1,24 +1,28 @@
 //! Whole dialogues, in every revision.
 
 use booking::server;
-use mcp_runtime::testing::{Question, Reply};
+use mcp_runtime::testing::TestClient;
+use mcp_runtime::testing::{ElicitReply, ElicitRequest};
 use mcp_runtime::{Revision, prelude::*};
 
 /// The revisions in which a user can be asked.
 const ASK: [Revision; 3] = [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
 
-fn guest(guests: u8, seating: &'static str, yes: bool) -> impl FnMut(&Question) -> Reply {
+fn guest(guests: u8, seating: &'static str, yes: bool) -> impl FnMut(&ElicitRequest) -> ElicitReply {
     move |question| match question.message() {
         form if form.starts_with("A table for") => {
-            Reply::accept(json!({"guests": guests, "day": "2026-12-24", "seating": seating}))
+            ElicitReply::accept(json!({"guests": guests, "day": "2026-12-24", "seating": seating}))
         }
-        rain if rain.starts_with("It may rain") => Reply::accept(json!({"yes": yes})),
-        _ if question.url().is_some() => Reply::accept(json!({})),
-        _ => Reply::accept(json!({"yes": true})),
+        rain if rain.starts_with("It may rain") => ElicitReply::accept(json!({"yes": yes})),
+        _ if question.url().is_some() => ElicitReply::accept(json!({})),
+        _ => ElicitReply::accept(json!({"yes": true})),
     }
 }
 
-async fn book(revision: Revision, guest: impl FnMut(&Question) -> Reply + Send + 'static) -> Result<(String, String)> {
+async fn book(
+    revision: Revision,
+    guest: impl FnMut(&ElicitRequest) -> ElicitReply + Send + 'static,
+) -> Result<(String, String)> {
     let client = TestClient::builder(server()).revision(revision).on_elicit(guest).connect().await?;
     let answer = client.call("book", json!({"name": "Ada"})).await?.text();
     Ok((answer, client.call("reservations", json!({})).await?.text()))
@@ -46,13 +50,13 @@ async fn refused_rain_warning_books_nothing() -> Result<()> {
 #[tokio::test]
 async fn declined_and_cancelled_forms_book_nothing() -> Result<()> {
     for revision in ASK {
-        let no = |question: &Question| match question.message() {
-            form if form.starts_with("A table for") => Reply::accept(json!({"guests": 2, "day": "2026-12-24"})),
-            _ => Reply::decline(),
+        let no = |question: &ElicitRequest| match question.message() {
+            form if form.starts_with("A table for") => ElicitReply::accept(json!({"guests": 2, "day": "2026-12-24"})),
+            _ => ElicitReply::decline(),
         };
         let (answer, tables) = book(revision, no).await?;
         assert_eq!((&*answer, &*tables), ("nothing is booked: not confirmed", r#"["free"]"#), "{revision}");
-        let (answer, tables) = book(revision, |_| Reply::cancel()).await?;
+        let (answer, tables) = book(revision, |_| ElicitReply::cancel()).await?;
         assert_eq!((&*answer, &*tables), ("the user closed the question without an answer", "[]"), "{revision}");
     }
     Ok(())
@@ -68,8 +72,9 @@ async fn large_table_needs_a_url_elicitation() -> Result<()> {
     assert_eq!((&*answer, &*tables), ("nothing is booked: for more than 6, call us", r#"["free"]"#));
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut others = guest(8, "inside", true);
-        let unpaid =
-            move |question: &Question| if question.url().is_some() { Reply::decline() } else { others(question) };
+        let unpaid = move |question: &ElicitRequest| {
+            if question.url().is_some() { ElicitReply::decline() } else { others(question) }
+        };
         let (answer, tables) = book(revision, unpaid).await?;
         assert_eq!((&*answer, &*tables), ("the user declined", r#"["free"]"#), "{revision}");
     }

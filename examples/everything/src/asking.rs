@@ -3,7 +3,9 @@
 //! The tools do not say how. A client with a session is sent a request and answers it; one without gets
 //! its questions as the answer to the call, and makes the call again with what it knows by then.
 
-use mcp_runtime::{AskError, SampleRequest, prelude::*};
+use mcp_runtime::ask::AskError;
+use mcp_runtime::prelude::*;
+use mcp_runtime::sampling::SampleRequest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

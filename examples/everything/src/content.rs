@@ -1,6 +1,7 @@
 //! Tools, by what they return.
 
-use mcp_runtime::{ResourceContents, prelude::*};
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::ResourceContents;
 
 /// A picture of one red pixel.
 pub const PNG: &[u8] = &[
@@ -51,7 +52,7 @@ fn test_multiple_content_types() -> Vec<Content> {
 /// Fails, always.
 #[tool]
 fn test_error_handling() -> Result<String> {
-    Err(Error::tool("This tool intentionally returns an error for testing"))
+    Err(Error::msg("This tool intentionally returns an error for testing"))
 }
 
 /// Has an argument that also travels in a header.

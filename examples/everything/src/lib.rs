@@ -9,14 +9,15 @@ mod schema;
 mod tasks;
 mod telling;
 
-use mcp_runtime::{Cache, prelude::*};
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::CacheHint;
 
 /// The server, with all it has.
 pub fn server() -> Server {
     Server::new("everything", env!("CARGO_PKG_VERSION"))
         .title("Everything")
         .dynamic()
-        .cache(Cache::NONE)
+        .cache_hint(CacheHint::NONE)
         .tools(content::tools())
         .tools(telling::tools())
         .tools(schema::tools())

@@ -8,12 +8,12 @@ use tokio::net::TcpListener;
 async fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["stdio"] => everything::server().serve_stdio().await,
+        ["stdio"] => Ok(everything::server().serve_stdio().await?),
         ["http", address] => {
             let listener = TcpListener::bind(address).await?;
             eprintln!("listening on http://{}/mcp", listener.local_addr()?);
-            everything::server().into_service().serve_on(listener).await
+            Ok(everything::server().into_service().serve_on(listener).await?)
         }
-        _ => Err(Error::tool("usage: everything stdio | everything http ADDRESS")),
+        _ => Err(Error::msg("usage: everything stdio | everything http ADDRESS")),
     }
 }

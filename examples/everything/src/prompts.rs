@@ -1,6 +1,7 @@
 //! Prompts of every kind.
 
-use mcp_runtime::{PromptMessage, ResourceContents, prelude::*};
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::{PromptMessage, ResourceContents};
 
 use crate::content::PNG;
 

@@ -4,7 +4,9 @@
 //! call again. The handler then runs from the top, and the lines that asked have their answers. What it
 //! learned and did in earlier rounds travels with the call, sealed, so the server keeps nothing.
 
-use mcp_runtime::{Root, SampleRequest, prelude::*};
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::Root;
+use mcp_runtime::sampling::SampleRequest;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -56,7 +58,7 @@ async fn test_input_required_result_sampling(ctx: &Context) -> Result<String> {
 /// Asks which directories the client works in.
 #[tool]
 async fn test_input_required_result_list_roots(ctx: &Context) -> Result<String> {
-    Ok(format!("You work in {}", listed(&ctx.roots().await?)))
+    Ok(format!("You work in {}", listed(&ctx.list_roots().await?)))
 }
 
 /// Does something, then asks. What is done stays done: in the next round `once` gives it back.
@@ -72,7 +74,7 @@ async fn test_input_required_result_request_state(ctx: &Context) -> Result<Strin
 async fn test_input_required_result_multiple_inputs(ctx: &Context) -> Result<String> {
     let name = ctx.elicit::<Name>("What is your name?").key("user_name");
     let greeting = ctx.sample(SampleRequest::from("Say hello").max_tokens(50)).key("greeting");
-    let roots = ctx.roots().key("client_roots");
+    let roots = ctx.list_roots().key("client_roots");
     let (name, greeting, roots) = tokio::try_join!(name, greeting, roots)?;
     Ok(format!("{} {}, in {}", greeting.text(), name.name, listed(&roots)))
 }

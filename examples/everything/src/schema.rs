@@ -67,7 +67,7 @@ impl JsonSchema for Contact {
 fn json_schema_2020_12_tool(#[arg(flatten)] contact: Contact) -> Result<String> {
     let by_phone = contact.contact_method == Some(Method::Phone);
     let (way, number) = if by_phone { ("phone", contact.phone) } else { ("email", contact.email) };
-    let number = number.ok_or_else(|| Error::tool(format!("give `{way}`")))?;
+    let number = number.ok_or_else(|| Error::msg(format!("give `{way}`")))?;
     let name = contact.name.as_deref().unwrap_or("somebody");
     let city = contact.address.and_then(|address| address.city).map(|city| format!(" in {city}")).unwrap_or_default();
     Ok(format!("{name}{city}: {number}"))

@@ -33,7 +33,7 @@ async fn slow_compute(
     /// What the result is to be called.
     label: Option<String>,
 ) -> Result<String> {
-    let time = Duration::try_from_secs_f64(seconds).map_err(|_| Error::tool("no time is so long"))?;
+    let time = Duration::try_from_secs_f64(seconds).map_err(|_| Error::msg("no time is so long"))?;
     ctx.progress_message(0, 1, "computing").await;
     tokio::time::sleep(time).await;
     Ok(format!("{} is done after {seconds} s", label.as_deref().unwrap_or("It")))
@@ -43,7 +43,7 @@ async fn slow_compute(
 #[tool(task = "required")]
 async fn failing_job() -> Result<String> {
     tokio::time::sleep(Duration::from_secs(1)).await;
-    Err(Error::tool("The job has failed, as it always does"))
+    Err(Error::msg("The job has failed, as it always does"))
 }
 
 /// Fails as a call, and so does the task: it has an error, and no result.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_runtime::{LogLevel, prelude::*};
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::LogLevel;
 
 async fn a_moment() {
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -39,7 +40,7 @@ async fn test_logging_tool(ctx: &Context) -> &'static str {
 /// Lets go of the client, which comes back for the answer.
 #[tool]
 async fn test_reconnection(ctx: &Context) -> &'static str {
-    ctx.let_go().await;
+    ctx.close_stream().await;
     a_moment().await;
     "welcome back"
 }
@@ -63,7 +64,7 @@ fn test_trigger_prompt_change(ctx: &Context) -> &'static str {
 /// Says that `test://watched-resource` has changed.
 #[tool]
 fn test_trigger_resource_update(ctx: &Context) -> &'static str {
-    ctx.server().updated("test://watched-resource");
+    ctx.server().resource_updated("test://watched-resource");
     "updated"
 }
 

@@ -1,13 +1,14 @@
 //! Tools that ask, with clients of both eras: with a session and without.
 
-use mcp_runtime::testing::{Question, Reply};
+use mcp_runtime::testing::TestClient;
+use mcp_runtime::testing::{ElicitReply, ElicitRequest};
 use mcp_runtime::{Revision, prelude::*};
 use serde_json::Value;
 
 const BOTH: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 /// Fills in whatever it is asked, but for what has a default.
-fn fill_in(question: &Question) -> Reply {
+fn fill_in(question: &ElicitRequest) -> ElicitReply {
     let filled = json!({
         "username": "ada", "email": "ada@example.com", "name": "Ada", "color": "blue", "ok": true, "context": "Rust",
         "untitledSingle": "option1", "titledSingle": "value2", "legacyEnum": "opt3",
@@ -16,10 +17,10 @@ fn fill_in(question: &Question) -> Reply {
     let fields = question.schema()["properties"].as_object().cloned().unwrap_or_default();
     let open = fields.into_iter().filter(|(_, field)| field.get("default").is_none());
     let content = open.map(|(name, _)| (name.clone(), filled[&name].clone()));
-    Reply::accept(content.collect::<serde_json::Map<_, _>>())
+    ElicitReply::accept(content.collect::<serde_json::Map<_, _>>())
 }
 
-async fn connect(revision: Revision) -> Result<TestClient> {
+async fn connect(revision: Revision) -> Result<TestClient, ServerError> {
     let client = TestClient::builder(everything::server()).revision(revision).on_elicit(fill_in);
     let client = client.on_sample(|asked| format!("{} at most", asked["maxTokens"]));
     client.roots([("file:///work", "work")]).connect().await
@@ -71,7 +72,7 @@ async fn every_ask_works_in_both_eras() -> Result<()> {
 #[tokio::test]
 async fn declined_and_cancelled_forms_are_reported() -> Result<()> {
     for revision in BOTH {
-        for (reply, expected) in [(Reply::decline(), "decline"), (Reply::cancel(), "cancel")] {
+        for (reply, expected) in [(ElicitReply::decline(), "decline"), (ElicitReply::cancel(), "cancel")] {
             let client = TestClient::builder(everything::server()).revision(revision);
             let client = client.on_elicit(move |_| reply.clone()).connect().await?;
             let said = text(&client, "test_elicitation", json!({"message": "Who are you?"})).await?;

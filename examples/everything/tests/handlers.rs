@@ -1,11 +1,15 @@
 //! Every handler, as clients of both eras see it: with a session and without.
 
-use mcp_runtime::{Change, LogLevel, Revision, prelude::*};
+use mcp_runtime::Revision;
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::LogLevel;
+use mcp_runtime::store::Change;
+use mcp_runtime::testing::TestClient;
 use serde_json::Value;
 
 const BOTH: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
-async fn connect(revision: Revision) -> Result<TestClient> {
+async fn connect(revision: Revision) -> Result<TestClient, ServerError> {
     TestClient::with_revision(everything::server(), revision).await
 }
 
@@ -84,16 +88,16 @@ async fn changes_are_announced() -> Result<()> {
         assert_eq!(client.get_prompt("test_sometimes", json!({})).await?.text(), "here");
 
         client.call("test_trigger_tool_change", json!({})).await?;
-        assert_eq!(changes.next().await?, Change::Tools);
+        assert_eq!(changes.next().await?, Change::ToolList);
         assert_eq!(client.call("test_sometimes", json!({})).await.unwrap_err().code(), Some(-32602));
         client.call("test_trigger_prompt_change", json!({})).await?;
-        assert_eq!(changes.next().await?, Change::Prompts);
+        assert_eq!(changes.next().await?, Change::PromptList);
         assert_eq!(client.get_prompt("test_sometimes", json!({})).await.unwrap_err().code(), Some(-32602));
         client.call("test_trigger_resource_update", json!({})).await?;
-        assert_eq!(changes.next().await?, Change::Updated("test://watched-resource".into()));
+        assert_eq!(changes.next().await?, Change::ResourceUpdated("test://watched-resource".into()));
 
         client.call("test_trigger_tool_change", json!({})).await?;
-        assert_eq!(changes.next().await?, Change::Tools);
+        assert_eq!(changes.next().await?, Change::ToolList);
         assert_eq!(client.call("test_sometimes", json!({})).await?.text(), "here", "it is back");
     }
     Ok(())

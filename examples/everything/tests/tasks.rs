@@ -3,17 +3,18 @@
 
 use std::time::Duration;
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Revision, prelude::*};
 use serde_json::Value;
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-async fn modern() -> Result<TestClient> {
+async fn modern() -> Result<TestClient, ServerError> {
     let client = TestClient::builder(everything::server()).capability("extensions", json!({EXTENSION: {}}));
     client.capability("elicitation", json!({})).connect().await
 }
 
-async fn call(client: &TestClient, name: &str, arguments: Value) -> Result<Value> {
+async fn call(client: &TestClient, name: &str, arguments: Value) -> Result<Value, ServerError> {
     client.request("tools/call", json!({"name": name, "arguments": arguments})).await
 }
 
@@ -29,7 +30,7 @@ async fn until(client: &TestClient, task: &Value, is: impl Fn(&Value) -> bool) -
     panic!("it never came to that")
 }
 
-async fn update(client: &TestClient, task: &Value, key: &str, content: Value) -> Result<Value> {
+async fn update(client: &TestClient, task: &Value, key: &str, content: Value) -> Result<Value, ServerError> {
     let answers = json!({key: {"action": "accept", "content": content}});
     client.request("tasks/update", json!({"taskId": task["taskId"], "inputResponses": answers})).await
 }

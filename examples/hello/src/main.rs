@@ -7,6 +7,6 @@ fn add(a: i64, b: i64) -> i64 {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> Result<(), ServerError> {
     Server::new("hello", "0.1.0").tools(tools![add]).serve_stdio().await
 }

@@ -5,7 +5,8 @@ use mcp_runtime::prelude::*;
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    notes::server(&database()?)?.serve_stdio().await
+    notes::server(&database()?)?.serve_stdio().await?;
+    Ok(())
 }
 
 /// Where the notes are kept: in the file the first argument names, or `NOTES_DB`, or `notes.db` at

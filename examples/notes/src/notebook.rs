@@ -1,6 +1,8 @@
 //! What clients see of the notebook: its tools, resources and prompts.
 
-use mcp_runtime::{Json, PromptMessage, ResourceContents, prelude::*};
+use mcp_runtime::Json;
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::{PromptMessage, ResourceContents};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -161,8 +163,8 @@ impl Notebook {
         let server = ctx.server().clone();
         let announced = move |store: &mut Store| {
             let id = change(store)?;
-            server.updated(format!("note://{id}"));
-            server.updated("notes://index");
+            server.resource_updated(format!("note://{id}"));
+            server.resource_updated("notes://index");
             Ok(id)
         };
         self.db.run(announced).await

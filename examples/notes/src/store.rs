@@ -70,7 +70,7 @@ impl Store {
         let words = words.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
         let query: String = words.map(|word| format!("\"{}\"* ", word.replace('"', "\"\""))).collect();
         if query.is_empty() {
-            return Err(Error::tool("nothing to look for: give at least one word; notes://index lists all notes"));
+            return Err(Error::msg("nothing to look for: give at least one word; notes://index lists all notes"));
         }
         let sql = "SELECT id, notes.title, snippet(words, 1, '*', '*', '…', 16)
             FROM words JOIN notes ON notes.id = words.rowid
@@ -83,10 +83,10 @@ impl Store {
     /// Adds a note; its id.
     pub fn create(&mut self, title: &str, text: &str, tags: &[String]) -> Result<i64> {
         if title.trim().is_empty() || title.contains(['\n', '\r']) {
-            return Err(Error::tool("a title is one line of text: give the note another"));
+            return Err(Error::msg("a title is one line of text: give the note another"));
         }
         if let Some(Note { id, .. }) = self.titled(title)? {
-            return Err(Error::tool(format!("note {id} has this title: edit that one, or choose another title")));
+            return Err(Error::msg(format!("note {id} has this title: edit that one, or choose another title")));
         }
         let change = self.0.transaction()?;
         change.execute("INSERT INTO notes (title, text) VALUES (?1, ?2)", [title, text])?;
@@ -113,7 +113,7 @@ impl Store {
     fn change(&mut self, id: i64, sql: &str, params: impl Params) -> Result<i64> {
         let change = self.0.transaction()?;
         if change.execute(sql, params)? == 0 {
-            return Err(Error::tool(format!("there is no note {id}: `search` finds notes, notes://index lists them")));
+            return Err(Error::msg(format!("there is no note {id}: `search` finds notes, notes://index lists them")));
         }
         index(&change, id)?;
         change.commit()?;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Revision, prelude::*};
 use rusqlite::Connection;
 
@@ -25,7 +26,7 @@ fn indexed(db: &Connection) -> Result<i64> {
 
 #[tokio::test]
 async fn reindex_finds_notes_of_another_program() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let (client, another) = written_by_another("found", revision).await?;
         assert_eq!(client.call("search", json!({"query": "foreign"})).await?.text(), "[]");
         let call = client.observe("reindex", json!({})).await?;
@@ -47,7 +48,7 @@ async fn reindex_finds_notes_of_another_program() -> Result<()> {
 
 #[tokio::test]
 async fn cancelled_reindex_stops() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let (client, another) = written_by_another("cancelled", revision).await?;
         another.execute_batch("BEGIN IMMEDIATE")?; // locks out other writers
         let call = client.start("reindex", json!({}))?;

@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
-use mcp_runtime::{Change, Revision, prelude::*};
+use mcp_runtime::Revision;
+use mcp_runtime::prelude::*;
+use mcp_runtime::store::Change;
+use mcp_runtime::testing::TestClient;
 use serde_json::Value;
 
-async fn connect(revision: Revision) -> Result<TestClient> {
-    TestClient::with_revision(notes::server(Path::new(":memory:"))?, revision).await
+async fn connect(revision: Revision) -> Result<TestClient, ServerError> {
+    Ok(TestClient::with_revision(notes::server(Path::new(":memory:"))?, revision).await?)
 }
 
 /// A notebook with three notes in it.
-async fn notebook(revision: Revision) -> Result<TestClient> {
+async fn notebook(revision: Revision) -> Result<TestClient, ServerError> {
     let client = connect(revision).await?;
     for (title, text, tags) in [
         ("Shopping", "Milk, bread and olive oil.", json!(["home", "food"])),
@@ -32,7 +35,7 @@ async fn found(client: &TestClient, arguments: Value) -> Result<Vec<i64>> {
 
 #[tokio::test]
 async fn search_finds_notes_with_all_words() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = notebook(revision).await?;
         assert_eq!(found(&client, json!({"query": "milk"})).await?.len(), 2);
         assert_eq!(found(&client, json!({"query": "milk sugar"})).await?, [2]);
@@ -59,7 +62,7 @@ async fn search_finds_notes_with_all_words() -> Result<()> {
 
 #[tokio::test]
 async fn search_folds_case_and_accents_in_other_scripts() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = notebook(revision).await?;
         assert_eq!(found(&client, json!({"query": "CREME brulee"})).await?, [2]);
         assert_eq!(found(&client, json!({"query": "ПРИВЕТ"})).await?, [3]);
@@ -107,7 +110,7 @@ async fn arguments_cannot_inject_sql() -> Result<()> {
 
 #[tokio::test]
 async fn notes_are_created_edited_and_deleted() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = connect(revision).await?;
         let created = client.call("create", json!({"title": "Plan", "text": "first"})).await?;
         assert_eq!(created.text(), "created note 1, to be read at note://1");
@@ -130,7 +133,7 @@ async fn notes_are_created_edited_and_deleted() -> Result<()> {
 
 #[tokio::test]
 async fn errors_say_what_to_do() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = notebook(revision).await?;
         for (tool, arguments, text) in [
             ("delete", json!({"id": 9}), "there is no note 9: `search` finds notes, notes://index lists them"),
@@ -162,7 +165,7 @@ async fn errors_say_what_to_do() -> Result<()> {
 
 #[tokio::test]
 async fn resources_and_templates_are_listed_and_read() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = notebook(revision).await?;
         let uris: Vec<String> = client.list_resources().await?.into_iter().map(|resource| resource.uri).collect();
         assert_eq!(uris, ["config://notes", "notes://index"]);
@@ -183,7 +186,7 @@ async fn resources_and_templates_are_listed_and_read() -> Result<()> {
 
 #[tokio::test]
 async fn review_prompt_embeds_the_note() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = notebook(revision).await?;
         let prompt = client.get_prompt("review", json!({"title": "Shopping", "focus": "facts"})).await?;
         assert_eq!(prompt.text(), "Review the facts in this note: which are wrong, which need a source?");
@@ -202,7 +205,7 @@ async fn review_prompt_embeds_the_note() -> Result<()> {
 
 #[tokio::test]
 async fn digest_prompt_has_all_notes_of_a_tag() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = notebook(revision).await?;
         for (title, text) in [("Rome", "old"), ("Oslo", "cold")] {
             client.call("create", json!({"title": title, "text": text, "tags": ["Town"]})).await?;
@@ -218,10 +221,11 @@ async fn digest_prompt_has_all_notes_of_a_tag() -> Result<()> {
 
 #[tokio::test]
 async fn changes_reach_only_subscribers() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = notebook(revision).await?;
         let changes = client.changes(["notes://index", "note://2"]).await?;
-        let (index, second) = (Change::Updated("notes://index".into()), Change::Updated("note://2".into()));
+        let (index, second) =
+            (Change::ResourceUpdated("notes://index".into()), Change::ResourceUpdated("note://2".into()));
 
         client.call("create", json!({"title": "Plan", "text": ""})).await?;
         assert_eq!(changes.next().await?, index);
@@ -232,7 +236,7 @@ async fn changes_reach_only_subscribers() -> Result<()> {
         assert_eq!(changes.next().await?, index);
         client.call("delete", json!({"id": 2})).await?;
         assert_eq!([changes.next().await?, changes.next().await?], [second, index]);
-        assert_eq!(changes.so_far(), []);
+        assert_eq!(changes.drain(), []);
     }
     Ok(())
 }

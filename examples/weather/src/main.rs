@@ -25,7 +25,7 @@ fn get_weather(
     #[arg(default = Unit::Celsius)] unit: Unit,
 ) -> Result<String> {
     let Some((_, sky, celsius, humidity)) = CITIES.iter().find(|(name, ..)| *name == city) else {
-        return Err(Error::tool("无法获取天气信息：城市名称无效"));
+        return Err(Error::msg("无法获取天气信息：城市名称无效"));
     };
     let temperature = match unit {
         Unit::Celsius => format!("{celsius}°C"),
@@ -75,12 +75,14 @@ fn server() -> Server {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> Result<(), ServerError> {
     server().serve_stdio().await
 }
 
 #[cfg(test)]
 mod tests {
+    use mcp_runtime::testing::TestClient;
+
     use super::*;
 
     #[tokio::test]

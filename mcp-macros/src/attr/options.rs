@@ -43,7 +43,7 @@ pub(crate) struct Options {
     pub(crate) public: Option<(Span, bool)>,
     /// Decides who may know of the handler.
     pub(crate) visible_if: Option<Expr>,
-    /// What the client has to be able to do: variants of the runtime's `Capability`.
+    /// What the client has to be able to do: variants of the runtime's `ClientCapability`.
     pub(crate) requires: Vec<&'static str>,
     /// Keys given so far, over all attributes of the item.
     seen: Vec<String>,
@@ -81,7 +81,7 @@ impl Options {
     /// Reads an attribute, and reports every key that is unknown, given twice or of the wrong type.
     pub(crate) fn read(kind: Kind, tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Options::default();
-        match errors.keep(syn::parse2::<Entries>(tokens)) {
+        match errors.handle(syn::parse2::<Entries>(tokens)) {
             Some(all) => options.add(kind, all, errors),
             None => options.broken = true,
         }
@@ -97,22 +97,22 @@ impl Options {
                 }
                 Kind::Derive => {
                     self.broken = true;
-                    errors.on(&literal, format!("write `uri = {}`", literal.token()));
+                    errors.push_spanned(&literal, format!("write `uri = {}`", literal.token()));
                 }
                 Kind::Tool | Kind::Prompt => {
-                    errors.on(&literal, format!("write `name = {}` or `description = …`", literal.token()));
+                    errors.push_spanned(&literal, format!("write `name = {}` or `description = …`", literal.token()));
                 }
             }
         }
         for entry in all.entries {
             let key = entry.key.unraw().to_string();
             if !keys(kind).contains(&&*key) {
-                errors.at(entry.key.span(), unknown(kind, &key));
+                errors.push_at(entry.key.span(), unknown(kind, &key));
             } else if self.seen.contains(&key) {
-                errors.at(entry.key.span(), format!("`{key}` is given twice"));
+                errors.push_at(entry.key.span(), format!("`{key}` is given twice"));
             } else {
                 let result = self.set(&key, entry);
-                self.broken |= errors.keep(result).is_none();
+                self.broken |= errors.handle(result).is_none();
             }
             self.seen.push(key);
         }

@@ -111,7 +111,7 @@ pub(super) fn scope(entry: Entry) -> syn::Result<bool> {
     }
 }
 
-/// What a client can be required to do, and the variant of the runtime's `Capability` it is.
+/// What a client can be required to do, and the variant of the runtime's `ClientCapability` it is.
 const CAPABILITIES: [(&str, &str); 5] = [
     ("elicitation", "Elicitation"),
     ("elicitation_url", "ElicitationUrl"),

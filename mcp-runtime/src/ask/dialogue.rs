@@ -12,25 +12,25 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::error::Unsupported;
-use super::exchange::Exchange;
 use super::rounds::{Busy, Rounds};
-use super::{AskError, Question, once};
+use super::session::SessionChannel;
+use super::{AskError, once};
 use crate::error::Result;
 use crate::limits::Limits;
+use crate::outcome::{Outcome, Question};
 use crate::protocol::Revision;
-use crate::reply::Answer;
 use crate::task::Job;
 
 /// What `once` has done, by key.
-pub(crate) type Memory = BTreeMap<String, Value>;
+pub(crate) type OnceResults = BTreeMap<String, Value>;
 
 /// How a call reaches whoever can answer.
 #[derive(Debug)]
-pub(super) enum Way {
+pub(super) enum Channel {
     /// Not at all; why.
     Nowhere(&'static str),
     /// A request to the client, in its session.
-    Session(Exchange),
+    Session(SessionChannel),
     /// In the answer to the call, which is made again.
     Rounds(Box<Rounds>),
 }
@@ -38,16 +38,16 @@ pub(super) enum Way {
 /// One call's conversation.
 #[derive(Debug)]
 pub(crate) struct Dialogue {
-    way: Way,
+    way: Channel,
     /// The task the call has become.
     task: OnceLock<Arc<Job>>,
     /// The task it becomes when the handler says so.
-    later: Mutex<Later>,
+    later: Mutex<TaskPlan>,
     begun: Notify,
     /// Whether the call is over.
     over: AtomicBool,
     ended: Notify,
-    state: Mutex<State>,
+    state: Mutex<DialogueState>,
     positions: AtomicUsize,
     most: usize,
     time: Duration,
@@ -55,7 +55,7 @@ pub(crate) struct Dialogue {
 
 /// Whether a call becomes a task.
 #[derive(Debug, Default)]
-enum Later {
+enum TaskPlan {
     #[default]
     No,
     /// When the handler says so, wherever it does; who is to know.
@@ -65,9 +65,9 @@ enum Later {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct DialogueState {
     keys: HashSet<Box<str>>,
-    memory: Memory,
+    memory: OnceResults,
     /// What `once` is doing, and has done in this run.
     doing: HashSet<Box<str>>,
     /// How many questions wait for their answers, since when, and how long others have.
@@ -77,8 +77,8 @@ struct State {
 }
 
 impl Dialogue {
-    pub(super) fn new(way: Way, memory: Memory, limits: &Limits) -> Self {
-        let state = Mutex::new(State { memory, ..State::default() });
+    pub(super) fn new(way: Channel, memory: OnceResults, limits: &Limits) -> Self {
+        let state = Mutex::new(DialogueState { memory, ..DialogueState::default() });
         Dialogue {
             way,
             task: OnceLock::new(),
@@ -88,21 +88,21 @@ impl Dialogue {
             ended: Notify::new(),
             state,
             positions: AtomicUsize::new(0),
-            most: limits.asks,
-            time: limits.answer_time,
+            most: limits.asks_per_call,
+            time: limits.answer_timeout,
         }
     }
 
     /// The call is a task, or becomes one when its handler says so.
     pub(crate) fn plan(&self, job: Arc<Job>) {
         if job.asks_first {
-            *self.later() = Later::Planned(job, None);
+            *self.later() = TaskPlan::Planned(job, None);
         } else {
             let _ = self.task.set(job);
         }
     }
 
-    fn later(&self) -> MutexGuard<'_, Later> {
+    fn later(&self) -> MutexGuard<'_, TaskPlan> {
         self.later.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -121,8 +121,8 @@ impl Dialogue {
         {
             let mut later = self.later();
             match std::mem::take(&mut *later) {
-                Later::Planned(job, dispatcher) => {
-                    *later = Later::Wanted(job);
+                TaskPlan::Planned(job, dispatcher) => {
+                    *later = TaskPlan::Wanted(job);
                     // The handler may have a thread of its own.
                     if let Some(dispatcher) = dispatcher {
                         dispatcher.wake();
@@ -133,7 +133,7 @@ impl Dialogue {
         }
         loop {
             let begun = self.begun.notified();
-            if matches!(*self.later(), Later::No) {
+            if matches!(*self.later(), TaskPlan::No) {
                 return;
             }
             begun.await;
@@ -143,9 +143,9 @@ impl Dialogue {
     /// The task the handler waits to become.
     pub(crate) fn wanted_task(&self, cx: &Context<'_>) -> Option<Arc<Job>> {
         match &mut *self.later() {
-            Later::Wanted(job) => return Some(Arc::clone(job)),
-            Later::Planned(_, dispatcher) => *dispatcher = Some(cx.waker().clone()),
-            Later::No => {}
+            TaskPlan::Wanted(job) => return Some(Arc::clone(job)),
+            TaskPlan::Planned(_, dispatcher) => *dispatcher = Some(cx.waker().clone()),
+            TaskPlan::No => {}
         }
         None
     }
@@ -153,18 +153,18 @@ impl Dialogue {
     /// The task it could have become.
     pub(crate) fn planned_task(&self) -> Option<Arc<Job>> {
         match std::mem::take(&mut *self.later()) {
-            Later::Planned(job, _) | Later::Wanted(job) => Some(job),
-            Later::No => None,
+            TaskPlan::Planned(job, _) | TaskPlan::Wanted(job) => Some(job),
+            TaskPlan::No => None,
         }
     }
 
     /// It has become one: from now on it asks as one.
     pub(crate) fn became(&self, job: &Arc<Job>) {
         let _ = self.task.set(Arc::clone(job));
-        if let Way::Rounds(rounds) = &self.way {
+        if let Channel::Rounds(rounds) = &self.way {
             rounds.end();
         }
-        *self.later() = Later::No;
+        *self.later() = TaskPlan::No;
         self.begun.notify_waiters();
     }
 
@@ -172,7 +172,7 @@ impl Dialogue {
     pub(crate) fn end(&self) {
         self.over.store(true, Ordering::SeqCst);
         self.ended.notify_waiters();
-        *self.later() = Later::No;
+        *self.later() = TaskPlan::No;
         self.begun.notify_waiters();
     }
 
@@ -186,7 +186,7 @@ impl Dialogue {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DialogueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -194,8 +194,8 @@ impl Dialogue {
     pub(super) fn reaches(&self) -> Result<(), &'static str> {
         match &self.way {
             _ if self.task.get().is_some() => Ok(()),
-            Way::Nowhere(why) => Err(why),
-            Way::Session(_) | Way::Rounds(_) => Ok(()),
+            Channel::Nowhere(why) => Err(why),
+            Channel::Session(_) | Channel::Rounds(_) => Ok(()),
         }
     }
 
@@ -214,12 +214,12 @@ impl Dialogue {
         once::forbids_asking()?;
         self.enter(key)?;
         if self.over.load(Ordering::SeqCst) {
-            return Err(AskError::Gone);
+            return Err(AskError::Disconnected);
         }
         tokio::select! {
             biased;
             answer = self.answer(key, question, limit) => answer,
-            () = self.ended() => Err(AskError::Gone),
+            () = self.ended() => Err(AskError::Disconnected),
         }
     }
 
@@ -234,12 +234,12 @@ impl Dialogue {
             return job.ask(key, question, limit.unwrap_or(self.time)).await;
         }
         match &self.way {
-            Way::Nowhere(why) => Err(AskError::Unsupported(Unsupported::here(*why))),
-            Way::Session(exchange) => {
+            Channel::Nowhere(why) => Err(AskError::Unsupported(Unsupported::here(*why))),
+            Channel::Session(exchange) => {
                 let _waiting = self.wait();
                 exchange.ask(question.method, &question.params, limit.unwrap_or(self.time)).await
             }
-            Way::Rounds(rounds) => rounds.ask(key, question).await,
+            Channel::Rounds(rounds) => rounds.ask(key, question).await,
         }
     }
 
@@ -270,24 +270,24 @@ impl Dialogue {
         Ok(value)
     }
 
-    fn begin(&self, key: &str) -> Result<Doing<'_>> {
+    fn begin(&self, key: &str) -> Result<OnceGuard<'_>> {
         if !self.state().doing.insert(key.into()) {
             let text =
                 format!("two `once` of one call have the key `{key}`, and only one would be done; give each its own");
             return Err(AskError::Misused(text).into());
         }
         let busy = match &self.way {
-            Way::Rounds(rounds) => Some(rounds.busy()),
-            Way::Nowhere(_) | Way::Session(_) => None,
+            Channel::Rounds(rounds) => Some(rounds.busy()),
+            Channel::Nowhere(_) | Channel::Session(_) => None,
         };
-        Ok(Doing { dialogue: self, key: key.into(), _busy: busy })
+        Ok(OnceGuard { dialogue: self, key: key.into(), _busy: busy })
     }
 
     /// The questions the call is to be answered with, if it waits for them.
-    pub(crate) fn poll_round(&self, cx: &mut Context<'_>) -> Poll<Answer> {
+    pub(crate) fn poll_round(&self, cx: &mut Context<'_>) -> Poll<Outcome> {
         match &self.way {
-            Way::Rounds(rounds) => rounds.poll(cx, || self.state().memory.clone()),
-            Way::Nowhere(_) | Way::Session(_) => Poll::Pending,
+            Channel::Rounds(rounds) => rounds.poll(cx, || self.state().memory.clone()),
+            Channel::Nowhere(_) | Channel::Session(_) => Poll::Pending,
         }
     }
 
@@ -297,18 +297,18 @@ impl Dialogue {
         state.waited + state.since.map(|since| since.elapsed()).unwrap_or_default()
     }
 
-    fn wait(&self) -> Waiting<'_> {
+    fn wait(&self) -> WaitingGuard<'_> {
         let mut state = self.state();
         state.waiting += 1;
         state.since.get_or_insert_with(Instant::now);
-        Waiting(self)
+        WaitingGuard(self)
     }
 }
 
 /// A question that waits.
-struct Waiting<'a>(&'a Dialogue);
+struct WaitingGuard<'a>(&'a Dialogue);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingGuard<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.waiting -= 1;
@@ -321,13 +321,13 @@ impl Drop for Waiting<'_> {
 }
 
 /// Something that is done once.
-struct Doing<'a> {
+struct OnceGuard<'a> {
     dialogue: &'a Dialogue,
     key: Box<str>,
     _busy: Option<Busy<'a>>,
 }
 
-impl Drop for Doing<'_> {
+impl Drop for OnceGuard<'_> {
     fn drop(&mut self) {
         // What failed may be tried again.
         let mut state = self.dialogue.state();

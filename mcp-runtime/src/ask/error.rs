@@ -3,10 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::Capability;
-use crate::error::{Failure, RpcError};
+use super::ClientCapability;
+use crate::error::{Error, Repr, chain};
+use crate::jsonrpc::error::RpcError;
+use crate::outcome::{Failure, MissingCapability};
 use crate::protocol::Revision;
 
 /// Why the client, or the person in front of it, did not answer.
@@ -14,7 +16,8 @@ use crate::protocol::Revision;
 /// A handler may tell these apart; `?` turns them into an error the model reads:
 ///
 /// ```
-/// use mcp_runtime::{AskError, prelude::*};
+/// use mcp_runtime::ask::AskError;
+/// use mcp_runtime::prelude::*;
 /// use schemars::JsonSchema;
 /// use serde::Deserialize;
 ///
@@ -45,14 +48,14 @@ pub enum AskError {
     /// The answer does not fit the question.
     Invalid(String),
     /// The client answered with an error.
-    Refused {
+    ClientError {
         /// Its code.
         code: i64,
         /// Its text.
         message: String,
     },
     /// The client is gone.
-    Gone,
+    Disconnected,
     /// The handler asks in a way that cannot be answered: a mistake of its author.
     Misused(String),
 }
@@ -60,7 +63,7 @@ pub enum AskError {
 /// What a client cannot be asked, and what can be done instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
-    pub(super) capability: Option<Capability>,
+    pub(super) capability: Option<ClientCapability>,
     pub(super) text: String,
     /// What has to be visited, where a client of 2025-11-25 can be told so by an error.
     pub(super) visit: Option<Visit>,
@@ -76,7 +79,7 @@ pub(super) struct Visit {
 
 impl Unsupported {
     /// The client does not say that it can.
-    pub(super) fn lacks(capability: Capability, revision: Revision) -> Self {
+    pub(super) fn lacks(capability: ClientCapability, revision: Revision) -> Self {
         let why = match capability.since() {
             since if since > revision => format!("that came with {since}, and it speaks {revision}"),
             _ => format!("it does not declare the capability `{capability}`"),
@@ -93,7 +96,7 @@ impl Unsupported {
 
 impl AskError {
     /// What the dispatcher makes of it, where no handler did anything about it.
-    pub(crate) fn to_failure(&self) -> Failure {
+    pub(super) fn to_failure(&self) -> Failure {
         match self {
             AskError::Unsupported(Unsupported { visit: Some(Visit { message, url, id }), .. }) => {
                 // <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error>
@@ -103,7 +106,7 @@ impl AskError {
                     .into()
             }
             AskError::Unsupported(Unsupported { capability: Some(capability), text, .. }) => {
-                Failure::Lacks(Lack { text: text.clone(), required: capability.required() })
+                Failure::MissingCapability(MissingCapability { text: text.clone(), required: capability.required() })
             }
             AskError::Misused(why) => {
                 // The model is told, too, but cannot mend it.
@@ -115,17 +118,9 @@ impl AskError {
     }
 }
 
-/// A capability the client would need to have declared.
-#[derive(Debug)]
-pub(crate) struct Lack {
-    pub(crate) text: String,
-    /// It, as the client would declare it.
-    pub(crate) required: Value,
-}
-
-impl Lack {
-    pub(crate) fn of(capability: Capability, revision: Revision) -> Self {
-        Lack { text: Unsupported::lacks(capability, revision).text, required: capability.required() }
+impl MissingCapability {
+    pub(crate) fn of(capability: ClientCapability, revision: Revision) -> Self {
+        MissingCapability { text: Unsupported::lacks(capability, revision).text, required: capability.required() }
     }
 }
 
@@ -137,11 +132,25 @@ impl fmt::Display for AskError {
             AskError::Unsupported(Unsupported { text, .. }) => f.write_str(text),
             AskError::TimedOut(limit) => write!(f, "nobody answered within {limit:?}"),
             AskError::Invalid(why) => write!(f, "the answer does not fit the question: {why}"),
-            AskError::Refused { code, message } => write!(f, "the client refused to ask: {message} ({code})"),
-            AskError::Gone => f.write_str("the client is gone"),
+            AskError::ClientError { code, message } => write!(f, "the client refused to ask: {message} ({code})"),
+            AskError::Disconnected => f.write_str("the client is gone"),
             AskError::Misused(why) => f.write_str(why),
         }
     }
 }
 
 impl std::error::Error for AskError {}
+
+/// How an error of a handler is answered. Here, because an [`AskError`] among them is told apart.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error.into_repr() {
+            Repr::Handler(source) => match source.downcast_ref::<AskError>() {
+                Some(ask) => ask.to_failure(),
+                None => Failure::Handler(chain(&*source)),
+            },
+            Repr::Protocol(error) => Failure::Protocol(error),
+            Repr::ResourceNotFound(uri) => Failure::ResourceNotFound(uri),
+        }
+    }
+}

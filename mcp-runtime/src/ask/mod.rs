@@ -3,44 +3,42 @@
 //! In a session it is a request on the stream of the call (`exchange`); since 2026-07-28 the call is
 //! answered with its questions and made again (`rounds`). A handler sees neither.
 
-mod capability;
 mod dialogue;
 mod error;
-mod exchange;
 pub(crate) mod form;
+mod future;
 mod once;
-mod pending;
 mod question;
 mod rounds;
-pub(crate) mod seal;
+pub(crate) mod sealed_state;
+mod session;
 
 use std::sync::Arc;
 
+use dialogue::Channel;
+use error::Visit;
+use form::Form;
+use rounds::{Bounds, Rounds};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-pub use capability::Capability;
-use dialogue::Way;
-pub(crate) use dialogue::{Dialogue, Memory};
-pub(crate) use error::Lack;
-use error::Visit;
-pub use error::{AskError, Unsupported};
-pub(crate) use exchange::{Asks, Exchange};
-use form::Form;
-pub use form::{asked, asked_by};
-pub use pending::{Ask, Consent};
-pub(crate) use question::Question;
-use rounds::{Bounds, Rounds};
-pub(crate) use rounds::{Purpose, Resumed};
-
-use crate::caller::Caller;
-use crate::context::{Context, member};
+use crate::call::context::{Context, member};
+use crate::call::invocation::Invocation;
 use crate::era::CAPABILITIES;
 use crate::error::Result;
-use crate::protocol::{Revision, Root, SampleRequest, Sampled, SamplingCan};
+use crate::outcome::{MissingCapability, Question};
+use crate::protocol::sampling::{SampleRequest, SampleResult};
+use crate::protocol::{Revision, Root, SamplingCan};
 use crate::random;
+
+pub use crate::protocol::capability::ClientCapability;
+pub(crate) use dialogue::{Dialogue, OnceResults};
+pub use error::{AskError, Unsupported};
+pub use future::{Ask, UrlElicitation};
+pub(crate) use rounds::{Resumed, StateBinding};
+pub(crate) use session::{PendingRequests, SessionChannel};
 
 #[doc = include_str!("../../docs/asking.md")]
 impl Context {
@@ -49,6 +47,7 @@ impl Context {
     ///
     /// ```
     /// use mcp_runtime::{Revision, prelude::*};
+    /// use mcp_runtime::testing::TestClient;
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     ///
@@ -73,7 +72,7 @@ impl Context {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn elicit<T: Fields>(&self, message: impl Into<String>) -> Ask<T> {
+    pub fn elicit<T: ElicitForm>(&self, message: impl Into<String>) -> Ask<T> {
         let (form, question) = match self.form::<T>(&message.into()) {
             Ok((form, question)) => (Some(form), Ok(question)),
             Err(error) => (None, Err(error)),
@@ -90,7 +89,7 @@ impl Context {
 
     fn form<T: JsonSchema>(&self, message: &str) -> Result<(Form, Question), AskError> {
         let form = Form::of::<T>().map_err(AskError::Misused)?;
-        self.needs(Capability::Elicitation)?;
+        self.needs(ClientCapability::Elicitation)?;
         let schema = form.schema(self.revision()).map_err(|why| AskError::Unsupported(Unsupported::here(why)))?;
         let mut params = json!({"message": message, "requestedSchema": schema});
         if self.revision().is_modern() {
@@ -101,10 +100,10 @@ impl Context {
 
     /// Asks the user to visit a page: to sign in somewhere, or to tell a secret, which no form may ask
     /// for. The answer is that they agreed to, not that they did.
-    pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> Ask<Consent> {
+    pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> Ask<UrlElicitation> {
         let (message, url, id) = (message.into(), url.into(), random::id().unwrap_or_default());
         let question = self.visit(&message, &url, &id);
-        let consent = Consent::new(self, id);
+        let consent = UrlElicitation::new(self, id);
         Ask::new(&self.dialogue, question, move |answer| match action(&answer)? {
             "accept" => Ok(consent),
             other => Err(no(other)),
@@ -113,9 +112,9 @@ impl Context {
 
     fn visit(&self, message: &str, url: &str, id: &str) -> Result<Question, AskError> {
         if !url.contains("://") || url.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            return Err(AskError::Misused(format!("`{}` is no URL to visit", crate::error::shorten(url))));
+            return Err(AskError::Misused(format!("`{}` is no URL to visit", crate::jsonrpc::error::shorten(url))));
         }
-        let lacks = || self.needs(Capability::ElicitationUrl);
+        let lacks = || self.needs(ClientCapability::ElicitationUrl);
         let reach = self.dialogue.reaches().map_err(|why| AskError::Unsupported(Unsupported::here(why)));
         if let Err(AskError::Unsupported(mut unsupported)) = lacks().and(reach) {
             // Whoever reads the error can still go there.
@@ -137,27 +136,30 @@ impl Context {
     ///
     /// Since 2026-07-28 the protocol discourages it in favour of calling a model directly; it stays in the
     /// protocol until 2027-07-28 at least.
-    pub fn sample(&self, request: impl Into<SampleRequest>) -> Ask<Sampled> {
+    pub fn sample(&self, request: impl Into<SampleRequest>) -> Ask<SampleResult> {
         Ask::new(&self.dialogue, self.sampling(&request.into()), |answer| {
-            Sampled::read(&answer).map_err(AskError::Invalid)
+            SampleResult::read(&answer).map_err(AskError::Invalid)
         })
     }
 
     fn sampling(&self, request: &SampleRequest) -> Result<Question, AskError> {
-        self.needs(Capability::Sampling)?;
+        self.needs(ClientCapability::Sampling)?;
         if request.has_tools() {
-            self.needs(Capability::SamplingTools)?;
+            self.needs(ClientCapability::SamplingTools)?;
         }
-        let can =
-            SamplingCan { tools: self.can(Capability::SamplingTools), context: self.can(Capability::SamplingContext) };
+        let can = SamplingCan {
+            tools: self.can(ClientCapability::SamplingTools),
+            context: self.can(ClientCapability::SamplingContext),
+        };
         let params =
             request.params(self.revision(), can).map_err(|why| AskError::Unsupported(Unsupported::here(why)))?;
         Ok(Question { method: Question::SAMPLE, params })
     }
 
     /// Asks which directories the client works in. Advice, not a permission.
-    pub fn roots(&self) -> Ask<Vec<Root>> {
-        let question = self.needs(Capability::Roots).map(|()| Question { method: Question::ROOTS, params: json!({}) });
+    pub fn list_roots(&self) -> Ask<Vec<Root>> {
+        let question =
+            self.needs(ClientCapability::Roots).map(|()| Question { method: Question::ROOTS, params: json!({}) });
         Ask::new(&self.dialogue, question, |answer| Root::read(&answer).map_err(AskError::Invalid))
     }
 
@@ -181,7 +183,7 @@ impl Context {
     ///     Ok(if confirm.sure { reservation } else { "nothing booked".to_owned() })
     /// }
     /// ```
-    pub async fn once<T: Remembered>(&self, key: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
+    pub async fn once<T: OnceValue>(&self, key: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
         self.dialogue.once(key, work).await
     }
 
@@ -198,38 +200,38 @@ impl Context {
 
     /// Whether the client can ask its user to fill in a form.
     pub fn can_elicit(&self) -> bool {
-        self.can(Capability::Elicitation)
+        self.can(ClientCapability::Elicitation)
     }
 
     /// Whether the client can ask its user to visit a page.
     pub fn can_elicit_url(&self) -> bool {
-        self.can(Capability::ElicitationUrl)
+        self.can(ClientCapability::ElicitationUrl)
     }
 
     /// Whether the client can ask its model.
     pub fn can_sample(&self) -> bool {
-        self.can(Capability::Sampling)
+        self.can(ClientCapability::Sampling)
     }
 
     /// Whether the client can give tools to its model.
     pub fn can_sample_with_tools(&self) -> bool {
-        self.can(Capability::SamplingTools)
+        self.can(ClientCapability::SamplingTools)
     }
 
     /// Whether the client tells which directories it works in.
     pub fn can_list_roots(&self) -> bool {
-        self.can(Capability::Roots)
+        self.can(ClientCapability::Roots)
     }
 
-    fn can(&self, capability: Capability) -> bool {
+    fn can(&self, capability: ClientCapability) -> bool {
         self.dialogue.reaches().is_ok() && self.declares(capability)
     }
 
-    fn declares(&self, capability: Capability) -> bool {
+    fn declares(&self, capability: ClientCapability) -> bool {
         capability.is_declared(self.revision(), |name| self.client_capability(name))
     }
 
-    fn needs(&self, capability: Capability) -> Result<(), AskError> {
+    fn needs(&self, capability: ClientCapability) -> Result<(), AskError> {
         if self.declares(capability) {
             return Ok(());
         }
@@ -248,10 +250,10 @@ impl Context {
     label = "no form can be made of it",
     note = "a form is a struct with `#[derive(serde::Deserialize, schemars::JsonSchema)]`; it owns what it has"
 )]
-pub trait Fields: DeserializeOwned + JsonSchema + 'static {}
+pub trait ElicitForm: DeserializeOwned + JsonSchema + 'static {}
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema + 'static> Fields for T {}
+impl<T: DeserializeOwned + JsonSchema + 'static> ElicitForm for T {}
 
 /// What `once` can remember: a type with `Serialize` and `Deserialize`.
 #[diagnostic::on_unimplemented(
@@ -259,47 +261,48 @@ impl<T: DeserializeOwned + JsonSchema + 'static> Fields for T {}
     label = "the result of what is done once",
     note = "it travels as JSON: `#[derive(serde::Serialize, serde::Deserialize)]`, or return its id"
 )]
-pub trait Remembered: Serialize + DeserializeOwned {}
+pub trait OnceValue: Serialize + DeserializeOwned {}
 
 #[diagnostic::do_not_recommend]
-impl<T: Serialize + DeserializeOwned> Remembered for T {}
+impl<T: Serialize + DeserializeOwned> OnceValue for T {}
 
 /// Whether a caller declares what a handler requires.
-pub(crate) fn required(capability: Capability, caller: &Caller<'_>) -> Result<(), Lack> {
-    let client = caller.envelope.client();
-    let all = if caller.envelope.revision.is_modern() {
-        caller.envelope.meta.and_then(|meta| member(meta.get(), CAPABILITIES))
+pub(crate) fn required(capability: ClientCapability, invocation: &Invocation<'_>) -> Result<(), MissingCapability> {
+    let client = invocation.envelope.client();
+    let all = if invocation.envelope.revision.is_modern() {
+        invocation.envelope.meta.and_then(|meta| member(meta.get(), CAPABILITIES))
     } else {
-        client.said("capabilities")
+        client.initialize_param("capabilities")
     };
     let declared = |name: &str| all.and_then(|all| member(all, name));
-    if capability.is_declared(caller.envelope.revision, declared) {
+    if capability.is_declared(invocation.envelope.revision, declared) {
         Ok(())
     } else {
-        Err(Lack::of(capability, caller.envelope.revision))
+        Err(MissingCapability::of(capability, invocation.envelope.revision))
     }
 }
 
 /// The way of a call to its client, and what it brings back from an earlier round.
-pub(crate) fn dialogue(caller: &Caller<'_>, mut resumed: Option<Resumed>) -> Arc<Dialogue> {
-    let line = caller.line;
-    let limits = &line.core.limits;
+pub(crate) fn dialogue(invocation: &Invocation<'_>, mut resumed: Option<Resumed>) -> Arc<Dialogue> {
+    let channel = invocation.channel;
+    let limits = &channel.core.limits;
     let memory = resumed.as_mut().map(Resumed::memory).unwrap_or_default();
-    let way = match (caller.purpose(), Exchange::of(caller)) {
+    let way = match (invocation.purpose(), SessionChannel::of(invocation)) {
         (Some(purpose), _) => {
-            let bounds = Bounds { time: limits.answer_time, bytes: limits.state_bytes, rounds: limits.asks };
-            let secrets = Arc::clone(&line.core.secrets);
-            Way::Rounds(Box::new(Rounds::new(purpose, secrets, resumed, bounds)))
+            let bounds =
+                Bounds { time: limits.answer_timeout, bytes: limits.state_bytes, rounds: limits.asks_per_call };
+            let secrets = Arc::clone(&channel.core.secrets);
+            Channel::Rounds(Box::new(Rounds::new(purpose, secrets, resumed, bounds)))
         }
-        (None, Some(exchange)) => Way::Session(exchange),
-        (None, None) => Way::Nowhere(if line.can_ask() || caller.envelope.revision.is_modern() {
+        (None, Some(exchange)) => Channel::Session(exchange),
+        (None, None) => Channel::Nowhere(if channel.can_ask() || invocation.envelope.revision.is_modern() {
             "nobody can be asked here: only a tool, a prompt or a resource that was called can ask"
         } else {
             "this client cannot be asked: it needs a session, and to accept `text/event-stream`"
         }),
     };
     let dialogue = Dialogue::new(way, memory, limits);
-    if let Some(job) = &*line.job.borrow() {
+    if let Some(job) = &*channel.job.borrow() {
         dialogue.plan(Arc::clone(job));
     }
     Arc::new(dialogue)
@@ -324,6 +327,6 @@ fn no(action: &str) -> AskError {
     match action {
         "decline" => AskError::Declined,
         "cancel" => AskError::Cancelled,
-        other => AskError::Invalid(format!("`{}` is no action", crate::error::shorten(other))),
+        other => AskError::Invalid(format!("`{}` is no action", crate::jsonrpc::error::shorten(other))),
     }
 }

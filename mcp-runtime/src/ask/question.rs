@@ -3,12 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-/// A request of the server's own.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Question {
-    pub(crate) method: &'static str,
-    pub(crate) params: Value,
-}
+use crate::outcome::Question;
 
 impl Question {
     pub(super) const ELICIT: &'static str = "elicitation/create";

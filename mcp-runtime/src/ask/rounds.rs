@@ -14,18 +14,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use super::question::{Question, canonical};
-use super::seal::Secrets;
-use super::{AskError, Memory};
-use crate::error::{Failure, RpcError};
-use crate::object::{Object, members};
-use crate::raw::Raw;
-use crate::reply::{Answer, Reply};
+use super::question::canonical;
+use super::sealed_state::StateSealer;
+use super::{AskError, OnceResults};
+use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::object::{Object, optional_object};
+use crate::jsonrpc::raw::Raw;
+use crate::outcome::{Failure, Outcome, Question, Reply};
 
 /// What the client keeps for us between rounds.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct State {
+struct RoundState {
     /// When it is worth nothing any more, in seconds since 1970.
     #[serde(rename = "e")]
     expires: u64,
@@ -37,7 +37,7 @@ struct State {
     pending: BTreeMap<String, u64>,
     /// What `once` has done.
     #[serde(rename = "o")]
-    memory: Memory,
+    memory: OnceResults,
     /// How many rounds there were.
     #[serde(rename = "r")]
     rounds: usize,
@@ -54,7 +54,7 @@ struct Answered {
 /// What a call brings back: the state, and answers to what was asked last.
 #[derive(Debug, Default)]
 pub(crate) struct Resumed {
-    state: State,
+    state: RoundState,
     /// Without a state, every answer is as good as any: it is the first round.
     sealed: bool,
     responses: BTreeMap<String, Value>,
@@ -62,7 +62,11 @@ pub(crate) struct Resumed {
 
 impl Resumed {
     /// What a call brings back, if it does. A state that is not ours, for this call and of today, is refused.
-    pub(crate) fn read(params: &Object<'_>, purpose: &Purpose, secrets: &Secrets) -> Result<Option<Self>, RpcError> {
+    pub(crate) fn read(
+        params: &Object<'_>,
+        purpose: &StateBinding,
+        secrets: &StateSealer,
+    ) -> Result<Option<Self>, RpcError> {
         let (responses, state) = (params.get("inputResponses"), params.get("requestState"));
         if responses.is_none() && state.is_none() {
             return Ok(None);
@@ -76,7 +80,7 @@ impl Resumed {
         Ok(Some(resumed))
     }
 
-    pub(super) fn memory(&mut self) -> Memory {
+    pub(super) fn memory(&mut self) -> OnceResults {
         std::mem::take(&mut self.state.memory)
     }
 }
@@ -86,13 +90,13 @@ fn read_responses(raw: Option<Raw<'_>>) -> Result<BTreeMap<String, Value>, RpcEr
     if raw.kind() != "object" {
         return Err(RpcError::wrong_field("inputResponses", "object", raw.kind()));
     }
-    let all = members("inputResponses", Some(raw))?;
+    let all = optional_object("inputResponses", Some(raw))?;
     let mut responses = BTreeMap::new();
     for (key, response) in all.iter() {
         match serde_json::from_str(response.get()) {
             Ok(Value::Object(response)) => drop(responses.insert(key.to_owned(), response.into())),
             _ => {
-                let field = format!("inputResponses.{}", crate::error::shorten(key));
+                let field = format!("inputResponses.{}", crate::jsonrpc::error::shorten(key));
                 return Err(RpcError::wrong_field(&field, "object", response.kind()));
             }
         }
@@ -100,13 +104,13 @@ fn read_responses(raw: Option<Raw<'_>>) -> Result<BTreeMap<String, Value>, RpcEr
     Ok(responses)
 }
 
-fn open(sealed: &str, purpose: &Purpose, secrets: &Secrets) -> Result<State, RpcError> {
+fn open(sealed: &str, purpose: &StateBinding, secrets: &StateSealer) -> Result<RoundState, RpcError> {
     let refused = |why: &str| RpcError::invalid_params(format!("Invalid params: `requestState` {why}"));
     let bytes = secrets.open(sealed, &purpose.bytes()).ok_or_else(|| {
-        secrets.wonder();
+        secrets.warn_once();
         refused("is not what this server sent for this call; make the call again without it and `inputResponses`")
     })?;
-    let state: State = serde_json::from_slice(&bytes)
+    let state: RoundState = serde_json::from_slice(&bytes)
         .map_err(|_| refused("is of another version of this server; make the call again without it"))?;
     if state.expires < now() {
         return Err(refused("has expired; make the call again without it and `inputResponses`"));
@@ -120,23 +124,23 @@ fn now() -> u64 {
 
 /// What a state is good for: one call, whoever makes it.
 #[derive(Debug, Clone)]
-pub(crate) struct Purpose {
+pub(crate) struct StateBinding {
     pub(crate) principal: Option<Arc<str>>,
     pub(crate) method: &'static str,
     pub(crate) params: Option<Box<str>>,
 }
 
-impl Purpose {
+impl StateBinding {
     /// The same for the same call, in whatever order its members came.
     fn bytes(&self) -> Vec<u8> {
-        let params = self.params.as_deref().and_then(|raw| Object::read(Raw::trusted(raw)).ok());
+        let params = self.params.as_deref().and_then(|raw| Object::read(Raw::new_unchecked(raw)).ok());
         let params = params.unwrap_or_default();
         let of_the_round = |name: &str| matches!(name, "_meta" | "inputResponses" | "requestState");
-        let mut members: Vec<_> = params.iter().filter(|(name, _)| !of_the_round(name)).collect();
-        members.sort_unstable_by_key(|(name, _)| *name);
+        let mut optional_object: Vec<_> = params.iter().filter(|(name, _)| !of_the_round(name)).collect();
+        optional_object.sort_unstable_by_key(|(name, _)| *name);
         let mut bytes = Vec::new();
         canonical(&serde_json::json!([self.method, self.principal.as_deref()]), &mut bytes);
-        for (name, value) in members {
+        for (name, value) in optional_object {
             canonical(&Value::from(name), &mut bytes);
             match serde_json::from_str(value.get()) {
                 Ok(value) => canonical(&value, &mut bytes),
@@ -151,8 +155,8 @@ impl Purpose {
 /// One call's rounds.
 #[derive(Debug)]
 pub(super) struct Rounds {
-    purpose: Purpose,
-    secrets: Arc<Secrets>,
+    purpose: StateBinding,
+    secrets: Arc<StateSealer>,
     bounds: Bounds,
     state: Mutex<Round>,
     /// Told when the round is over.
@@ -180,7 +184,12 @@ struct Round {
 }
 
 impl Rounds {
-    pub(super) fn new(purpose: Purpose, secrets: Arc<Secrets>, resumed: Option<Resumed>, bounds: Bounds) -> Self {
+    pub(super) fn new(
+        purpose: StateBinding,
+        secrets: Arc<StateSealer>,
+        resumed: Option<Resumed>,
+        bounds: Bounds,
+    ) -> Self {
         let state = Round { resumed: resumed.unwrap_or_default(), ..Round::default() };
         Rounds { purpose, secrets, bounds, state: Mutex::new(state), ended: Notify::new() }
     }
@@ -205,11 +214,11 @@ impl Rounds {
         }
     }
 
-    fn note(&self, key: &str, question: Question) -> Noted<'_> {
+    fn note(&self, key: &str, question: Question) -> AnsweredQuestion<'_> {
         let mut round = self.round();
         round.asked.push((key.to_owned(), question));
         round.wake();
-        Noted { rounds: self, key: key.to_owned() }
+        AnsweredQuestion { rounds: self, key: key.to_owned() }
     }
 
     /// Says that something must not be cut off, until what is returned is dropped.
@@ -219,7 +228,7 @@ impl Rounds {
     }
 
     /// The questions of this round, when there are some and nothing else goes on that matters.
-    pub(super) fn poll(&self, cx: &mut Context<'_>, memory: impl FnOnce() -> Memory) -> Poll<Answer> {
+    pub(super) fn poll(&self, cx: &mut Context<'_>, memory: impl FnOnce() -> OnceResults) -> Poll<Outcome> {
         let mut round = self.round();
         if round.asked.is_empty() || round.busy > 0 || round.over {
             round.dispatcher = Some(cx.waker().clone());
@@ -234,7 +243,7 @@ impl Rounds {
         Poll::Ready(match lost {
             // The next round would be like this one, without end.
             Some(failure) => Err(failure),
-            None => self.conclude(asked, State { memory: memory(), ..state }),
+            None => self.conclude(asked, RoundState { memory: memory(), ..state }),
         })
     }
 
@@ -244,7 +253,7 @@ impl Rounds {
         self.ended.notify_waiters();
     }
 
-    fn conclude(&self, asked: Vec<(String, Question)>, mut state: State) -> Answer {
+    fn conclude(&self, asked: Vec<(String, Question)>, mut state: RoundState) -> Outcome {
         state.expires = now().saturating_add(self.bounds.time.as_secs().max(1));
         state.rounds += 1;
         if state.rounds > self.bounds.rounds {
@@ -307,12 +316,12 @@ fn changed(key: &str) -> AskError {
 }
 
 /// A question of this round, until whoever asked it has gone.
-struct Noted<'a> {
+struct AnsweredQuestion<'a> {
     rounds: &'a Rounds,
     key: String,
 }
 
-impl Drop for Noted<'_> {
+impl Drop for AnsweredQuestion<'_> {
     fn drop(&mut self) {
         self.rounds.round().asked.retain(|(key, _)| *key != self.key);
     }

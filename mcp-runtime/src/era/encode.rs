@@ -7,36 +7,37 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Method, task};
-use crate::ask::{Lack, Question};
-use crate::cache::Cache;
-use crate::complete;
-use crate::error::{ArgumentError, Failure, RpcError, shorten};
+use crate::era::server_info::ServerInfo;
 use crate::jsonrpc::Id;
+use crate::jsonrpc::error::{RpcError, shorten};
+use crate::outcome::{ArgumentError, Failure, MissingCapability, Outcome, Question, Reply};
 use crate::protocol::{
-    Blocks, Content, ContentKind, Meta, PromptResult, ReadResult, ResourceContents, Revision, ToolDescriptor,
-    ToolResult,
+    Blocks, CacheHint, Content, ContentKind, Meta, PromptResult, ReadResult, ResourceContents, Revision,
+    ToolDescriptor, ToolResult,
 };
-use crate::reply::{Answer, Reply};
-use crate::server::Core;
 
 /// What `_meta` calls the server in modern results.
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// What `_meta` calls the stream a message belongs to.
 pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
+/// The most values a completion may have.
+/// <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion>
+pub(crate) const MAX_COMPLETIONS: usize = 100;
+
 /// Where an answer goes: the request's id, method and revision.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Site<'a> {
+pub(crate) struct ResponseTo<'a> {
     pub(crate) id: Id<'a>,
     pub(crate) method: Method,
     pub(crate) revision: Revision,
 }
 
 /// Appends the response to `out`, one line.
-pub(crate) fn answer(core: &Core, site: Site<'_>, answer: Answer, out: &mut Vec<u8>) {
+pub(crate) fn answer(server: &ServerInfo, site: ResponseTo<'_>, answer: Outcome, out: &mut Vec<u8>) {
     match answer {
-        Ok(reply) => result(core, site, &reply, out),
-        Err(failure) => self::failure(core, site, failure, out),
+        Ok(reply) => result(server, site, &reply, out),
+        Err(failure) => self::failure(server, site, failure, out),
     }
 }
 
@@ -55,35 +56,35 @@ fn open(id: Id<'_>, member: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\":");
 }
 
-fn result(core: &Core, site: Site<'_>, reply: &Reply, out: &mut Vec<u8>) {
+fn result(server: &ServerInfo, site: ResponseTo<'_>, reply: &Reply, out: &mut Vec<u8>) {
     open(site.id, "result", out);
     let revision = site.revision;
     match reply {
         Reply::List(page) => out.extend_from_slice(page.as_bytes()),
         Reply::Empty => out.extend_from_slice(b"{}"),
-        Reply::Initialized(capabilities) => initialized(core, capabilities, revision, out),
-        Reply::Discovered(capabilities) => discovered(core, capabilities, revision, out),
-        Reply::Listened => listened(core, site.id, out),
-        Reply::Custom(fields) => custom(core, fields, revision, out),
-        Reply::Tool(result) => wrap(core, revision, &result.meta, out, |out| tool(result, revision, out)),
-        Reply::Prompt(result) => wrap(core, revision, &result.meta, out, |out| prompt(result, revision, out)),
-        Reply::InputRequired { asked, state } => input_required(core, asked, state, out),
-        Reply::TaskCreated(task) => with_info(core, task::created(task), revision, out),
-        Reply::Task(task) => custom(core, &task::state(task), revision, out),
+        Reply::Initialized(capabilities) => initialized(server, capabilities, revision, out),
+        Reply::Discovered(capabilities) => discovered(server, capabilities, revision, out),
+        Reply::Listened => listened(server, site.id, out),
+        Reply::Custom(fields) => custom(server, fields, revision, out),
+        Reply::Tool(result) => wrap(server, revision, &result.meta, out, |out| tool(result, revision, out)),
+        Reply::Prompt(result) => wrap(server, revision, &result.meta, out, |out| prompt(result, revision, out)),
+        Reply::InputRequired { asked, state } => input_required(server, asked, state, out),
+        Reply::TaskCreated(task) => with_info(server, task::created(task), revision, out),
+        Reply::Task(task) => custom(server, &task::state(task), revision, out),
         Reply::Tasks(tasks) => {
             json(out, &json!({"tasks": tasks.iter().map(task::summary).collect::<Vec<_>>()}));
         }
         Reply::Rendered(result) => json(out, result),
-        Reply::Acknowledged => custom(core, &Meta::new(), revision, out),
-        Reply::Completion(values) => wrap(core, revision, &Meta::new(), out, |out| completion(values, out)),
-        Reply::Read(result) => wrap(core, revision, &result.meta, out, |out| read(core, result, revision, out)),
+        Reply::Acknowledged => custom(server, &Meta::new(), revision, out),
+        Reply::Completion(values) => wrap(server, revision, &Meta::new(), out, |out| completion(values, out)),
+        Reply::Read(result) => wrap(server, revision, &result.meta, out, |out| read(server, result, revision, out)),
     }
     out.extend_from_slice(b"}\n");
 }
 
 /// What the client is to answer, and what it is to bring along when it calls again.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
-fn input_required(core: &Core, asked: &[(String, Question)], state: &str, out: &mut Vec<u8>) {
+fn input_required(server: &ServerInfo, asked: &[(String, Question)], state: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(br#"{"resultType":"input_required","inputRequests":{"#);
     for (index, (key, question)) in asked.iter().enumerate() {
         if index > 0 {
@@ -98,19 +99,19 @@ fn input_required(core: &Core, asked: &[(String, Question)], state: &str, out: &
     }
     out.extend_from_slice(br#"},"requestState":"#);
     json(out, state);
-    out.extend_from_slice(format!(r#","_meta":{{"{SERVER_INFO}":{}}}}}"#, core.info).as_bytes());
+    out.extend_from_slice(format!(r#","_meta":{{"{SERVER_INFO}":{}}}}}"#, server.implementation).as_bytes());
 }
 
 /// A result that says itself what it is.
-fn with_info(core: &Core, mut result: Value, revision: Revision, out: &mut Vec<u8>) {
+fn with_info(server: &ServerInfo, mut result: Value, revision: Revision, out: &mut Vec<u8>) {
     if revision.is_modern() {
-        result["_meta"][SERVER_INFO] = serde_json::from_str(&core.info).unwrap_or_default();
+        result["_meta"][SERVER_INFO] = serde_json::from_str(&server.implementation).unwrap_or_default();
     }
     json(out, &result);
 }
 
 /// An object of `fields` between what every result of the revision begins and ends with.
-fn wrap(core: &Core, revision: Revision, meta: &Meta, out: &mut Vec<u8>, fields: impl FnOnce(&mut Vec<u8>)) {
+fn wrap(server: &ServerInfo, revision: Revision, meta: &Meta, out: &mut Vec<u8>, fields: impl FnOnce(&mut Vec<u8>)) {
     out.push(b'{');
     if revision.is_modern() {
         out.extend_from_slice(br#""resultType":"complete","#);
@@ -129,7 +130,7 @@ fn wrap(core: &Core, revision: Revision, meta: &Meta, out: &mut Vec<u8>, fields:
         }
         json(out, SERVER_INFO);
         out.push(b':');
-        out.extend_from_slice(core.info.as_bytes());
+        out.extend_from_slice(server.implementation.as_bytes());
         out.push(b'}');
     } else if !meta.is_empty() {
         out.extend_from_slice(if members { br#","_meta":"# } else { br#""_meta":"# });
@@ -138,38 +139,38 @@ fn wrap(core: &Core, revision: Revision, meta: &Meta, out: &mut Vec<u8>, fields:
     out.push(b'}');
 }
 
-fn initialized(core: &Core, capabilities: &Value, revision: Revision, out: &mut Vec<u8>) {
+fn initialized(server: &ServerInfo, capabilities: &Value, revision: Revision, out: &mut Vec<u8>) {
     out.extend_from_slice(br#"{"protocolVersion":"#);
     json(out, &revision);
     out.extend_from_slice(br#","capabilities":"#);
     json(out, capabilities);
     out.extend_from_slice(br#","serverInfo":"#);
-    out.extend_from_slice(core.info.as_bytes());
-    instructions(core, out);
+    out.extend_from_slice(server.implementation.as_bytes());
+    instructions(server, out);
     out.push(b'}');
 }
 
-fn discovered(core: &Core, capabilities: &Value, revision: Revision, out: &mut Vec<u8>) {
-    wrap(core, revision, &Meta::new(), out, |out| {
+fn discovered(server: &ServerInfo, capabilities: &Value, revision: Revision, out: &mut Vec<u8>) {
+    wrap(server, revision, &Meta::new(), out, |out| {
         out.extend_from_slice(br#""supportedVersions":"#);
         json(out, &Revision::MODERN);
         out.extend_from_slice(br#","capabilities":"#);
         json(out, capabilities);
-        instructions(core, out);
-        out.extend_from_slice(core.caches.server.members().as_bytes());
+        instructions(server, out);
+        out.extend_from_slice(server.caches.server.members().as_bytes());
     });
 }
 
 /// The last word of a stream. Its id is written as it came: a number may be longer than numbers are here.
-fn listened(core: &Core, id: Id<'_>, out: &mut Vec<u8>) {
-    let (id, info) = (id.as_str(), &core.info);
+fn listened(server: &ServerInfo, id: Id<'_>, out: &mut Vec<u8>) {
+    let (id, info) = (id.as_str(), &server.implementation);
     let result = format!(r#"{{"resultType":"complete","_meta":{{"{SUBSCRIPTION}":{id},"{SERVER_INFO}":{info}}}}}"#);
     out.extend_from_slice(result.as_bytes());
 }
 
-fn custom(core: &Core, fields: &Meta, revision: Revision, out: &mut Vec<u8>) {
+fn custom(server: &ServerInfo, fields: &Meta, revision: Revision, out: &mut Vec<u8>) {
     let meta = fields.get("_meta").and_then(Value::as_object).cloned().unwrap_or_default();
-    wrap(core, revision, &meta, out, |out| {
+    wrap(server, revision, &meta, out, |out| {
         for (key, value) in fields.iter().filter(|(key, _)| !matches!(&***key, "_meta" | "resultType")) {
             json(out, key);
             out.push(b':');
@@ -179,8 +180,8 @@ fn custom(core: &Core, fields: &Meta, revision: Revision, out: &mut Vec<u8>) {
     });
 }
 
-fn instructions(core: &Core, out: &mut Vec<u8>) {
-    if let Some(text) = &core.instructions {
+fn instructions(server: &ServerInfo, out: &mut Vec<u8>) {
+    if let Some(text) = &server.instructions {
         out.extend_from_slice(br#","instructions":"#);
         json(out, text);
     }
@@ -188,15 +189,15 @@ fn instructions(core: &Core, out: &mut Vec<u8>) {
 
 /// A page of a list, as a whole result.
 pub(crate) fn list(
-    core: &Core,
+    server: &ServerInfo,
     revision: Revision,
     member: &str,
     items: &impl Serialize,
     next: Option<&str>,
-    cache: Cache,
+    cache: CacheHint,
 ) -> Arc<str> {
     let mut out = Vec::new();
-    wrap(core, revision, &Meta::new(), &mut out, |out| {
+    wrap(server, revision, &Meta::new(), &mut out, |out| {
         json(out, member);
         out.push(b':');
         json(out, items);
@@ -293,52 +294,52 @@ fn prompt(result: &PromptResult, revision: Revision, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-fn read(core: &Core, result: &ReadResult, revision: Revision, out: &mut Vec<u8>) {
+fn read(server: &ServerInfo, result: &ReadResult, revision: Revision, out: &mut Vec<u8>) {
     out.extend_from_slice(br#""contents":"#);
     json(out, &result.contents);
     if revision.is_modern() {
-        let cache = result.cache.unwrap_or(core.caches.reads());
+        let cache = result.cache.unwrap_or(server.caches.reads());
         let cache = if result.guarded { cache.unshared() } else { cache };
         out.extend_from_slice(cache.members().as_bytes());
     }
 }
 
 fn completion(values: &[String], out: &mut Vec<u8>) {
-    let shown = &values[..values.len().min(complete::MOST)];
+    let shown = &values[..values.len().min(MAX_COMPLETIONS)];
     out.extend_from_slice(br#""completion":"#);
     json(out, &json!({"values": shown, "total": values.len(), "hasMore": shown.len() < values.len()}));
 }
 
 /// A call without an ordinary result. What the model can act on is a result of the tool; the rest
 /// is an error of the request.
-fn failure(core: &Core, site: Site<'_>, failure: Failure, out: &mut Vec<u8>) {
+fn failure(server: &ServerInfo, site: ResponseTo<'_>, failure: Failure, out: &mut Vec<u8>) {
     let internal = |text: String| RpcError::new(RpcError::INTERNAL, text);
     let error = match failure {
         Failure::Protocol(error) => error,
         Failure::ResourceNotFound(uri) => resource_not_found(&uri, site.revision),
         Failure::Arguments(error) if site.method == Method::ToolsCall && site.revision >= Revision::V2025_11_25 => {
-            return tool_failure(core, site, bad_arguments(&error), out);
+            return tool_failure(server, site, bad_arguments(&error), out);
         }
         Failure::Arguments(error) => {
             RpcError::invalid_params(format!("Invalid params: {error}")).with_data(json!(error))
         }
         Failure::Handler(text) if site.method == Method::ToolsCall => {
-            return tool_failure(core, site, ToolResult::error(text), out);
+            return tool_failure(server, site, ToolResult::error(text), out);
         }
         Failure::Handler(text) => internal(text),
-        Failure::Lacks(lack) if site.revision.is_modern() => missing_capability(&lack),
+        Failure::MissingCapability(missing) if site.revision.is_modern() => missing_capability(&missing),
         // Before that there is no code for it: the model is told, or the client in words.
-        Failure::Lacks(lack) if site.method == Method::ToolsCall => {
-            return tool_failure(core, site, ToolResult::error(lack.text), out);
+        Failure::MissingCapability(missing) if site.method == Method::ToolsCall => {
+            return tool_failure(server, site, ToolResult::error(missing.text), out);
         }
-        Failure::Lacks(lack) => internal(lack.text),
+        Failure::MissingCapability(missing) => internal(missing.text),
         Failure::Panicked | Failure::TimedOut(_) => {
             let text = match failure {
                 Failure::TimedOut(limit) => format!("timed out after {limit:?}"),
                 _ => "failed unexpectedly; the server's log has the details".to_owned(),
             };
             if site.method == Method::ToolsCall {
-                return tool_failure(core, site, ToolResult::error(format!("The tool {text}.")), out);
+                return tool_failure(server, site, ToolResult::error(format!("The tool {text}.")), out);
             }
             internal(format!("{} {text}", site.method.name()))
         }
@@ -347,13 +348,13 @@ fn failure(core: &Core, site: Site<'_>, failure: Failure, out: &mut Vec<u8>) {
 }
 
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes>
-fn missing_capability(lack: &Lack) -> RpcError {
-    RpcError::new(RpcError::MISSING_CAPABILITY, format!("Missing client capability: {}", lack.text))
-        .with_data(json!({"requiredCapabilities": lack.required}))
+fn missing_capability(missing: &MissingCapability) -> RpcError {
+    RpcError::new(RpcError::MISSING_CAPABILITY, format!("Missing client capability: {}", missing.text))
+        .with_data(json!({"requiredCapabilities": missing.required}))
 }
 
-fn tool_failure(core: &Core, site: Site<'_>, failed: ToolResult, out: &mut Vec<u8>) {
-    result(core, site, &Reply::Tool(failed), out);
+fn tool_failure(server: &ServerInfo, site: ResponseTo<'_>, failed: ToolResult, out: &mut Vec<u8>) {
+    result(server, site, &Reply::Tool(failed), out);
 }
 
 /// <https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling>: the model

@@ -6,17 +6,17 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
 
-use super::{Envelope, Method, Peer};
-use crate::catalog::Catalog;
-use crate::client::Client;
-use crate::error::{RpcError, shorten};
-use crate::object::Object;
+use super::client_info::ClientInfo;
+use super::{ClientSource, Envelope, Method};
+use crate::era::Offers;
+use crate::jsonrpc::error::{RpcError, shorten};
+use crate::jsonrpc::object::Object;
+use crate::jsonrpc::raw::{Raw, type_of};
 use crate::protocol::{LogLevel, Revision};
-use crate::raw::{Raw, type_of};
 
 /// What `initialize` settled, once.
 #[derive(Debug, Default)]
-pub(crate) struct Session {
+pub(crate) struct LegacySession {
     negotiated: OnceLock<Negotiated>,
     log_level: AtomicLevel,
 }
@@ -34,10 +34,10 @@ impl Default for AtomicLevel {
 #[derive(Debug)]
 struct Negotiated {
     revision: Revision,
-    client: Arc<Client>,
+    client: Arc<ClientInfo>,
 }
 
-impl Session {
+impl LegacySession {
     /// Whether a frame may hold several messages: only 2025-03-26 says so.
     pub(crate) fn has_batches(&self) -> bool {
         self.negotiated.get().is_some_and(|negotiated| negotiated.revision == Revision::V2025_03_26)
@@ -54,19 +54,19 @@ impl Session {
     /// A session nobody opened, for a server that keeps none.
     #[cfg(feature = "http")]
     pub(crate) fn assumed(revision: Revision) -> Self {
-        Self::restored(revision, Client::default())
+        Self::restored(revision, ClientInfo::default())
     }
 
     /// A session that was opened before, perhaps elsewhere.
     #[cfg(feature = "http")]
-    pub(crate) fn restored(revision: Revision, client: Client) -> Self {
-        let session = Session::default();
+    pub(crate) fn restored(revision: Revision, client: ClientInfo) -> Self {
+        let session = LegacySession::default();
         let _ = session.negotiated.set(Negotiated { revision, client: Arc::new(client) });
         session
     }
 
     /// Who opened it, if it was opened.
-    pub(crate) fn client(&self) -> Option<&Client> {
+    pub(crate) fn client(&self) -> Option<&ClientInfo> {
         self.negotiated.get().map(|negotiated| &*negotiated.client)
     }
 
@@ -74,7 +74,7 @@ impl Session {
     pub(super) fn envelope<'a>(&self, meta: Option<Raw<'a>>) -> Envelope<'a> {
         let client = self.negotiated.get().map(|negotiated| Arc::clone(&negotiated.client)).unwrap_or_default();
         let log_level = Some(self.log_level());
-        Envelope { revision: self.revision(), meta, log_level, peer: Peer::Session(client) }
+        Envelope { revision: self.revision(), meta, log_level, peer: ClientSource::LegacySession(client) }
     }
 
     /// The negotiated revision, or the newest that could be.
@@ -88,8 +88,8 @@ pub(super) fn accept<'a>(
     method: &str,
     params: &Object<'a>,
     meta: Option<Raw<'a>>,
-    session: &Session,
-    catalog: &Catalog,
+    session: &LegacySession,
+    catalog: &impl Offers,
 ) -> Result<(Method, Envelope<'a>), RpcError> {
     match (session.negotiated.get(), method) {
         (None, "initialize") => open(session, params)?,
@@ -107,7 +107,7 @@ pub(super) fn accept<'a>(
 }
 
 /// Settles the revision: the requested one where it is known, else the newest with a handshake.
-fn open(session: &Session, params: &Object<'_>) -> Result<(), RpcError> {
+fn open(session: &LegacySession, params: &Object<'_>) -> Result<(), RpcError> {
     let requested = params.get("protocolVersion").map(Raw::get);
     let requested: String = requested
         .and_then(|raw| serde_json::from_str(raw).ok())
@@ -115,11 +115,11 @@ fn open(session: &Session, params: &Object<'_>) -> Result<(), RpcError> {
     let revision =
         Revision::LEGACY.into_iter().find(|revision| revision.as_str() == requested).unwrap_or(Revision::LEGACY[0]);
     // Two `initialize` at once: the first settles it, the second changes nothing.
-    let _ = session.negotiated.set(Negotiated { revision, client: Arc::new(Client::greeting(params)) });
+    let _ = session.negotiated.set(Negotiated { revision, client: Arc::new(ClientInfo::initialize_params(params)) });
     Ok(())
 }
 
-fn set_level(session: &Session, params: &Object<'_>) -> Result<(), RpcError> {
+fn set_level(session: &LegacySession, params: &Object<'_>) -> Result<(), RpcError> {
     let raw = params.get("level").ok_or_else(|| RpcError::wrong_field("level", "string", "missing"))?;
     let level = super::log_level(raw, "level")?;
     session.set_log_level(level);

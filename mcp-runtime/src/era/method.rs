@@ -1,8 +1,17 @@
 //! The methods, and the revisions that have them.
 
-use crate::catalog::Catalog;
-use crate::error::{RpcError, shorten};
+use crate::jsonrpc::error::{RpcError, shorten};
 use crate::protocol::Revision;
+
+/// What a server offers, as far as its methods depend on it.
+pub(crate) trait Offers {
+    /// Whether a method's capability is one this server has; if not, the method does not exist.
+    fn offers(&self, method: Method) -> bool;
+    /// The place of the server's own method called `name`.
+    fn custom_method(&self, name: &str) -> Option<usize>;
+    /// The names of the server's own methods.
+    fn custom_methods(&self) -> impl Iterator<Item = &str>;
+}
 
 /// A request the server knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +71,7 @@ impl Method {
     ];
 
     /// The method called `name` in `revision`; one that only other revisions have is unknown.
-    pub(crate) fn find(name: &str, revision: Revision, catalog: &Catalog) -> Result<Self, RpcError> {
+    pub(crate) fn find(name: &str, revision: Revision, catalog: &impl Offers) -> Result<Self, RpcError> {
         let here = |method: &Method| method.is_in(revision);
         let found = Self::ALL.into_iter().filter(here).find(|method| method.name() == name);
         found.or_else(|| Self::custom(name, catalog)).ok_or_else(|| {
@@ -70,14 +79,14 @@ impl Method {
             let meant =
                 |method: &Method| !known && here(method) && catalog.offers(*method) && *method != Self::Shutdown;
             let offered = Self::ALL.into_iter().filter(meant).map(|method| -> &str { method.name() });
-            let own = catalog.methods.iter().map(|(name, _)| name);
+            let own = catalog.custom_methods();
             unknown(name).suggest(name, offered.chain(own))
         })
     }
 
     /// The server's own method called `name`.
-    pub(crate) fn custom(name: &str, catalog: &Catalog) -> Option<Self> {
-        catalog.methods.position(name).map(Self::Custom)
+    pub(crate) fn custom(name: &str, catalog: &impl Offers) -> Option<Self> {
+        catalog.custom_method(name).map(Self::Custom)
     }
 
     fn is_in(self, revision: Revision) -> bool {

@@ -5,27 +5,29 @@
 //! belongs to the session that `initialize` opened. Beyond this module nothing asks for versions.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning>
 
+pub(crate) mod batch;
+pub(crate) mod client_info;
 pub(crate) mod encode;
 mod legacy;
 mod method;
 mod modern;
-pub(crate) mod notice;
+pub(crate) mod notification;
+pub(crate) mod server_info;
 pub(crate) mod task;
 
 use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::catalog::Catalog;
-use crate::client::Client;
-use crate::error::{RpcError, shorten};
+use crate::era::client_info::ClientInfo;
 use crate::jsonrpc::Request;
-use crate::object::{Object, members, optional, unreadable};
+use crate::jsonrpc::error::{RpcError, shorten};
+use crate::jsonrpc::object::{Object, invalid_object, optional, optional_object};
+use crate::jsonrpc::raw::Raw;
 use crate::protocol::{LogLevel, Revision};
-use crate::raw::Raw;
 
-pub(crate) use legacy::Session;
-pub(crate) use method::{Method, unknown as unknown_method};
+pub(crate) use legacy::LegacySession;
+pub(crate) use method::{Method, Offers, unknown as unknown_method};
 pub(crate) use modern::CAPABILITIES;
 #[cfg(feature = "http")]
 pub(crate) use modern::is_modern_date;
@@ -37,23 +39,23 @@ pub(crate) struct Envelope<'a> {
     pub(crate) meta: Option<Raw<'a>>,
     /// The least grave messages the client wants, if it wants any.
     pub(crate) log_level: Option<LogLevel>,
-    peer: Peer<'a>,
+    peer: ClientSource<'a>,
 }
 
 /// Who asks.
 #[derive(Debug)]
-enum Peer<'a> {
+enum ClientSource<'a> {
     /// Whoever opened the session.
-    Session(Arc<Client>),
+    LegacySession(Arc<ClientInfo>),
     /// Whoever the request says, if it says so.
     Request(Option<Raw<'a>>),
 }
 
 impl Envelope<'_> {
-    pub(crate) fn client(&self) -> Arc<Client> {
+    pub(crate) fn client(&self) -> Arc<ClientInfo> {
         match &self.peer {
-            Peer::Session(client) => Arc::clone(client),
-            Peer::Request(info) => Arc::new(Client::new(*info)),
+            ClientSource::LegacySession(client) => Arc::clone(client),
+            ClientSource::Request(info) => Arc::new(ClientInfo::new(*info)),
         }
     }
 
@@ -76,14 +78,14 @@ pub(crate) struct Accepted<'a> {
 
 /// The parameters of a request and what their `_meta` says, read once for everybody who asks.
 #[derive(Debug, Default)]
-pub(crate) struct Read<'a> {
+pub(crate) struct RequestParams<'a> {
     params: Object<'a>,
     /// The `_meta`, if it is an object: to older revisions another one means nothing; nor does null to any.
     meta: Option<Raw<'a>>,
     entries: Object<'a>,
 }
 
-impl Read<'_> {
+impl RequestParams<'_> {
     /// Whether the request says that it is of the modern era.
     pub(crate) fn is_modern(&self) -> bool {
         self.entries.get(modern::VERSION).is_some()
@@ -91,13 +93,13 @@ impl Read<'_> {
 }
 
 /// Reads the parameters of a request.
-pub(crate) fn read<'a>(request: &Request<'a>) -> Result<Read<'a>, RpcError> {
+pub(crate) fn read<'a>(request: &Request<'a>) -> Result<RequestParams<'a>, RpcError> {
     let (params, meta) = optional("params", request.params, |raw| Object::read_with(raw, "_meta"))?;
     let (meta, entries) = match meta {
-        Some((meta, entries)) => (Some(meta), entries.map_err(|why| unreadable("_meta", &why))?),
+        Some((meta, entries)) => (Some(meta), entries.map_err(|why| invalid_object("_meta", &why))?),
         None => (None, Object::default()),
     };
-    Ok(Read { params, meta, entries })
+    Ok(RequestParams { params, meta, entries })
 }
 
 /// Which rules a request over HTTP is served by.
@@ -114,7 +116,7 @@ pub(crate) enum Era<'a> {
 
 /// The era of a request, by its body and the version its header names.
 #[cfg(feature = "http")]
-pub(crate) fn of<'a>(request: &Request<'_>, read: Option<&Read<'_>>, header: Option<&'a str>) -> Era<'a> {
+pub(crate) fn of<'a>(request: &Request<'_>, read: Option<&RequestParams<'_>>, header: Option<&'a str>) -> Era<'a> {
     let claim = read.and_then(|read| read.entries.get(modern::VERSION));
     let modern_header = header.is_some_and(is_modern_date);
     if request.method == "initialize" {
@@ -132,7 +134,7 @@ pub(crate) fn of<'a>(request: &Request<'_>, read: Option<&Read<'_>>, header: Opt
 }
 
 /// What a transport says of a request besides its body, which must not contradict it.
-pub(crate) trait Witness {
+pub(crate) trait HeaderCheck {
     /// The revision.
     fn version(&self, claim: &str, method: &str, params: &Object<'_>) -> Result<(), RpcError>;
     /// The method, and what it is called on.
@@ -140,7 +142,7 @@ pub(crate) trait Witness {
 }
 
 /// A transport that says nothing.
-impl Witness for () {
+impl HeaderCheck for () {
     fn version(&self, _: &str, _: &str, _: &Object<'_>) -> Result<(), RpcError> {
         Ok(())
     }
@@ -153,19 +155,21 @@ impl Witness for () {
 /// Decides the era of a request and validates it by that era's rules.
 pub(crate) fn accept<'a>(
     request: &Request<'a>,
-    read: Result<Read<'a>, RpcError>,
-    session: &Session,
-    catalog: &Catalog,
-    witness: &impl Witness,
+    read: Result<RequestParams<'a>, RpcError>,
+    session: &LegacySession,
+    catalog: &impl Offers,
+    witness: &impl HeaderCheck,
 ) -> Result<Accepted<'a>, RpcError> {
     let method = &*request.method;
     if method.starts_with("notifications/") {
         return Err(RpcError::invalid_request(&format!("`{}` is a notification; it carries no id", shorten(method))));
     }
     let is_list = |raw: Raw<'_>| raw.get().starts_with('[');
-    let Read { params, meta, entries } = match read {
+    let RequestParams { params, meta, entries } = match read {
         // The protocol's own methods take objects; others may do as they like.
-        Err(_) if request.params.is_some_and(is_list) && Method::custom(method, catalog).is_some() => Read::default(),
+        Err(_) if request.params.is_some_and(is_list) && Method::custom(method, catalog).is_some() => {
+            RequestParams::default()
+        }
         read => read?,
     };
     let (method, envelope) = match entries.get(modern::VERSION) {
@@ -186,16 +190,16 @@ pub(crate) fn is_modern(request: &Request<'_>) -> bool {
 /// What is wrong with a request that its headers say is modern, and that says nothing of it itself.
 #[cfg(feature = "http")]
 pub(crate) fn incomplete(request: &Request<'_>) -> RpcError {
-    match members("params", request.params) {
+    match optional_object("params", request.params) {
         Ok(params) => modern::incomplete(params.get("_meta")),
         Err(error) => error,
     }
 }
 
 /// What surrounds a notification: what its `_meta` says, or else the session.
-pub(crate) fn envelope<'a>(params: &Object<'a>, session: &Session) -> Envelope<'a> {
+pub(crate) fn envelope<'a>(params: &Object<'a>, session: &LegacySession) -> Envelope<'a> {
     let meta = params.get("_meta").filter(|raw| raw.kind() == "object");
-    let entries = members("_meta", meta).unwrap_or_default();
+    let entries = optional_object("_meta", meta).unwrap_or_default();
     modern::envelope(meta, &entries, |_| Ok(())).unwrap_or_else(|_| session.envelope(meta))
 }
 

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use super::{Envelope, Method, Peer, Witness};
-use crate::catalog::Catalog;
-use crate::error::RpcError;
-use crate::object::Object;
+use super::{ClientSource, Envelope, HeaderCheck, Method};
+use crate::era::Offers;
+use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::object::Object;
+use crate::jsonrpc::raw::Raw;
 use crate::protocol::Revision;
-use crate::raw::Raw;
 
 pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -38,8 +38,8 @@ pub(super) fn accept<'a>(
     params: &Object<'a>,
     meta: Option<Raw<'a>>,
     entries: &Object<'a>,
-    catalog: &Catalog,
-    witness: &impl Witness,
+    catalog: &impl Offers,
+    witness: &impl HeaderCheck,
 ) -> Result<(Method, Envelope<'a>), RpcError> {
     let envelope = envelope(meta, entries, |claim| witness.version(claim, method, params))?;
     witness.call(method, params)?;
@@ -66,7 +66,7 @@ pub(super) fn envelope<'a>(
     contradicted(&claim)?;
     let revision =
         Revision::MODERN.into_iter().find(|revision| revision.as_str() == claim).ok_or_else(|| unsupported(&claim))?;
-    Ok(Envelope { revision, meta, log_level, peer: Peer::Request(client) })
+    Ok(Envelope { revision, meta, log_level, peer: ClientSource::Request(client) })
 }
 
 fn string<'a>(entries: &Object<'a>, key: &str) -> Result<Option<Cow<'a, str>>, RpcError> {

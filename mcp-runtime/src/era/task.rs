@@ -3,9 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::Revision;
+use crate::protocol::{Revision, TASKS_EXTENSION};
 use crate::store::{TaskOutcome, TaskRecord, TaskStatus};
-use crate::task::EXTENSION;
 
 /// How often a client should ask, in milliseconds.
 const POLL: u64 = 500;
@@ -17,7 +16,7 @@ pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
 /// told theirs.
 pub(crate) fn declare(capabilities: &mut Value, revision: Revision, listed: bool) {
     match revision {
-        Revision::V2026_07_28 => capabilities["extensions"][EXTENSION] = json!({}),
+        Revision::V2026_07_28 => capabilities["extensions"][TASKS_EXTENSION] = json!({}),
         Revision::V2025_11_25 => {
             capabilities["tasks"] = json!({"cancel": {}, "requests": {"tools": {"call": {}}}});
             if listed {
@@ -66,8 +65,8 @@ pub(super) fn summary(task: &TaskRecord) -> Map<String, Value> {
     if let Some(message) = &task.status_message {
         put("statusMessage", json!(message));
     }
-    put("createdAt", json!(timestamp(task.created)));
-    put("lastUpdatedAt", json!(timestamp(task.updated)));
+    put("createdAt", json!(timestamp(task.created_ms)));
+    put("lastUpdatedAt", json!(timestamp(task.updated_ms)));
     put(ttl, json!(task.ttl));
     put(poll, json!(POLL));
     summary

@@ -8,6 +8,7 @@ pub type Meta = serde_json::Map<String, serde_json::Value>;
 /// An image a client may show beside a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Icon {
     /// An `https:` or `data:` URI.
     pub src: String,
@@ -29,6 +30,7 @@ impl Icon {
 /// Who a message or a piece of content is by or for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Role {
     /// The person.
     User,
@@ -39,6 +41,7 @@ pub enum Role {
 /// Hints on who content is for and how much it matters.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Annotations {
     /// Who it is for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

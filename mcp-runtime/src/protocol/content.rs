@@ -17,13 +17,13 @@ use super::{Annotations, Meta, ResourceContents, ResourceDescriptor, Role};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Content {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ContentKind,
     pub(crate) annotations: Annotations,
     pub(crate) meta: Meta,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum ContentKind {
     Text(String),
     /// Base64 data and its media type.
     Image(String, String),
@@ -34,58 +34,58 @@ pub(crate) enum Kind {
 }
 
 impl Content {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: ContentKind) -> Self {
         Content { kind, annotations: Annotations::default(), meta: Meta::new() }
     }
 
     /// Plain text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::new(Kind::Text(text.into()))
+        Self::new(ContentKind::Text(text.into()))
     }
 
     /// An image, from the bytes of its file.
     pub fn image(data: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
-        Self::new(Kind::Image(BASE64.encode(data), mime_type.into()))
+        Self::new(ContentKind::Image(BASE64.encode(data), mime_type.into()))
     }
 
     /// Audio, from the bytes of its file.
     pub fn audio(data: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
-        Self::new(Kind::Audio(BASE64.encode(data), mime_type.into()))
+        Self::new(ContentKind::Audio(BASE64.encode(data), mime_type.into()))
     }
 
     /// A link to a resource the client can read.
     pub fn link(resource: ResourceDescriptor) -> Self {
-        Self::new(Kind::Link(Box::new(resource)))
+        Self::new(ContentKind::Link(Box::new(resource)))
     }
 
     /// A resource with its contents. Nobody asked for it by its URI, so the contents have to
     /// [say it](ResourceContents::with_uri).
     pub fn resource(contents: ResourceContents) -> Self {
-        Self::new(Kind::Resource(Box::new(contents)))
+        Self::new(ContentKind::Resource(Box::new(contents)))
     }
 
     /// Says who the block is for.
-    pub fn audience(mut self, audience: impl IntoIterator<Item = Role>) -> Self {
+    pub fn with_audience(mut self, audience: impl IntoIterator<Item = Role>) -> Self {
         self.annotations_mut().audience = audience.into_iter().collect();
         self
     }
 
     /// Says how much the block matters, from 0 to 1.
-    pub fn priority(mut self, priority: f64) -> Self {
+    pub fn with_priority(mut self, priority: f64) -> Self {
         self.annotations_mut().priority = Some(priority);
         self
     }
 
     /// Says when the block's subject last changed, in ISO 8601.
-    pub fn last_modified(mut self, time: impl Into<String>) -> Self {
+    pub fn with_last_modified(mut self, time: impl Into<String>) -> Self {
         self.annotations_mut().last_modified = Some(time.into());
         self
     }
 
     /// Adds one `_meta` entry.
-    pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+    pub fn with_meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         match &mut self.kind {
-            Kind::Link(resource) => resource.meta.insert(key.into(), value.into()),
+            ContentKind::Link(resource) => resource.meta.insert(key.into(), value.into()),
             _ => self.meta.insert(key.into(), value.into()),
         };
         self
@@ -94,7 +94,7 @@ impl Content {
     /// A link is a resource descriptor, which has annotations itself.
     fn annotations_mut(&mut self) -> &mut Annotations {
         match &mut self.kind {
-            Kind::Link(resource) => &mut resource.annotations,
+            ContentKind::Link(resource) => &mut resource.annotations,
             _ => &mut self.annotations,
         }
     }
@@ -102,8 +102,8 @@ impl Content {
     /// The text of a text block.
     pub fn as_text(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Text(text) => Some(text),
-            Kind::Image(..) | Kind::Audio(..) | Kind::Link(_) | Kind::Resource(_) => None,
+            ContentKind::Text(text) => Some(text),
+            ContentKind::Image(..) | ContentKind::Audio(..) | ContentKind::Link(_) | ContentKind::Resource(_) => None,
         }
     }
 }
@@ -122,22 +122,22 @@ impl Serialize for Content {
             #[serde(flatten)]
             resource: &'a ResourceDescriptor,
         }
-        if let Kind::Link(resource) = &self.kind {
+        if let ContentKind::Link(resource) = &self.kind {
             return Link { r#type: "resource_link", resource }.serialize(serializer);
         }
         let mut map = serializer.serialize_map(None)?;
         match &self.kind {
-            Kind::Text(text) => {
+            ContentKind::Text(text) => {
                 map.serialize_entry("type", "text")?;
                 map.serialize_entry("text", text)?;
             }
-            Kind::Image(data, mime) => media(&mut map, "image", data, mime)?,
-            Kind::Audio(data, mime) => media(&mut map, "audio", data, mime)?,
-            Kind::Resource(contents) => {
+            ContentKind::Image(data, mime) => media(&mut map, "image", data, mime)?,
+            ContentKind::Audio(data, mime) => media(&mut map, "audio", data, mime)?,
+            ContentKind::Resource(contents) => {
                 map.serialize_entry("type", "resource")?;
                 map.serialize_entry("resource", contents)?;
             }
-            Kind::Link(_) => {}
+            ContentKind::Link(_) => {}
         }
         if !self.annotations.is_empty() {
             map.serialize_entry("annotations", &self.annotations)?;

@@ -2,26 +2,33 @@
 //!
 //! Older revisions are spoken by leaving things out (`era`), never by other types.
 
+mod cache;
+pub(crate) mod capability;
 mod common;
+mod completion;
 mod content;
+pub(crate) mod finite;
 mod logging;
 mod prompts;
 mod resources;
 mod revision;
 mod roots;
-mod sampling;
+pub(crate) mod sampling;
 mod tools;
 
+pub use cache::CacheHint;
+pub(crate) use capability::TASKS_EXTENSION;
 pub(crate) use common::Implementation;
 pub use common::{Annotations, Icon, Meta, Role};
+pub use completion::CompletionContext;
 pub use content::Content;
-pub(crate) use content::Kind as ContentKind;
-pub use logging::LogLevel;
+pub(crate) use content::ContentKind;
+pub use logging::{LogLevel, UnknownLogLevel};
 pub use prompts::{PromptArgument, PromptDescriptor, PromptMessage, PromptResult};
 pub use resources::{ReadResult, ResourceContents, ResourceDescriptor, TemplateDescriptor};
-pub use revision::Revision;
+pub use revision::{Revision, UnknownRevision};
 pub use roots::Root;
 pub(crate) use sampling::SamplingCan;
-pub use sampling::{IncludeContext, SampleMessage, SampleRequest, SampleTool, Sampled, ToolChoice, ToolUse};
+
 pub(crate) use tools::Blocks;
 pub use tools::{ToolAnnotations, ToolDescriptor, ToolExecution, ToolResult};

@@ -8,6 +8,7 @@ use super::{Content, Icon, Meta, Role};
 /// What `prompts/list` tells of a prompt.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct PromptDescriptor {
     /// The name requests use.
     pub name: String,
@@ -30,6 +31,7 @@ pub struct PromptDescriptor {
 
 /// One argument of a prompt. Its value is text on the wire.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PromptArgument {
     /// The name requests use.
     pub name: String,

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use super::{Annotations, Icon, Meta};
-use crate::cache::Cache;
+use crate::protocol::CacheHint;
 
 /// What `resources/list` tells of a resource.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ResourceDescriptor {
     /// Where it is.
     pub uri: String,
@@ -51,6 +52,7 @@ impl ResourceDescriptor {
 /// What `resources/templates/list` tells of a template.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct TemplateDescriptor {
     /// The RFC 6570 template of its URIs.
     pub uri_template: String,
@@ -167,7 +169,7 @@ impl Serialize for ResourceContents {
 pub struct ReadResult {
     pub(crate) contents: Vec<ResourceContents>,
     pub(crate) meta: Meta,
-    pub(crate) cache: Option<Cache>,
+    pub(crate) cache: Option<CacheHint>,
     /// Not for everybody, whatever the hint says.
     pub(crate) guarded: bool,
 }
@@ -179,7 +181,7 @@ impl ReadResult {
     }
 
     /// Says how long the client may keep it; without, it is the resource's own hint, or the server's.
-    pub fn with_cache(mut self, cache: Cache) -> Self {
+    pub fn with_cache(mut self, cache: CacheHint) -> Self {
         self.cache = Some(cache);
         self
     }

@@ -1,9 +1,12 @@
 //! The five dated revisions of the protocol.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error as _};
+
+use crate::jsonrpc::error::shorten;
 
 /// A dated revision of the Model Context Protocol, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,8 +26,10 @@ pub enum Revision {
 
 impl Revision {
     /// Every revision, oldest first.
-    pub const ALL: [Revision; 5] =
-        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+    pub const ALL: &'static [Revision] =
+        &[Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+    /// The newest revision.
+    pub const LATEST: Revision = Self::V2026_07_28;
     /// The revisions a client reaches by `initialize`, newest first.
     pub(crate) const LEGACY: [Revision; 4] =
         [Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26, Self::V2024_11_05];
@@ -62,8 +67,28 @@ impl Serialize for Revision {
 
 impl<'de> Deserialize<'de> for Revision {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let date = String::deserialize(deserializer)?;
-        let known = Revision::ALL.into_iter().find(|revision| revision.as_str() == date);
-        known.ok_or_else(|| D::Error::custom(format_args!("`{date}` is no revision this version knows")))
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
+
+impl FromStr for Revision {
+    type Err = UnknownRevision;
+
+    fn from_str(date: &str) -> Result<Self, UnknownRevision> {
+        let known = Revision::ALL.iter().find(|revision| revision.as_str() == date);
+        known.copied().ok_or_else(|| UnknownRevision(shorten(date).into_owned()))
+    }
+}
+
+/// A date that names no revision this version of the crate knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownRevision(String);
+
+impl fmt::Display for UnknownRevision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let newest = Revision::LATEST;
+        write!(f, "`{}` is not a known revision; the newest this version knows is {newest}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownRevision {}

@@ -4,10 +4,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::without_position;
+use crate::jsonrpc::error::without_position;
 
 /// A directory or file the client works in. It tells where to look, not what may be reached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Root {
     /// Where it is: a `file://` URI.
     pub uri: String,

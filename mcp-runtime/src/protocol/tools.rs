@@ -9,6 +9,7 @@ use super::{Content, Icon, Meta};
 /// What `tools/list` tells of a tool.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ToolDescriptor {
     /// The name calls use.
     pub name: String,
@@ -40,6 +41,7 @@ pub struct ToolDescriptor {
 /// How a tool can be called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ToolExecution {
     /// Whether calls become tasks: `optional`, `required`.
     pub task_support: String,
@@ -48,6 +50,7 @@ pub struct ToolExecution {
 /// Hints on what a call of a tool may do. Absent means unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ToolAnnotations {
     /// It changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,7 +122,7 @@ impl ToolResult {
     /// Sets the structured result; a result without content of its own gets it as text, too. An error
     /// if the value cannot be JSON, for a key that is no text, or for a number that is not finite.
     pub fn with_structured(mut self, value: &impl Serialize) -> crate::Result<Self> {
-        self.structured = Some(crate::output::to_json(value)?);
+        self.structured = Some(crate::handler::output::to_json(value)?);
         if matches!(&self.content, Blocks::List(list) if list.is_empty()) {
             self.content = Blocks::Mirror;
         }

@@ -1,6 +1,10 @@
 //! The server: what it is called, what it offers, how it is served.
 
+pub(crate) mod core;
+pub(crate) mod handle;
+pub(crate) mod hooks;
 mod options;
+pub(crate) mod state;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -8,27 +12,25 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::ask::seal::Secrets;
-use crate::cache::Caches;
+use crate::ask::sealed_state::StateSealer;
+use crate::call::context::Context;
+use crate::call::run::BlockingThreads;
 use crate::catalog::Catalog;
-use crate::change::ChangeBus;
-use crate::context::Context;
-use crate::custom::Custom;
+use crate::era::server_info::{CacheHints, ServerInfo};
 use crate::error::Result;
-use crate::handle::ServerHandle;
-use crate::handlers::IntoHandlers;
-use crate::hooks::Hooks;
+use crate::handler::custom::CustomMethod;
+use crate::handler::handlers::IntoHandlers;
+use crate::handler::prompt::Prompt;
+use crate::handler::resource::Resource;
+use crate::handler::tool::Tool;
 use crate::limits::Limits;
-use crate::prompt::Prompt;
 use crate::protocol::{Icon, Implementation};
-use crate::resource::Resource;
-use crate::run::Threads;
-use crate::shared::Shared;
+use crate::server::core::Core;
+use crate::server::handle::ServerHandle;
+use crate::server::hooks::Hooks;
+use crate::server::state::ServerState;
+use crate::store::ChangeBus;
 use crate::task::Tasks;
-use crate::tool::Tool;
-use crate::transport;
-#[cfg(feature = "http")]
-use crate::transport::http::HttpService;
 
 /// An MCP server, put together by chaining and then served.
 ///
@@ -52,43 +54,28 @@ use crate::transport::http::HttpService;
 #[derive(Debug)]
 #[must_use = "a server does nothing until it is served"]
 pub struct Server {
-    info: Implementation,
+    pub(crate) info: Implementation,
     instructions: Option<String>,
     limits: Limits,
-    caches: Caches,
+    caches: CacheHints,
     hooks: Hooks,
-    keep_signals: bool,
-    secrets: Arc<Secrets>,
+    pub(crate) keep_signals: bool,
+    secrets: Arc<StateSealer>,
     tasks: Tasks,
-    shared: Arc<Shared>,
-}
-
-/// A server being served: complete and shared by everything that serves it.
-#[derive(Debug)]
-pub(crate) struct Core {
-    /// The server's name and version as JSON, sent as it is.
-    pub(crate) info: Box<str>,
-    pub(crate) instructions: Option<String>,
-    pub(crate) limits: Limits,
-    pub(crate) caches: Caches,
-    pub(crate) hooks: Hooks,
-    pub(crate) threads: Threads,
-    pub(crate) secrets: Arc<Secrets>,
-    pub(crate) tasks: Tasks,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ServerState>,
 }
 
 impl Server {
     /// A server that offers nothing yet, with the name and version it tells its clients.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         let info = Implementation { name: name.into(), version: version.into(), ..Implementation::default() };
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ServerState::default());
         shared.change(|catalog| catalog.settings.ends_on_request = true);
         Server {
             info,
             instructions: None,
             limits: Limits::default(),
-            caches: Caches::default(),
+            caches: CacheHints::default(),
             hooks: Hooks::default(),
             keep_signals: false,
             secrets: Arc::default(),
@@ -110,7 +97,7 @@ impl Server {
     }
 
     /// Sets the page where people read more about it.
-    pub fn website(mut self, url: impl Into<String>) -> Self {
+    pub fn website_url(mut self, url: impl Into<String>) -> Self {
         self.info.website_url = Some(url.into());
         self
     }
@@ -133,6 +120,7 @@ impl Server {
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
+    /// use mcp_runtime::testing::TestClient;
     /// use serde::Deserialize;
     ///
     /// #[derive(Deserialize)]
@@ -156,7 +144,7 @@ impl Server {
         F: Fn(Context, P) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<R>> + Send + 'static,
     {
-        self.add([Custom::method(name, function)], Catalog::add_method)
+        self.add([CustomMethod::method(name, function)], Catalog::add_method)
     }
 
     /// Takes a notification of the server's own, as [`method`](Self::method) does a request. An error
@@ -168,7 +156,7 @@ impl Server {
         F: Fn(Context, P) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<()>> + Send + 'static,
     {
-        self.add([Custom::notification(name, function)], Catalog::add_notification)
+        self.add([CustomMethod::notification(name, function)], Catalog::add_notification)
     }
 
     /// Says that what the server offers may change while it is served. Clients are told so, and then
@@ -188,7 +176,7 @@ impl Server {
     /// of other replicas and, with a shared [`task_store`](Self::task_store), the replica that runs a task.
     /// Comes before anything that uses it.
     #[track_caller]
-    pub fn bus(self, bus: Arc<dyn ChangeBus>) -> Self {
+    pub fn change_bus(self, bus: Arc<dyn ChangeBus>) -> Self {
         self.shared.set_bus(bus);
         self
     }
@@ -244,45 +232,11 @@ impl Server {
         self.mount(handlers.into_handlers().prefixed(prefix))
     }
 
-    /// Serves one client over standard input and output until it closes them.
-    ///
-    /// From here on the process's own standard output leads to standard error, so that a stray
-    /// `println!` cannot break the stream. Runs inside a Tokio runtime with its timers enabled, as
-    /// under `#[tokio::main]`; calls in flight are finished before it returns.
-    ///
-    /// SIGTERM and Ctrl-C end it the same way, a second one at once; [`keep_signals`](Self::keep_signals)
-    /// leaves them to the program.
-    ///
-    /// If the future is dropped, as by a `select!` that takes another branch, it ends at once: whoever wants
-    /// calls to finish [closes](ServerHandle::close) the server first.
-    pub async fn serve_stdio(self) -> Result<()> {
-        transport::stdio::hint_at_terminal(&self.info);
-        if !self.keep_signals {
-            transport::signals::end_on_signal(&self.shared)?;
-        }
-        let (input, output) = transport::claim::standard_streams()?;
-        transport::stdio::serve(self.into_core(), input, output).await
-    }
-
-    /// The server as a service for HTTP, to be nested in axum or anything else that takes a tower
-    /// `Service`. For the feature `http`.
-    #[cfg(feature = "http")]
-    pub fn into_service(self) -> HttpService {
-        let keep_signals = self.keep_signals;
-        HttpService::new(self.into_core(), keep_signals)
-    }
-
-    /// Serves clients of every revision over HTTP, on one endpoint, until SIGTERM or Ctrl-C. For the
-    /// feature `http`.
-    #[cfg(feature = "http")]
-    pub async fn serve_http(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
-        self.into_service().serve(address).await
-    }
-
     pub(crate) fn into_core(self) -> Arc<Core> {
-        let info = serde_json::to_string(&self.info).unwrap_or_default().into_boxed_str();
+        let implementation = serde_json::to_string(&self.info).unwrap_or_default().into_boxed_str();
         let Server { instructions, limits, caches, hooks, secrets, tasks, shared, .. } = self;
-        let threads = Threads::new(limits.in_flight);
-        Arc::new(Core { info, instructions, limits, caches, hooks, threads, secrets, tasks, shared })
+        let info = ServerInfo { implementation, instructions, caches };
+        let blocking_threads = BlockingThreads::new(limits.in_flight);
+        Arc::new(Core { info, limits, hooks, blocking_threads, secrets, tasks, shared })
     }
 }

@@ -6,15 +6,15 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Server;
-use crate::ask::seal::Secrets;
-use crate::cache::Cache;
-use crate::catalog::Settings;
-use crate::custom;
-use crate::error::Error;
-use crate::hooks::{Disconnected, Peer, ProtocolError};
-use crate::limits::Limits;
+use super::hooks::{ConnectedClient, DisconnectReason, ProtocolError};
+use crate::ask::sealed_state::StateSealer;
 #[cfg(feature = "tracing-layer")]
-use crate::log_layer::LogLayer;
+use crate::call::tracing_layer::ClientLogLayer;
+use crate::catalog::Settings;
+use crate::error::ServerError;
+use crate::handler::custom;
+use crate::limits::Limits;
+use crate::protocol::CacheHint;
 use crate::store::TaskStore;
 use crate::task::Tasks;
 
@@ -28,14 +28,14 @@ impl Server {
     /// Whether a client on stdio may end the server with `shutdown` and `exit`, as some do that know
     /// them from the Language Server Protocol. MCP itself has no such messages: clients close the
     /// server's input. They may, unless this says no.
-    pub fn ends_on_request(self, ends: bool) -> Self {
+    pub fn allow_remote_shutdown(self, ends: bool) -> Self {
         self.set(|settings| settings.ends_on_request = ends)
     }
 
     /// Sets the secrets for what a client of 2026-07-28 keeps between the rounds of a call that
     /// [asks](crate::Context::elicit). The first seals, all of them open: to replace one, put the new one in
     /// front and take the old one out when no call of its time is under way
-    /// ([`Limits::answer_time`](crate::Limits::answer_time)). Each is at least 32 bytes, random, and
+    /// ([`Limits::answer_timeout`](crate::Limits::answer_time)). Each is at least 32 bytes, random, and
     /// the same for all replicas of a server.
     ///
     /// Without, there is one per process: a retry that reaches another process, or the same one after a
@@ -48,9 +48,9 @@ impl Server {
     /// let server = Server::new("booking", "1.0.0").secrets([secret]);
     /// ```
     #[track_caller]
-    pub fn secrets(mut self, secrets: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
+    pub fn state_secrets(mut self, secrets: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
         let secrets = secrets.into_iter().map(|secret| secret.as_ref().into()).collect();
-        match Secrets::new(secrets) {
+        match StateSealer::new(secrets) {
             Ok(secrets) => self.secrets = Arc::new(secrets),
             // Not in a closure: those do not know who called.
             Err(mistake) => panic!("{mistake}"),
@@ -60,7 +60,7 @@ impl Server {
 
     /// Keeps tasks in this store; without, they are in the memory of the process.
     ///
-    /// Replicas that share a store share a [`bus`](Self::bus), too: answers to a task and its cancellation
+    /// Replicas that share a store share a [`change_bus`](Self::change_bus), too: answers to a task and its cancellation
     /// may come in anywhere, and the bus tells the replica that runs it.
     pub fn task_store(mut self, store: Arc<impl TaskStore>) -> Self {
         self.tasks = Tasks::new(store);
@@ -69,7 +69,7 @@ impl Server {
 
     /// Leaves SIGTERM and Ctrl-C to the program, which ends the server with its
     /// [handle](crate::ServerHandle::close) if it wants to.
-    pub fn keep_signals(mut self) -> Self {
+    pub fn disable_signals(mut self) -> Self {
         self.keep_signals = true;
         self
     }
@@ -87,26 +87,26 @@ impl Server {
     }
 
     /// Says how long clients may keep what they are told: lists, resources, and what the server is.
-    pub fn cache(mut self, cache: Cache) -> Self {
+    pub fn cache_hint(mut self, cache: CacheHint) -> Self {
         self.caches.server = cache;
         self
     }
 
     /// Says how long clients may keep the list of tools.
-    pub fn cache_tools(mut self, cache: Cache) -> Self {
+    pub fn cache_hint_tools(mut self, cache: CacheHint) -> Self {
         self.caches.tools = Some(cache);
         self
     }
 
     /// Says how long clients may keep the list of prompts.
-    pub fn cache_prompts(mut self, cache: Cache) -> Self {
+    pub fn cache_hint_prompts(mut self, cache: CacheHint) -> Self {
         self.caches.prompts = Some(cache);
         self
     }
 
     /// Says how long clients may keep the lists of resources and templates, and the contents of
     /// resources that say nothing of their own.
-    pub fn cache_resources(mut self, cache: Cache) -> Self {
+    pub fn cache_hint_resources(mut self, cache: CacheHint) -> Self {
         self.caches.resources = Some(cache);
         self
     }
@@ -136,6 +136,7 @@ impl Server {
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
+    /// use mcp_runtime::testing::TestClient;
     /// use tracing_subscriber::prelude::*;
     ///
     /// /// Fetch a page.
@@ -149,7 +150,7 @@ impl Server {
     /// # async fn main() -> Result<()> {
     /// let server = Server::new("web", "1.0.0").tools(tools![fetch]);
     /// // Beside it, a layer that writes to standard error; standard output is the protocol's.
-    /// tracing_subscriber::registry().with(server.log_layer()).init();
+    /// tracing_subscriber::registry().with(server.tracing_layer()).init();
     ///
     /// let client = TestClient::connect(server).await?;
     /// let call = client.observe("fetch", json!({"url": "https://example.com"})).await?;
@@ -158,39 +159,40 @@ impl Server {
     /// # }
     /// ```
     #[cfg(feature = "tracing-layer")]
-    pub fn log_layer(&self) -> LogLayer {
+    pub fn tracing_layer(&self) -> ClientLogLayer {
         self.shared.change(|catalog| catalog.settings.forwards_logs = true);
-        LogLayer
+        ClientLogLayer
     }
 
     /// Has `hook` called when a client has opened its session. Clients of 2026-07-28 have none. As of
     /// every hook, there is one: a second takes its place.
     ///
     /// ```
-    /// use mcp_runtime::{Disconnected, Server};
+    /// use mcp_runtime::hooks::DisconnectReason;
+    /// use mcp_runtime::Server;
     ///
     /// let server = Server::new("watched", "1.0.0")
     ///     .on_initialized(|peer| eprintln!("{:?} speaks {}", peer.name(), peer.revision()))
     ///     .on_disconnected(|reason| match reason {
-    ///         Disconnected::Eof => eprintln!("the client has gone"),
+    ///         DisconnectReason::Eof => eprintln!("the client has gone"),
     ///         other => eprintln!("ended: {other:?}"),
     ///     })
     ///     .on_protocol_error(|error| eprintln!("{} {}: {}", error.code(), error.text(), error.message()))
     ///     .on_transport_error(|error| eprintln!("{error}"));
     /// ```
-    pub fn on_initialized(mut self, hook: impl Fn(&Peer<'_>) + Send + Sync + 'static) -> Self {
+    pub fn on_initialized(mut self, hook: impl Fn(&ConnectedClient<'_>) + Send + Sync + 'static) -> Self {
         self.hooks.initialized = Some(Box::new(hook));
         self
     }
 
     /// Has `hook` called when a connection has ended, with the reason.
-    pub fn on_disconnected(mut self, hook: impl Fn(&Disconnected) + Send + Sync + 'static) -> Self {
+    pub fn on_disconnected(mut self, hook: impl Fn(&DisconnectReason) + Send + Sync + 'static) -> Self {
         self.hooks.disconnected = Some(Box::new(hook));
         self
     }
 
     /// Has `hook` called when reading or writing fails.
-    pub fn on_transport_error(mut self, hook: impl Fn(&Error) + Send + Sync + 'static) -> Self {
+    pub fn on_transport_error(mut self, hook: impl Fn(&ServerError) + Send + Sync + 'static) -> Self {
         self.hooks.transport_error = Some(Box::new(hook));
         self
     }

@@ -38,17 +38,13 @@
 //!
 //! Whoever writes a store writes `async fn`s, and has
 //! [`testing::contract`](crate::testing::contract) say whether they do what they should. A store that
-//! fails, or takes longer than [`Limits::store_time`](crate::Limits::store_time), costs the request
+//! fails, or takes longer than [`Limits::store_timeout`](crate::Limits::store_time), costs the request
 //! that needs it, and the log has the error.
 
+mod bus;
 #[cfg(feature = "http")]
 mod events;
-mod expiring;
-#[cfg(feature = "http")]
-mod memory_events;
-#[cfg(feature = "http")]
-mod memory_sessions;
-mod memory_tasks;
+pub(super) mod memory;
 #[cfg(feature = "http")]
 mod sessions;
 mod tasks;
@@ -58,30 +54,35 @@ use std::pin::Pin;
 use std::time::Duration;
 
 #[cfg(feature = "http")]
-pub(crate) use events::AnyEvents;
+pub use crate::store::memory::events::MemoryEvents;
 #[cfg(feature = "http")]
-pub use events::{EventStore, Tail};
+pub use crate::store::memory::sessions::MemorySessions;
+pub use crate::store::memory::tasks::MemoryTasks;
 #[cfg(feature = "http")]
-pub use memory_events::MemoryEvents;
+pub use bus::{Change, ChangeBus, ChangeListener, LocalBus};
 #[cfg(feature = "http")]
-pub use memory_sessions::MemorySessions;
-pub use memory_tasks::MemoryTasks;
+pub(crate) use events::DynEventStore;
+pub use events::{EventStore, EventTail};
 #[cfg(feature = "http")]
-pub(crate) use sessions::AnySessions;
+pub(crate) use sessions::DynSessionStore;
 #[cfg(feature = "http")]
 pub use sessions::{SessionRecord, SessionStore};
-pub(crate) use tasks::AnyTasks;
+pub(crate) use tasks::DynTaskStore;
 pub use tasks::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, TaskStore};
 
 /// What a store is asked, where it is not known which store it is.
-pub(crate) type Asking<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
+pub(crate) type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
 /// A store did not do what it was asked. Why is in the log, and not for clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unavailable;
 
 /// Waits for a store, but not for ever.
-pub(crate) async fn within<T>(limit: Duration, what: &'static str, asking: Asking<'_, T>) -> Result<T, Unavailable> {
+pub(crate) async fn with_timeout<T>(
+    limit: Duration,
+    what: &'static str,
+    asking: StoreFuture<'_, T>,
+) -> Result<T, Unavailable> {
     match tokio::time::timeout(limit, asking).await {
         Ok(Ok(answer)) => return Ok(answer),
         Ok(Err(error)) => tracing::error!(%error, what, "a store failed"),

@@ -8,7 +8,7 @@ use std::{fmt, io};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Asking;
+use super::StoreFuture;
 use crate::protocol::{LogLevel, Revision};
 
 /// Keeps sessions, so that any replica can serve them.
@@ -28,9 +28,9 @@ use crate::protocol::{LogLevel, Revision};
 /// struct Texts(Mutex<HashMap<String, (String, Instant)>>);
 ///
 /// impl SessionStore for Texts {
-///     async fn create(&self, id: &str, record: &SessionRecord, keep: Duration) -> Result<()> {
+///     async fn create(&self, id: &str, record: &SessionRecord, ttl: Duration) -> Result<()> {
 ///         let text = serde_json::to_string(record)?;
-///         self.0.lock().unwrap().insert(id.into(), (text, Instant::now() + keep));
+///         self.0.lock().unwrap().insert(id.into(), (text, Instant::now() + ttl));
 ///         Ok(())
 ///     }
 ///
@@ -41,21 +41,21 @@ use crate::protocol::{LogLevel, Revision};
 ///         }
 ///     }
 ///
-///     async fn update(&self, id: &str, record: &SessionRecord, keep: Duration) -> Result<bool> {
+///     async fn update(&self, id: &str, record: &SessionRecord, ttl: Duration) -> Result<bool> {
 ///         let mut all = self.0.lock().unwrap(); // as a transaction would
 ///         let Some((text, end)) = all.get_mut(id).filter(|(_, end)| *end > Instant::now()) else { return Ok(false) };
 ///         let before: SessionRecord = serde_json::from_str(text)?;
 ///         if before.version + 1 != record.version {
 ///             return Ok(false);
 ///         }
-///         (*text, *end) = (serde_json::to_string(record)?, Instant::now() + keep);
+///         (*text, *end) = (serde_json::to_string(record)?, Instant::now() + ttl);
 ///         Ok(true)
 ///     }
 ///
-///     async fn touch(&self, id: &str, keep: Duration) -> Result<bool> {
+///     async fn touch(&self, id: &str, ttl: Duration) -> Result<bool> {
 ///         let mut all = self.0.lock().unwrap();
 ///         let there = all.get_mut(id).filter(|(_, end)| *end > Instant::now());
-///         Ok(there.map(|(_, end)| *end = Instant::now() + keep).is_some())
+///         Ok(there.map(|(_, end)| *end = Instant::now() + ttl).is_some())
 ///     }
 ///
 ///     async fn remove(&self, id: &str) -> Result<()> {
@@ -70,23 +70,22 @@ use crate::protocol::{LogLevel, Revision};
 /// # }
 /// ```
 pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
-    /// Keeps a new session, until it was left alone for as long as `keep`.
-    fn create(&self, id: &str, record: &SessionRecord, keep: Duration) -> impl Future<Output = io::Result<()>> + Send;
+    /// Keeps a new session, until it was left alone for as long as `ttl`.
+    fn create(&self, id: &str, record: &SessionRecord, ttl: Duration) -> impl Future<Output = io::Result<()>> + Send;
 
     /// The session with this id, if there is one and its time is not over.
     fn load(&self, id: &str) -> impl Future<Output = io::Result<Option<SessionRecord>>> + Send;
 
     /// Puts a record in the place of the one before it, which has the [version](SessionRecord::version)
-    /// before its own, and keeps it until it was left alone for as long as `keep`. False, and nothing
+    /// before its own, and keeps it until it was left alone for as long as `ttl`. False, and nothing
     /// changes, if that one is not there: somebody else was faster, or the session is over.
     ///
     /// In one step, as a `WHERE version = …` or a script does it: two replicas may try at a time.
-    fn update(&self, id: &str, record: &SessionRecord, keep: Duration)
-    -> impl Future<Output = io::Result<bool>> + Send;
+    fn update(&self, id: &str, record: &SessionRecord, ttl: Duration) -> impl Future<Output = io::Result<bool>> + Send;
 
-    /// Keeps a session that is used, from now on until it was left alone for as long as `keep`. False
+    /// Keeps a session that is used, from now on until it was left alone for as long as `ttl`. False
     /// if there is none.
-    fn touch(&self, id: &str, keep: Duration) -> impl Future<Output = io::Result<bool>> + Send;
+    fn touch(&self, id: &str, ttl: Duration) -> impl Future<Output = io::Result<bool>> + Send;
 
     /// Ends a session. One that is not there has been ended.
     fn remove(&self, id: &str) -> impl Future<Output = io::Result<()>> + Send;
@@ -102,12 +101,12 @@ pub struct SessionRecord {
     /// The revision `initialize` settled.
     pub revision: Revision,
     /// What the client said in `initialize`: the members of its `params`.
-    pub greeting: Map<String, Value>,
+    pub initialize_params: Map<String, Value>,
     /// Who opened it, where that is known. For others it does not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
     /// When that was, in milliseconds since 1970.
-    pub opened: u64,
+    pub opened_ms: u64,
     /// Whether the client has said that it is ready.
     pub initialized: bool,
     /// The least grave messages the client wants.
@@ -124,9 +123,9 @@ impl SessionRecord {
         SessionRecord {
             version: 0,
             revision,
-            greeting: Map::new(),
+            initialize_params: Map::new(),
             principal: None,
-            opened: u64::try_from(opened.as_millis()).unwrap_or(u64::MAX),
+            opened_ms: u64::try_from(opened.as_millis()).unwrap_or(u64::MAX),
             initialized: false,
             log_level: LogLevel::Info,
             subscriptions: BTreeSet::new(),
@@ -135,38 +134,38 @@ impl SessionRecord {
 
     /// How old the session is, by the clock of this machine.
     pub(crate) fn age(&self) -> Duration {
-        let opened = UNIX_EPOCH.checked_add(Duration::from_millis(self.opened));
+        let opened = UNIX_EPOCH.checked_add(Duration::from_millis(self.opened_ms));
         opened.and_then(|opened| SystemTime::now().duration_since(opened).ok()).unwrap_or_default()
     }
 }
 
 /// A [`SessionStore`], whichever it is.
-pub(crate) trait AnySessions: fmt::Debug + Send + Sync {
-    fn create<'a>(&'a self, id: &'a str, record: &'a SessionRecord, keep: Duration) -> Asking<'a, ()>;
-    fn load<'a>(&'a self, id: &'a str) -> Asking<'a, Option<SessionRecord>>;
-    fn update<'a>(&'a self, id: &'a str, record: &'a SessionRecord, keep: Duration) -> Asking<'a, bool>;
-    fn touch<'a>(&'a self, id: &'a str, keep: Duration) -> Asking<'a, bool>;
-    fn remove<'a>(&'a self, id: &'a str) -> Asking<'a, ()>;
+pub(crate) trait DynSessionStore: fmt::Debug + Send + Sync {
+    fn create<'a>(&'a self, id: &'a str, record: &'a SessionRecord, ttl: Duration) -> StoreFuture<'a, ()>;
+    fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<SessionRecord>>;
+    fn update<'a>(&'a self, id: &'a str, record: &'a SessionRecord, ttl: Duration) -> StoreFuture<'a, bool>;
+    fn touch<'a>(&'a self, id: &'a str, ttl: Duration) -> StoreFuture<'a, bool>;
+    fn remove<'a>(&'a self, id: &'a str) -> StoreFuture<'a, ()>;
 }
 
-impl<T: SessionStore> AnySessions for T {
-    fn create<'a>(&'a self, id: &'a str, record: &'a SessionRecord, keep: Duration) -> Asking<'a, ()> {
-        Box::pin(SessionStore::create(self, id, record, keep))
+impl<T: SessionStore> DynSessionStore for T {
+    fn create<'a>(&'a self, id: &'a str, record: &'a SessionRecord, ttl: Duration) -> StoreFuture<'a, ()> {
+        Box::pin(SessionStore::create(self, id, record, ttl))
     }
 
-    fn load<'a>(&'a self, id: &'a str) -> Asking<'a, Option<SessionRecord>> {
+    fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<SessionRecord>> {
         Box::pin(SessionStore::load(self, id))
     }
 
-    fn update<'a>(&'a self, id: &'a str, record: &'a SessionRecord, keep: Duration) -> Asking<'a, bool> {
-        Box::pin(SessionStore::update(self, id, record, keep))
+    fn update<'a>(&'a self, id: &'a str, record: &'a SessionRecord, ttl: Duration) -> StoreFuture<'a, bool> {
+        Box::pin(SessionStore::update(self, id, record, ttl))
     }
 
-    fn touch<'a>(&'a self, id: &'a str, keep: Duration) -> Asking<'a, bool> {
-        Box::pin(SessionStore::touch(self, id, keep))
+    fn touch<'a>(&'a self, id: &'a str, ttl: Duration) -> StoreFuture<'a, bool> {
+        Box::pin(SessionStore::touch(self, id, ttl))
     }
 
-    fn remove<'a>(&'a self, id: &'a str) -> Asking<'a, ()> {
+    fn remove<'a>(&'a self, id: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(SessionStore::remove(self, id))
     }
 }
@@ -178,7 +177,7 @@ mod tests {
     #[test]
     fn a_record_is_json_and_comes_back_as_it_was() {
         let mut record = SessionRecord::new(Revision::V2025_06_18);
-        record.greeting.insert("clientInfo".into(), serde_json::json!({"name": "tester"}));
+        record.initialize_params.insert("clientInfo".into(), serde_json::json!({"name": "tester"}));
         record.subscriptions.insert("note://1".into());
         let text = serde_json::to_string(&record).unwrap();
         assert!(text.starts_with(r#"{"version":0,"revision":"2025-06-18","greeting":{"clientInfo":"#), "{text}");

@@ -8,7 +8,7 @@ use std::{fmt, io};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Asking;
+use super::StoreFuture;
 use crate::protocol::Revision;
 
 /// Keeps tasks: while they run, and after that until their time is over.
@@ -74,7 +74,7 @@ use crate::protocol::Revision;
 ///         let own = all.values().filter(|row| row.is_there() && row.owner.as_deref() == owner);
 ///         let tasks: serde_json::Result<Vec<TaskRecord>> = own.map(|row| serde_json::from_str(&row.text)).collect();
 ///         let mut tasks = tasks?;
-///         tasks.sort_by_key(|task| task.created);
+///         tasks.sort_by_key(|task| task.created_ms);
 ///         Ok(tasks)
 ///     }
 ///
@@ -166,9 +166,9 @@ pub struct TaskRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
     /// When it was created, in milliseconds since 1970.
-    pub created: u64,
+    pub created_ms: u64,
     /// When it was changed last, in milliseconds since 1970.
-    pub updated: u64,
+    pub updated_ms: u64,
     /// How long it is kept, in milliseconds.
     pub ttl: u64,
     /// What the client is to answer, by key.
@@ -221,8 +221,8 @@ impl TaskRecord {
             revision,
             status: TaskStatus::Working,
             status_message: None,
-            created: now,
-            updated: now,
+            created_ms: now,
+            updated_ms: now,
             ttl: u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX),
             questions: BTreeMap::new(),
             answers: BTreeMap::new(),
@@ -232,14 +232,14 @@ impl TaskRecord {
 
     /// How long it is still kept, and a little longer.
     pub(crate) fn left(&self) -> Duration {
-        let end = self.created.saturating_add(self.ttl);
+        let end = self.created_ms.saturating_add(self.ttl);
         Duration::from_millis(end.saturating_sub(now()).saturating_add(20))
     }
 
     /// Notes a change, made just now.
     pub(crate) fn changed(&mut self) {
         self.version += 1;
-        self.updated = now().max(self.updated);
+        self.updated_ms = now().max(self.updated_ms);
         if !self.status.is_over() {
             let waits = !self.questions.is_empty();
             self.status = if waits { TaskStatus::InputRequired } else { TaskStatus::Working };
@@ -253,37 +253,37 @@ fn now() -> u64 {
 }
 
 /// A [`TaskStore`], whichever it is.
-pub(crate) trait AnyTasks: fmt::Debug + Send + Sync {
-    fn create<'a>(&'a self, task: &'a TaskRecord, keep: Duration) -> Asking<'a, ()>;
-    fn load<'a>(&'a self, id: &'a str) -> Asking<'a, Option<TaskRecord>>;
-    fn update<'a>(&'a self, task: &'a TaskRecord) -> Asking<'a, bool>;
-    fn list<'a>(&'a self, owner: Option<&'a str>) -> Asking<'a, Vec<TaskRecord>>;
-    fn count(&self) -> Asking<'_, usize>;
-    fn sweep(&self) -> Asking<'_, usize>;
+pub(crate) trait DynTaskStore: fmt::Debug + Send + Sync {
+    fn create<'a>(&'a self, task: &'a TaskRecord, keep: Duration) -> StoreFuture<'a, ()>;
+    fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<TaskRecord>>;
+    fn update<'a>(&'a self, task: &'a TaskRecord) -> StoreFuture<'a, bool>;
+    fn list<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<TaskRecord>>;
+    fn count(&self) -> StoreFuture<'_, usize>;
+    fn sweep(&self) -> StoreFuture<'_, usize>;
 }
 
-impl<T: TaskStore> AnyTasks for T {
-    fn create<'a>(&'a self, task: &'a TaskRecord, keep: Duration) -> Asking<'a, ()> {
+impl<T: TaskStore> DynTaskStore for T {
+    fn create<'a>(&'a self, task: &'a TaskRecord, keep: Duration) -> StoreFuture<'a, ()> {
         Box::pin(TaskStore::create(self, task, keep))
     }
 
-    fn load<'a>(&'a self, id: &'a str) -> Asking<'a, Option<TaskRecord>> {
+    fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<TaskRecord>> {
         Box::pin(TaskStore::load(self, id))
     }
 
-    fn update<'a>(&'a self, task: &'a TaskRecord) -> Asking<'a, bool> {
+    fn update<'a>(&'a self, task: &'a TaskRecord) -> StoreFuture<'a, bool> {
         Box::pin(TaskStore::update(self, task))
     }
 
-    fn list<'a>(&'a self, owner: Option<&'a str>) -> Asking<'a, Vec<TaskRecord>> {
+    fn list<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<TaskRecord>> {
         Box::pin(TaskStore::list(self, owner))
     }
 
-    fn count(&self) -> Asking<'_, usize> {
+    fn count(&self) -> StoreFuture<'_, usize> {
         Box::pin(TaskStore::count(self))
     }
 
-    fn sweep(&self) -> Asking<'_, usize> {
+    fn sweep(&self) -> StoreFuture<'_, usize> {
         Box::pin(TaskStore::sweep(self))
     }
 }

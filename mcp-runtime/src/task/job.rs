@@ -6,23 +6,23 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::watch::Watch;
+use super::watch::TaskWatch;
 use super::{change, load, sweep, unavailable};
-use crate::ask::{AskError, Question};
+use crate::ask::AskError;
+use crate::call::invocation::Invocation;
+use crate::call::notifier::{CloseOnDrop, Notifier};
+use crate::call::run::PendingCall;
+use crate::catalog::Catalog;
 use crate::era::Method;
-use crate::era::encode::{self, Site};
-use crate::error::{Failure, RpcError};
+use crate::era::encode::{self, ResponseTo};
+use crate::handler::tool::Tool;
 use crate::jsonrpc::Id;
-use crate::notify::{CloseOnDrop, Notifier};
+use crate::jsonrpc::error::RpcError;
+use crate::outcome::{Failure, Outcome, Question, Reply, Work};
 use crate::random;
-use crate::reply::{Answer, Reply};
-use crate::router::Router;
-use crate::run::Pending;
-use crate::server::Core;
-use crate::shared::Phase;
-use crate::spec::Work;
-use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, within};
-use crate::tool::Tool;
+use crate::server::core::Core;
+use crate::server::state::Phase;
+use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, with_timeout};
 
 /// One task.
 #[derive(Debug)]
@@ -36,15 +36,15 @@ pub(crate) struct Job {
     pub(crate) asks_first: bool,
     /// The way to the client, as far as there is one.
     pub(crate) notifier: Arc<Notifier>,
-    watch: Arc<Watch>,
+    watch: Arc<TaskWatch>,
     /// What there is to note of what the handler does.
-    said: Mutex<Said>,
+    said: Mutex<PendingUpdate>,
     spoke: tokio::sync::Notify,
 }
 
 /// What the handler did, and nobody knows yet.
 #[derive(Debug, Default)]
-struct Said {
+struct PendingUpdate {
     /// How far it is.
     progress: Option<String>,
     /// The questions it does not wait for any more.
@@ -53,19 +53,23 @@ struct Said {
 
 impl Job {
     /// A task to be, of a call that goes on.
-    pub(super) fn new(router: &Router<'_>, tool: &Tool, ttl: Duration) -> Result<Arc<Self>, Failure> {
-        let caller = &router.caller;
+    pub(super) fn new(
+        invocation: &Invocation<'_>,
+        catalog: &Catalog,
+        tool: &Tool,
+        ttl: Duration,
+    ) -> Result<Arc<Self>, Failure> {
         let id = random::id().map_err(|_| unavailable(crate::store::Unavailable))?;
-        let mut task = TaskRecord::new(id, caller.envelope.revision, ttl);
-        let watch = Watch::over(caller.line.core, &task.id);
-        task.owner = caller.line.principal().map(ToString::to_string);
+        let mut task = TaskRecord::new(id, invocation.envelope.revision, ttl);
+        let watch = TaskWatch::over(invocation.channel.core, &task.id);
+        task.owner = invocation.channel.principal().map(ToString::to_string);
         Ok(Arc::new(Job {
-            core: Arc::clone(caller.line.core),
+            core: Arc::clone(invocation.channel.core),
             task,
             ttl,
-            timeout: tool.handler.timeout.or(router.catalog.settings.timeout),
+            timeout: tool.handler.timeout.or(catalog.settings.timeout),
             asks_first: tool.task.as_ref().is_some_and(|support| support.asks_first),
-            notifier: caller.line.notifier_of_task(caller.envelope.revision),
+            notifier: invocation.channel.notifier_of_task(invocation.envelope.revision),
             watch,
             said: Mutex::default(),
             spoke: tokio::sync::Notify::new(),
@@ -78,7 +82,7 @@ impl Job {
 
     /// Whether a client that asked for a task gets one with this answer, rather than the answer: in
     /// 2025-11-25 it does, unless its request is refused.
-    pub(crate) fn is_owed(&self, answer: &Answer) -> bool {
+    pub(crate) fn is_owed(&self, answer: &Outcome) -> bool {
         match answer {
             _ if self.task.revision.is_modern() => !self.asks_first && answer.is_ok(),
             Err(Failure::Protocol(_)) => false,
@@ -92,27 +96,28 @@ impl Job {
         let store = &core.tasks.store;
         let full = |text: &str| Failure::Protocol(RpcError::new(RpcError::INTERNAL, text.to_owned()));
         if let Some(owner) = self.task.owner.as_deref() {
-            let own = within(limits.store_time, "tasks", store.list(Some(owner))).await.map_err(unavailable)?;
-            if own.len() >= limits.tasks_each {
+            let own =
+                with_timeout(limits.store_timeout, "tasks", store.list(Some(owner))).await.map_err(unavailable)?;
+            if own.len() >= limits.tasks_per_principal {
                 return Err(full("Too many tasks of yours: wait until the time of some is over"));
             }
         }
-        if within(limits.store_time, "tasks", store.count()).await.map_err(unavailable)? >= limits.tasks {
+        if with_timeout(limits.store_timeout, "tasks", store.count()).await.map_err(unavailable)? >= limits.tasks {
             return Err(full("Too many tasks: try again later"));
         }
-        within(limits.store_time, "tasks", store.create(&self.task, self.ttl)).await.map_err(unavailable)?;
+        with_timeout(limits.store_timeout, "tasks", store.create(&self.task, self.ttl)).await.map_err(unavailable)?;
         sweep(core);
         Ok(self.task.clone())
     }
 
     /// Runs the handler to its end, which is also that of the task, in a task of the runtime.
-    fn begin(self: Arc<Self>, work: Pending) {
+    fn begin(self: Arc<Self>, work: PendingCall) {
         let running = self.core.tasks.running.running();
         tokio::spawn(async move {
             let _running = running;
-            let line = CloseOnDrop(Some(Arc::clone(&self.notifier)));
+            let notifier = CloseOnDrop(Some(Arc::clone(&self.notifier)));
             let answer = self.run(work).await;
-            drop(line);
+            drop(notifier);
             if let Some(answer) = answer {
                 self.conclude(answer).await;
             }
@@ -120,7 +125,7 @@ impl Job {
     }
 
     /// What comes of the handler; nothing, if nobody wants to know any more.
-    async fn run(&self, work: Pending) -> Option<Answer> {
+    async fn run(&self, work: PendingCall) -> Option<Outcome> {
         let mut work = std::pin::pin!(work.finish());
         let mut ended = std::pin::pin!(self.ended());
         let mut over = std::pin::pin!(tokio::time::sleep(self.ttl));
@@ -141,7 +146,7 @@ impl Job {
     async fn ended(&self) {
         let mut news = self.watch.news();
         loop {
-            Watch::happens(&mut news).await;
+            TaskWatch::happens(&mut news).await;
             match load(&self.core, self.id()).await {
                 Ok(Some(task)) if !task.status.is_over() => {}
                 // A store that is not there now may be later.
@@ -155,7 +160,7 @@ impl Job {
     async fn server_ends(&self) {
         let drained = async {
             self.core.shared.reaches(Phase::Draining).await;
-            tokio::time::sleep(self.core.limits.drain).await;
+            tokio::time::sleep(self.core.limits.drain_timeout).await;
         };
         tokio::select! {
             () = drained => {}
@@ -164,12 +169,12 @@ impl Job {
         }
     }
 
-    async fn conclude(&self, answer: Answer) {
+    async fn conclude(&self, answer: Outcome) {
         let outcome = outcome(&self.core, self.task.revision, answer);
         let done = change(&self.core, self.id(), |task| {
             task.questions.clear();
             task.answers.clear();
-            let text = |value: &Value| value.as_str().map(|text| crate::error::shorten(text).into_owned());
+            let text = |value: &Value| value.as_str().map(|text| crate::jsonrpc::error::shorten(text).into_owned());
             (task.status, task.status_message) = match &outcome {
                 TaskOutcome::Result(result) if result["isError"] == true => {
                     (TaskStatus::Completed, text(&result["content"][0]["text"]))
@@ -190,13 +195,13 @@ impl Job {
         self.note(|said| said.progress = Some(text));
     }
 
-    fn note(&self, note: impl FnOnce(&mut Said)) {
+    fn note(&self, note: impl FnOnce(&mut PendingUpdate)) {
         note(&mut self.said.lock().unwrap_or_else(PoisonError::into_inner));
         self.spoke.notify_one();
     }
 
     async fn tell(&self) {
-        let Said { progress, withdrawn } =
+        let PendingUpdate { progress, withdrawn } =
             std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner));
         let _ = change(&self.core, self.id(), |task| {
             let mut changed = progress.is_some();
@@ -213,7 +218,7 @@ impl Job {
     /// Asks whoever looks after the task, and waits for the answer.
     pub(crate) async fn ask(&self, key: &str, question: Question, limit: Duration) -> Result<Value, AskError> {
         let news = self.watch.news();
-        let mut asked_for = Asked { job: self, key: Some(key) };
+        let mut asked_for = QuestionGuard { job: self, key: Some(key) };
         let asked = change(&self.core, self.id(), |task| {
             let question = TaskQuestion::new(question.method, question.params.clone());
             task.questions.insert(key.to_owned(), question);
@@ -221,7 +226,7 @@ impl Job {
         });
         match asked.await {
             Ok(Some(_)) => {}
-            Ok(None) | Err(_) => return Err(AskError::Gone),
+            Ok(None) | Err(_) => return Err(AskError::Disconnected),
         }
         let answer = tokio::time::timeout(limit, self.answer(key, news)).await;
         if answer.is_ok() {
@@ -239,19 +244,19 @@ impl Job {
             });
             match (taken.await, answer) {
                 (Ok(Some(_)), Some(answer)) => return given(answer),
-                _ => Watch::happens(&mut news).await,
+                _ => TaskWatch::happens(&mut news).await,
             }
         }
     }
 }
 
 /// A question somebody waits for. If they do not any more, it is taken back.
-struct Asked<'a> {
+struct QuestionGuard<'a> {
     job: &'a Job,
     key: Option<&'a str>,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for QuestionGuard<'_> {
     fn drop(&mut self) {
         if let Some(key) = self.key {
             self.job.note(|said| said.withdrawn.push(key.to_owned()));
@@ -260,7 +265,7 @@ impl Drop for Asked<'_> {
 }
 
 /// Makes a task of a handler that has been called, and answers with it.
-pub(crate) fn launch(job: Arc<Job>, work: Pending, ready: impl FnOnce(&Arc<Job>) + Send + 'static) -> Work {
+pub(crate) fn launch(job: Arc<Job>, work: PendingCall, ready: impl FnOnce(&Arc<Job>) + Send + 'static) -> Work {
     Box::pin(async move {
         let task = job.create().await?;
         ready(&job);
@@ -274,7 +279,7 @@ fn given(answer: Value) -> Result<Value, AskError> {
     // An answer may have a member of this name among others.
     let alone = answer.as_object().is_some_and(|members| members.len() == 1);
     match &answer["error"] {
-        error @ Value::Object(_) if alone => Err(AskError::Refused {
+        error @ Value::Object(_) if alone => Err(AskError::ClientError {
             code: error["code"].as_i64().unwrap_or_default(),
             message: error["message"].as_str().unwrap_or_default().to_owned(),
         }),
@@ -283,10 +288,10 @@ fn given(answer: Value) -> Result<Value, AskError> {
 }
 
 /// What the call would have been answered, as JSON.
-fn outcome(core: &Core, revision: crate::Revision, answer: Answer) -> TaskOutcome {
-    let site = Site { id: Id::NULL, method: Method::ToolsCall, revision };
+fn outcome(core: &Core, revision: crate::Revision, answer: Outcome) -> TaskOutcome {
+    let site = ResponseTo { id: Id::NULL, method: Method::ToolsCall, revision };
     let mut line = Vec::new();
-    encode::answer(core, site, answer, &mut line);
+    encode::answer(&core.info, site, answer, &mut line);
     let mut message: Value = serde_json::from_slice(&line).unwrap_or_default();
     match message["error"].take() {
         Value::Null => TaskOutcome::Result(message["result"].take()),

@@ -5,8 +5,7 @@
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 
 mod job;
-mod methods;
-mod watch;
+pub(crate) mod watch;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,24 +14,22 @@ use std::time::Duration;
 
 use tokio::sync::watch::Sender;
 
-use crate::ask::{Capability, Lack, required};
-use crate::change::Change;
-use crate::error::{Failure, RpcError};
-use crate::in_flight::InFlight;
-use crate::object::members;
+use crate::ask::{ClientCapability, required};
+use crate::call::in_flight::InFlight;
+use crate::call::invocation::Invocation;
+use crate::catalog::Catalog;
+use crate::handler::tool::{TaskSupport, Tool};
+use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::object::optional_object;
+use crate::jsonrpc::raw::Raw;
+use crate::outcome::{Failure, MissingCapability};
 use crate::protocol::Revision;
-use crate::raw::Raw;
-use crate::router::Router;
-use crate::server::Core;
-use crate::store::{AnyTasks, MemoryTasks, TaskRecord, Unavailable, within};
-use crate::tool::{TaskSupport, Tool};
+use crate::server::core::Core;
+use crate::store::{Change, DynTaskStore, MemoryTasks, TaskRecord, Unavailable, with_timeout};
 
 pub(crate) use job::{Job, launch};
-pub(crate) use methods::method;
-pub(crate) use watch::Watched;
+pub(crate) use watch::TaskReader;
 
-/// What the extension is called.
-pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 /// How often somebody looks for tasks whose time is over.
 const SWEEP: Duration = Duration::from_secs(30);
 /// How long it may take to keep that a task was given up.
@@ -42,7 +39,7 @@ const TRIES: usize = 64;
 
 /// The tasks of a server.
 pub(crate) struct Tasks {
-    store: Arc<dyn AnyTasks>,
+    pub(crate) store: Arc<dyn DynTaskStore>,
     /// Those whose handlers run here.
     pub(crate) running: Arc<InFlight>,
     stopped: Sender<bool>,
@@ -56,7 +53,7 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    pub(crate) fn new(store: Arc<dyn AnyTasks>) -> Self {
+    pub(crate) fn new(store: Arc<dyn DynTaskStore>) -> Self {
         let (running, stopped) = (Arc::default(), Sender::new(false));
         Tasks { store, running, stopped, sweeping: AtomicBool::new(false) }
     }
@@ -91,18 +88,18 @@ fn sweep(core: &Arc<Core>) {
         loop {
             tokio::time::sleep(SWEEP).await;
             let Some(core) = core.upgrade() else { return };
-            let _ = within(core.limits.store_time, "tasks", core.tasks.store.sweep()).await;
+            let _ = with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.sweep()).await;
         }
     });
 }
 
-async fn load(core: &Core, id: &str) -> Result<Option<TaskRecord>, Unavailable> {
-    within(core.limits.store_time, "tasks", core.tasks.store.load(id)).await
+pub(crate) async fn load(core: &Core, id: &str) -> Result<Option<TaskRecord>, Unavailable> {
+    with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.load(id)).await
 }
 
 /// Changes a task that is not over, and tells everyone. None, if there is nothing to change: `change`
 /// says so, or it is over or gone.
-async fn change(
+pub(crate) async fn change(
     core: &Core,
     id: &str,
     mut change: impl FnMut(&mut TaskRecord) -> bool,
@@ -113,9 +110,9 @@ async fn change(
             return Ok(None);
         }
         task.changed();
-        if within(core.limits.store_time, "tasks", core.tasks.store.update(&task)).await? {
+        if with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.update(&task)).await? {
             // The bus may be the user's.
-            crate::run::caught(|| core.shared.publish(&Change::Task(id.to_owned())));
+            crate::panic::catch(|| core.shared.publish(&Change::Task(id.to_owned())));
             return Ok(Some(task));
         }
     }
@@ -123,42 +120,46 @@ async fn change(
 }
 
 /// The answer where a store does not do what it should.
-fn unavailable(_: Unavailable) -> Failure {
+pub(crate) fn unavailable(_: Unavailable) -> Failure {
     RpcError::new(RpcError::INTERNAL, "Tasks cannot be kept or found now; try again later").into()
 }
 
 /// How a tool is called: a task is made of it, or not.
-pub(crate) fn wanted(router: &Router<'_>, tool: &Tool) -> Result<Option<Arc<Job>>, Failure> {
-    let revision = router.caller.envelope.revision;
+pub(crate) fn wanted(invocation: &Invocation<'_>, catalog: &Catalog, tool: &Tool) -> Result<Option<Arc<Job>>, Failure> {
+    let revision = invocation.envelope.revision;
     let asked = match (revision, &tool.task) {
         (Revision::V2026_07_28, Some(TaskSupport { required: needed, .. })) => {
-            match required(Capability::Tasks, &router.caller) {
-                Err(lack) if *needed => return Err(Failure::Lacks(lack)),
+            match required(ClientCapability::Tasks, invocation) {
+                Err(missing) if *needed => return Err(Failure::MissingCapability(missing)),
                 declared => declared.is_ok().then_some(Duration::MAX),
             }
         }
-        (Revision::V2025_11_25, support) => augmented(router, support.as_ref())?,
+        (Revision::V2025_11_25, support) => augmented(invocation, catalog, support.as_ref())?,
         _ => None,
     };
     let Some(ttl) = asked else { return Ok(None) };
-    Ok(Some(Job::new(router, tool, ttl.min(router.core.limits.task_ttl))?))
+    Ok(Some(Job::new(invocation, catalog, tool, ttl.min(invocation.channel.core.limits.task_ttl))?))
 }
 
 /// How long at most a call of 2025-11-25 is to be a task, if it is to be one.
 /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation>
-fn augmented(router: &Router<'_>, support: Option<&TaskSupport>) -> Result<Option<Duration>, Failure> {
+fn augmented(
+    invocation: &Invocation<'_>,
+    catalog: &Catalog,
+    support: Option<&TaskSupport>,
+) -> Result<Option<Duration>, Failure> {
     let refused = |text: &str| Err(RpcError::new(RpcError::METHOD_NOT_FOUND, text.to_owned()).into());
-    let wish = router.caller.call.and_then(|call| call.params.get("task"));
+    let wish = invocation.call.and_then(|call| call.params.get("task"));
     match (wish, support) {
         (None, Some(TaskSupport { required: true, .. })) => {
             refused("This tool runs as a task: call it with `task`, as `{\"ttl\": 60000}`")
         }
         (None, _) => Ok(None),
         // Nobody said that there are tasks.
-        (Some(_), None) if !router.catalog.has_tasks() => Ok(None),
+        (Some(_), None) if !catalog.has_tasks() => Ok(None),
         (Some(_), None) => refused("This tool does not run as a task: call it without `task`"),
         (Some(raw), Some(_)) => {
-            let wish = members("task", Some(raw))?;
+            let wish = optional_object("task", Some(raw))?;
             Ok(Some(wish.get("ttl").map_or(Ok(Duration::MAX), time)?))
         }
     }
@@ -176,6 +177,6 @@ fn time(raw: Raw<'_>) -> Result<Duration, RpcError> {
 }
 
 /// Refuses who does not declare the extension, where there is one.
-fn declared(router: &Router<'_>) -> Result<(), Lack> {
-    if router.caller.envelope.revision.is_modern() { required(Capability::Tasks, &router.caller) } else { Ok(()) }
+pub(crate) fn declared(invocation: &Invocation<'_>) -> Result<(), MissingCapability> {
+    if invocation.envelope.revision.is_modern() { required(ClientCapability::Tasks, invocation) } else { Ok(()) }
 }

@@ -6,27 +6,26 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::load;
-use crate::caller::Caller;
-use crate::change::{Change, Listener};
-use crate::server::Core;
-use crate::store::TaskRecord;
+use crate::call::invocation::Invocation;
+use crate::server::core::Core;
+use crate::store::{Change, ChangeListener, TaskRecord};
 
 /// How often to look at a task of which nothing is heard.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// Counts what happens to one task, for as long as it is kept.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct TaskWatch {
     id: String,
     news: watch::Sender<u64>,
     /// Has seen nothing: who begins to look later misses nothing.
     unseen: watch::Receiver<u64>,
 }
 
-impl Watch {
-    pub(super) fn over(core: &Core, id: &str) -> Arc<Self> {
+impl TaskWatch {
+    pub(crate) fn over(core: &Core, id: &str) -> Arc<Self> {
         let (news, unseen) = watch::channel(0);
-        let watch = Arc::new(Watch { id: id.to_owned(), news, unseen });
+        let watch = Arc::new(TaskWatch { id: id.to_owned(), news, unseen });
         let listener: Weak<Self> = Arc::downgrade(&watch);
         core.shared.bus().subscribe(listener);
         watch
@@ -34,17 +33,17 @@ impl Watch {
 
     /// Waits until something may have happened. A replica that shares the store but not the bus is not
     /// heard: whoever waits looks now and then all the same.
-    pub(super) async fn happens(news: &mut watch::Receiver<u64>) {
+    pub(crate) async fn happens(news: &mut watch::Receiver<u64>) {
         let _ = tokio::time::timeout(LOOK, news.changed()).await;
     }
 
     /// Tells of everything since it is watched.
-    pub(super) fn news(&self) -> watch::Receiver<u64> {
+    pub(crate) fn news(&self) -> watch::Receiver<u64> {
         self.unseen.clone()
     }
 }
 
-impl Listener for Watch {
+impl ChangeListener for TaskWatch {
     fn changed(&self, change: &Change) {
         if matches!(change, Change::Task(id) if *id == self.id) {
             self.news.send_modify(|news| *news += 1);
@@ -54,15 +53,15 @@ impl Listener for Watch {
 
 /// The tasks somebody may be told of: their own, and those of nobody if they are nobody.
 #[derive(Debug, Clone)]
-pub(crate) struct Watched {
+pub(crate) struct TaskReader {
     core: Arc<Core>,
     owner: Option<String>,
 }
 
-impl Watched {
-    pub(crate) fn by(caller: &Caller<'_>) -> Self {
-        let owner = caller.line.principal().map(ToString::to_string);
-        Watched { core: Arc::clone(caller.line.core), owner }
+impl TaskReader {
+    pub(crate) fn by(invocation: &Invocation<'_>) -> Self {
+        let owner = invocation.channel.principal().map(ToString::to_string);
+        TaskReader { core: Arc::clone(invocation.channel.core), owner }
     }
 
     /// A task as it is now. One that is not theirs is not there.

@@ -6,12 +6,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::TestClient;
-use super::asks::{Answers, Question, Reply, SampleReply};
+use super::replies::{Answers, ElicitReply, ElicitRequest, SampleReply};
 use super::rounds::Fresh;
-use crate::error::Result;
-use crate::protocol::Revision;
+use crate::error::{Result, ServerError};
+use crate::protocol::{Revision, TASKS_EXTENSION};
 use crate::server::Server;
-use crate::task;
 
 /// What a client says of itself.
 #[derive(Debug, Clone)]
@@ -49,14 +48,14 @@ impl Identity {
     /// What it says it can. In a session, a client of tasks says nothing of it.
     fn capabilities(&self) -> Value {
         let mut all = json!(self.capabilities);
-        if self.tasks && self.revision.is_modern() && all["extensions"].get(task::EXTENSION).is_none() {
-            all["extensions"][task::EXTENSION] = json!({});
+        if self.tasks && self.revision.is_modern() && all["extensions"].get(TASKS_EXTENSION).is_none() {
+            all["extensions"][TASKS_EXTENSION] = json!({});
         }
         all
     }
 
     /// The parameters of `initialize`.
-    pub(super) fn greeting(&self) -> Value {
+    pub(super) fn initialize_params(&self) -> Value {
         json!({
             "protocolVersion": self.revision,
             "capabilities": self.capabilities(),
@@ -129,25 +128,30 @@ impl TestClientBuilder {
     }
 
     /// Answers what the server asks a person: with the content of the form, as JSON, or with a
-    /// [`Reply`]. The client says that it can, unless a [capability](Self::capability) does.
+    /// [`ElicitReply`]. The client says that it can, unless a [capability](Self::capability) does.
     ///
     /// ```
-    /// use mcp_runtime::{prelude::*, testing::{Question, Reply}};
+    /// use mcp_runtime::prelude::*;
+    /// use mcp_runtime::testing::TestClient;
+    /// use mcp_runtime::testing::{ElicitRequest, ElicitReply};
     ///
     /// # #[tokio::main]
     /// # async fn main() -> Result<()> {
     /// # let server = || Server::new("notes", "1.0.0");
-    /// let sure = TestClient::builder(server()).on_elicit(|_: &Question| json!({"sure": true})).connect().await?;
-    /// let unsure = TestClient::builder(server()).on_elicit(|question: &Question| match question.url() {
-    ///     Some(_) => Reply::decline(),
-    ///     None => Reply::accept(json!({"sure": question.message().ends_with("really?")})),
+    /// let sure = TestClient::builder(server()).on_elicit(|_: &ElicitRequest| json!({"sure": true})).connect().await?;
+    /// let unsure = TestClient::builder(server()).on_elicit(|question: &ElicitRequest| match question.url() {
+    ///     Some(_) => ElicitReply::decline(),
+    ///     None => ElicitReply::accept(json!({"sure": question.message().ends_with("really?")})),
     /// });
     /// # drop((sure, unsure.connect().await?));
     /// # Ok(())
     /// # }
     /// ```
-    pub fn on_elicit<R: Into<Reply>>(mut self, mut answer: impl FnMut(&Question) -> R + Send + 'static) -> Self {
-        self.answers.elicit = Some(Mutex::new(Box::new(move |question: &Question| answer(question).into())));
+    pub fn on_elicit<R: Into<ElicitReply>>(
+        mut self,
+        mut answer: impl FnMut(&ElicitRequest) -> R + Send + 'static,
+    ) -> Self {
+        self.answers.elicit = Some(Mutex::new(Box::new(move |question: &ElicitRequest| answer(question).into())));
         self
     }
 
@@ -172,6 +176,7 @@ impl TestClientBuilder {
     ///
     /// ```
     /// use mcp_runtime::{Revision, prelude::*};
+    /// use mcp_runtime::testing::TestClient;
     ///
     /// /// Tell whether this is a task.
     /// #[tool(task)]
@@ -181,7 +186,7 @@ impl TestClientBuilder {
     ///
     /// # #[tokio::main]
     /// # async fn main() -> Result<()> {
-    /// for revision in Revision::ALL {
+    /// for revision in Revision::ALL.iter().copied() {
     ///     let server = Server::new("worker", "1.0.0").tools(tools![long]);
     ///     let client = TestClient::builder(server).revision(revision).tasks().connect().await?;
     ///     let is_task = revision >= Revision::V2025_11_25;
@@ -197,16 +202,16 @@ impl TestClientBuilder {
 
     /// Sends every round after the first to a server of its own, as a fleet without memory would serve
     /// it. Only 2026-07-28 has rounds; the servers need a secret in common to read each other's state.
-    pub fn fresh_each_round(mut self, server: impl Fn() -> Server + Send + Sync + 'static) -> Self {
+    pub fn new_server_per_round(mut self, server: impl Fn() -> Server + Send + Sync + 'static) -> Self {
         self.fresh = Some(Fresh(Box::new(server)));
         self
     }
 
     /// Connects, with the handshake of the revision if it has one.
-    pub async fn connect(self) -> Result<TestClient> {
+    pub async fn connect(self) -> Result<TestClient, ServerError> {
         let client = self.open(TestClient::serve);
         if !client.identity.revision.is_modern() {
-            client.request("initialize", client.identity.greeting()).await?;
+            client.request("initialize", client.identity.initialize_params()).await?;
             client.notify("notifications/initialized", &json!({}))?;
         }
         Ok(client)

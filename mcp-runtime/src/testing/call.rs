@@ -6,9 +6,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::told::{Kept, Observed, ProgressNote, Wanted};
-use super::{CallResult, TestClient, result};
-use crate::error::{Result, RpcError};
+use super::notifications::{Observed, ObservedLog, ProgressNote, Wanted};
+use super::{CallResponse, TestClient, result};
+use crate::error::{Result, ServerError};
+use crate::jsonrpc::error::RpcError;
 
 /// A call that was [started](TestClient::start).
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub struct Call<'a> {
     id: u64,
     params: Value,
     answer: oneshot::Receiver<Value>,
-    kept: Arc<Kept>,
+    kept: Arc<ObservedLog>,
 }
 
 impl TestClient {
@@ -25,7 +26,9 @@ impl TestClient {
     /// level. Log messages of other calls at the same time are among them: nothing tells them apart.
     ///
     /// ```
-    /// use mcp_runtime::{LogLevel, prelude::*};
+    /// use mcp_runtime::protocol::LogLevel;
+    /// use mcp_runtime::prelude::*;
+    /// use mcp_runtime::testing::TestClient;
     ///
     /// /// Count to three.
     /// #[tool]
@@ -43,7 +46,7 @@ impl TestClient {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn observe(&self, name: &str, arguments: impl Serialize) -> Result<Observed> {
+    pub async fn observe(&self, name: &str, arguments: impl Serialize) -> Result<Observed, ServerError> {
         if !self.identity.revision.is_modern()
             && let Err(error) = self.request("logging/setLevel", json!({"level": "debug"})).await
             && error.code() != Some(RpcError::METHOD_NOT_FOUND)
@@ -57,12 +60,13 @@ impl TestClient {
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
+    /// use mcp_runtime::testing::TestClient;
     ///
     /// /// Count, for ever.
     /// #[tool]
     /// async fn count(ctx: &Context) {
     ///     for number in 1.. {
-    ///         ctx.progress_so_far(number).await;
+    ///         ctx.progress(number, None).await;
     ///         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     ///     }
     /// }
@@ -76,11 +80,11 @@ impl TestClient {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn start(&self, name: &str, arguments: impl Serialize) -> Result<Call<'_>> {
+    pub fn start(&self, name: &str, arguments: impl Serialize) -> Result<Call<'_>, ServerError> {
         self.begin_call(json!({"name": name, "arguments": arguments}))
     }
 
-    fn begin_call(&self, mut params: Value) -> Result<Call<'_>> {
+    fn begin_call(&self, mut params: Value) -> Result<Call<'_>, ServerError> {
         let (id, answer) = self.begin();
         let token = format!("progress-{id}");
         let kept = self.inbox.keep(Wanted::Call { id, token: token.clone() });
@@ -100,9 +104,9 @@ impl Call<'_> {
     }
 
     /// The next report of its progress; an error when the call is over, or the server gone.
-    pub async fn progress(&self) -> Result<ProgressNote> {
+    pub async fn progress(&self) -> Result<ProgressNote, ServerError> {
         loop {
-            let message = self.kept.next().await.ok_or("the call is over")?;
+            let message = self.kept.next().await.ok_or_else(|| ServerError::msg("the call is over"))?;
             if let Some(note) = report(message) {
                 return Ok(note);
             }
@@ -110,18 +114,18 @@ impl Call<'_> {
     }
 
     /// Cancels it. The server answers nothing, unless it had done so already.
-    pub fn cancel(&self) -> Result<()> {
+    pub fn cancel(&self) -> Result<(), ServerError> {
         self.client.notify("notifications/cancelled", &json!({"requestId": self.id}))
     }
 
     /// What the tool answers, after it was answered what it asks.
-    pub async fn result(self) -> Result<CallResult> {
+    pub async fn result(self) -> Result<CallResponse, ServerError> {
         let first = result(self.answer.await);
         Ok(serde_json::from_value(self.client.settled("tools/call", &self.params, first).await?)?)
     }
 
     /// What the tool answers, and what it told before.
-    async fn observed(self) -> Result<Observed> {
+    async fn observed(self) -> Result<Observed, ServerError> {
         let kept = Arc::clone(&self.kept);
         let result = self.result().await?;
         let (mut progress, mut logs) = (Vec::new(), Vec::new());

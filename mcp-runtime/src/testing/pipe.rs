@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 
+use super::notifications::{ObservedLog, Wanted};
 use super::rounds::Responder;
-use super::told::{Kept, Wanted};
 
 /// The server's input: what the client sent.
 pub(super) struct Input {
@@ -76,26 +76,26 @@ impl Drop for Output {
 /// What the server said and nobody has read.
 #[derive(Default)]
 pub(super) struct Inbox {
-    state: Mutex<State>,
+    state: Mutex<PipeState>,
     arrived: Notify,
     /// Answers what the server asks.
     responder: Arc<Responder>,
 }
 
 #[derive(Default)]
-struct State {
+struct PipeState {
     expected: HashMap<u64, oneshot::Sender<Value>>,
     /// Who keeps which notifications.
-    keepers: Vec<(Wanted, Weak<Kept>)>,
+    keepers: Vec<(Wanted, Weak<ObservedLog>)>,
     lines: VecDeque<String>,
     closed: bool,
 }
 
-impl State {
+impl PipeState {
     /// Whether somebody keeps such messages, and now has this one.
     fn handed_out(&self, message: &Value) -> bool {
         let keepers = self.keepers.iter().filter(|(wanted, _)| wanted.includes(message));
-        let keepers: Vec<Arc<Kept>> = keepers.filter_map(|(_, kept)| kept.upgrade()).collect();
+        let keepers: Vec<Arc<ObservedLog>> = keepers.filter_map(|(_, kept)| kept.upgrade()).collect();
         for kept in &keepers {
             kept.push(message.clone());
         }
@@ -114,7 +114,7 @@ impl Inbox {
         Inbox { responder, ..Inbox::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PipeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -129,8 +129,8 @@ impl Inbox {
     }
 
     /// Keeps notifications apart, until the keeper is dropped.
-    pub(super) fn keep(&self, wanted: Wanted) -> Arc<Kept> {
-        let kept = Arc::new(Kept::default());
+    pub(super) fn keep(&self, wanted: Wanted) -> Arc<ObservedLog> {
+        let kept = Arc::new(ObservedLog::default());
         let mut state = self.state();
         state.keepers.retain(|(_, kept)| kept.strong_count() > 0);
         state.keepers.push((wanted, Arc::downgrade(&kept)));

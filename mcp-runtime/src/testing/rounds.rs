@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use serde_json::{Map, Value, json};
 
 use super::TestClient;
-use super::asks::{Answers, advice};
-use crate::error::{Error, Result, RpcError};
+use super::replies::{Answers, advice};
+use crate::error::{Result, ServerError};
+use crate::jsonrpc::error::RpcError;
 use crate::server::Server;
 
 /// Who asks more often will not stop.
@@ -27,12 +28,22 @@ impl fmt::Debug for Fresh {
 
 impl TestClient {
     /// The result of a request that was made, after as many rounds as it takes, and the task it may become.
-    pub(super) async fn settled(&self, method: &str, params: &Value, first: Result<Value>) -> Result<Value> {
+    pub(super) async fn settled(
+        &self,
+        method: &str,
+        params: &Value,
+        first: Result<Value, ServerError>,
+    ) -> Result<Value, ServerError> {
         self.outcome(self.rounds(method, params, first).await?).await
     }
 
     /// The last answer to a request that was made, after as many rounds as it takes.
-    pub(super) async fn rounds(&self, method: &str, params: &Value, first: Result<Value>) -> Result<Settled> {
+    pub(super) async fn rounds(
+        &self,
+        method: &str,
+        params: &Value,
+        first: Result<Value, ServerError>,
+    ) -> Result<Settled, ServerError> {
         self.responder.raise();
         let mut settled = Settled { value: first?, other: None };
         if !self.identity.revision.is_modern() {
@@ -45,11 +56,13 @@ impl TestClient {
             let params = next_round(params, &settled.value, &self.responder.answers)?;
             settled = self.round(method, params).await?;
         }
-        Err(Error::tool(format!("{method} still asks for more after {MAX_ROUNDS} rounds; does it read the answers?")))
+        Err(ServerError::msg(format!(
+            "{method} still asks for more after {MAX_ROUNDS} rounds; does it read the answers?"
+        )))
     }
 
     /// Makes the request once more, to another server if every round has its own.
-    async fn round(&self, method: &str, params: Value) -> Result<Settled> {
+    async fn round(&self, method: &str, params: Value) -> Result<Settled, ServerError> {
         let Some(Fresh(server)) = &self.fresh else {
             return Ok(Settled { value: self.request(method, params).await?, other: None });
         };
@@ -74,7 +87,7 @@ pub(super) struct Settled {
 }
 
 /// The parameters of the next round: the same, with the answers and the state as it came.
-fn next_round(params: &Value, asked: &Value, answers: &Answers) -> Result<Value> {
+fn next_round(params: &Value, asked: &Value, answers: &Answers) -> Result<Value, ServerError> {
     let mut params = params.clone();
     if let Some(requests) = asked.get("inputRequests") {
         params["inputResponses"] = responses(requests, answers)?.into();
@@ -86,16 +99,16 @@ fn next_round(params: &Value, asked: &Value, answers: &Answers) -> Result<Value>
 }
 
 /// The answers to requests, by key.
-pub(super) fn responses(requests: &Value, answers: &Answers) -> Result<Map<String, Value>> {
+pub(super) fn responses(requests: &Value, answers: &Answers) -> Result<Map<String, Value>, ServerError> {
     let requests = requests.as_object().into_iter().flatten();
     requests.map(|(key, request)| Ok((key.clone(), response(key, request, answers)?))).collect()
 }
 
-fn response(key: &str, request: &Value, answers: &Answers) -> Result<Value> {
+fn response(key: &str, request: &Value, answers: &Answers) -> Result<Value, ServerError> {
     let method = request["method"].as_str().unwrap_or_default();
     answers.answer(method, &request["params"], Some(key)).ok_or_else(|| {
         let advice = advice(method);
-        Error::tool(format!("the server asks `{method}` as `{key}`, which this client does not answer: {advice}"))
+        ServerError::msg(format!("the server asks `{method}` as `{key}`, which this client does not answer: {advice}"))
     })
 }
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::rounds::{Settled, responses};
-use super::{CallResult, TestClient};
-use crate::error::{Error, Result};
+use super::{CallResponse, TestClient};
+use crate::error::{Result, ServerError};
 use crate::protocol::Revision;
 use crate::store::TaskStatus;
 
@@ -41,6 +41,7 @@ impl TestClient {
     ///
     /// ```
     /// use mcp_runtime::{Revision, prelude::*, store::TaskStatus};
+    /// use mcp_runtime::testing::TestClient;
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
     ///
@@ -67,24 +68,24 @@ impl TestClient {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn start_task(&self, name: &str, arguments: impl Serialize) -> Result<Task<'_>> {
+    pub async fn start_task(&self, name: &str, arguments: impl Serialize) -> Result<Task<'_>, ServerError> {
         let mut params = json!({"name": name, "arguments": arguments});
         match self.identity.revision {
             Revision::V2026_07_28 => self.identity.with_tasks().sign(&mut params),
             Revision::V2025_11_25 => params["task"] = json!({}),
-            other => return Err(Error::tool(format!("{other} has no tasks; 2025-11-25 and 2026-07-28 have"))),
+            other => return Err(ServerError::msg(format!("{other} has no tasks; 2025-11-25 and 2026-07-28 have"))),
         }
         let first = self.request("tools/call", params.clone()).await;
         let Settled { value, other } = self.rounds("tools/call", &params, first).await?;
         match id(&value) {
             Some(id) => Ok(Task { client: self, other, id }),
-            None => Err(Error::tool(format!("`{name}` is no task, it was answered at once: {value}"))),
+            None => Err(ServerError::msg(format!("`{name}` is no task, it was answered at once: {value}"))),
         }
     }
 
     /// The parameters of a call. Where the client decides what is a task, and this one wants
     /// [tasks](super::TestClientBuilder::tasks), it looks whether the tool can be one.
-    pub(super) async fn call_params(&self, name: &str, arguments: impl Serialize) -> Result<Value> {
+    pub(super) async fn call_params(&self, name: &str, arguments: impl Serialize) -> Result<Value, ServerError> {
         let mut params = json!({"name": name, "arguments": arguments});
         if self.identity.tasks && self.identity.revision == Revision::V2025_11_25 {
             let tools = self.list_tools().await?;
@@ -98,7 +99,7 @@ impl TestClient {
     }
 
     /// What came of a request: if that is a task, what came of it.
-    pub(super) async fn outcome(&self, settled: Settled) -> Result<Value> {
+    pub(super) async fn outcome(&self, settled: Settled) -> Result<Value, ServerError> {
         let Settled { value, other } = settled;
         match id(&value) {
             Some(id) => Task { client: self, other, id }.outcome().await,
@@ -120,21 +121,21 @@ impl Task<'_> {
     }
 
     /// Where it is now.
-    pub async fn status(&self) -> Result<TaskState> {
+    pub async fn status(&self) -> Result<TaskState, ServerError> {
         Ok(serde_json::from_value(self.request("tasks/get", json!({})).await?)?)
     }
 
     /// What the tool answers, after the task was answered what it asks.
-    pub async fn result(&self) -> Result<CallResult> {
+    pub async fn result(&self) -> Result<CallResponse, ServerError> {
         Ok(serde_json::from_value(self.outcome().await?)?)
     }
 
     /// Ends it. Only 2025-11-25 says so where it is over already.
-    pub async fn cancel(&self) -> Result<()> {
+    pub async fn cancel(&self) -> Result<(), ServerError> {
         self.request("tasks/cancel", json!({})).await.map(drop)
     }
 
-    async fn outcome(&self) -> Result<Value> {
+    async fn outcome(&self) -> Result<Value, ServerError> {
         if self.client.identity.revision.is_modern() {
             return self.polled().await;
         }
@@ -144,15 +145,15 @@ impl Task<'_> {
     }
 
     /// Looks where it is until it is over, and answers what it asks.
-    async fn polled(&self) -> Result<Value> {
+    async fn polled(&self) -> Result<Value, ServerError> {
         let (mut pause, longest) = POLL;
         let mut answered = HashSet::new();
         loop {
             let mut task = self.request("tasks/get", json!({})).await?;
             match task["status"].as_str() {
                 Some("completed") => return Ok(task["result"].take()),
-                Some("failed") => return Err(Error::protocol(serde_json::from_value(task["error"].take())?)),
-                Some("cancelled") => return Err(Error::tool("this task was cancelled; nothing came of it")),
+                Some("failed") => return Err(ServerError::protocol(serde_json::from_value(task["error"].take())?)),
+                Some("cancelled") => return Err(ServerError::msg("this task was cancelled; nothing came of it")),
                 Some("input_required") => {
                     self.answer(&task["inputRequests"], &mut answered).await?;
                     (pause, _) = POLL;
@@ -164,15 +165,17 @@ impl Task<'_> {
         }
     }
 
-    async fn answer(&self, requests: &Value, answered: &mut HashSet<String>) -> Result<()> {
+    async fn answer(&self, requests: &Value, answered: &mut HashSet<String>) -> Result<(), ServerError> {
         let answers = responses(requests, &self.client.responder.answers)?;
         if let Some(again) = answers.keys().find(|key| !answered.insert((*key).clone())) {
-            return Err(Error::tool(format!("the task still asks `{again}`, which was answered; was that an answer?")));
+            return Err(ServerError::msg(format!(
+                "the task still asks `{again}`, which was answered; was that an answer?"
+            )));
         }
         self.request("tasks/update", json!({"inputResponses": answers})).await.map(drop)
     }
 
-    async fn request(&self, method: &str, mut params: Value) -> Result<Value> {
+    async fn request(&self, method: &str, mut params: Value) -> Result<Value, ServerError> {
         params["taskId"] = json!(self.id);
         let client = self.other.as_ref().unwrap_or(self.client);
         if client.identity.revision.is_modern() {

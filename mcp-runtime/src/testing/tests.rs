@@ -29,7 +29,7 @@ fn builder(revision: Revision) -> TestClientBuilder {
 /// A client that answers everything.
 fn willing(revision: Revision) -> TestClientBuilder {
     builder(revision)
-        .on_elicit(|question: &Question| json!({"said": question.message(), "key": question.key()}))
+        .on_elicit(|question: &ElicitRequest| json!({"said": question.message(), "key": question.key()}))
         .on_sample(|params: &Value| format!("to {}", params["messages"][0]["content"]["text"].as_str().unwrap()))
         .roots([("file:///a", "A")])
 }
@@ -76,7 +76,7 @@ fn what_is_answered_is_declared() {
             |_, identity: Identity, answers| TestClient::wire(identity, answers, |_, _| tokio::spawn(async { Ok(()) }));
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let _entered = runtime.enter();
-        client.open(serve).identity.greeting()["capabilities"].take()
+        client.open(serve).identity.initialize_params()["capabilities"].take()
     };
     let (form, newer) = (json!({"form": {}, "url": {}}), json!({"tools": {}}));
     for (revision, capabilities) in [
@@ -223,9 +223,9 @@ async fn a_server_that_never_stops_asking_is_stopped() {
 
 #[test]
 fn a_page_that_is_opened_has_no_content() {
-    let answers = |reply: Reply| {
+    let answers = |reply: ElicitReply| {
         let mut reply = Some(reply);
-        let answer = move |question: &Question| {
+        let answer = move |question: &ElicitRequest| {
             assert_eq!((question.url(), question.schema()), (Some("https://x"), &Value::Null));
             reply.take().unwrap()
         };
@@ -235,8 +235,8 @@ fn a_page_that_is_opened_has_no_content() {
             .unwrap()
     };
     assert_eq!(answers(json!({}).into()), json!({"action": "accept"}));
-    assert_eq!(answers(Reply::decline()), json!({"action": "decline"}));
-    assert_eq!(answers(Reply::cancel()), json!({"action": "cancel"}));
+    assert_eq!(answers(ElicitReply::decline()), json!({"action": "decline"}));
+    assert_eq!(answers(ElicitReply::cancel()), json!({"action": "cancel"}));
 }
 
 #[tokio::test]
@@ -249,7 +249,7 @@ async fn the_panic_of_an_answer_is_the_tests_own() {
         }
         None => vec![done(&json!({"method": "tools/call", "id": 1}), "failed")],
     };
-    let wrong = |_: &Question| -> Value { panic!("not what the test expects") };
+    let wrong = |_: &ElicitRequest| -> Value { panic!("not what the test expects") };
     for revision in [Revision::V2025_06_18, Revision::V2026_07_28] {
         let client = builder(revision).on_elicit(wrong);
         let client =
@@ -263,7 +263,7 @@ async fn the_panic_of_an_answer_is_the_tests_own() {
 #[tokio::test]
 async fn every_round_may_have_a_server_of_its_own() {
     let fresh = || Server::new("other", "1.0.0");
-    let client = scripted(willing(Revision::V2026_07_28).fresh_each_round(fresh), |request| ask_once(&request));
+    let client = scripted(willing(Revision::V2026_07_28).new_server_per_round(fresh), |request| ask_once(&request));
     let error = client.call("t", json!({})).await.unwrap_err();
     assert_eq!(error.code(), Some(RpcError::METHOD_NOT_FOUND), "the other server has no tools: {error}");
 }

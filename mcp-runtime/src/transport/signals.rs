@@ -1,19 +1,18 @@
 //! SIGTERM and Ctrl-C: a server that is told to end drains as if its client had gone.
 
-use std::io;
 use std::sync::Arc;
-use std::thread;
+use std::{io, thread};
 
 use tokio::runtime::Builder;
 
-use crate::shared::{Phase, Shared};
+use crate::server::state::{Phase, ServerState};
 
 /// Ends the server on the first signal. On the second, or when it is not served any more, the
 /// process ends at once, as it would have without us.
 ///
 /// On a thread and a runtime of its own: the user's may have no I/O driver, or be held up by a
 /// handler, which is when somebody reaches for Ctrl-C.
-pub(crate) fn end_on_signal(shared: &Arc<Shared>) -> io::Result<()> {
+pub(crate) fn end_on_signal(shared: &Arc<ServerState>) -> io::Result<()> {
     let shared = Arc::clone(shared);
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let mut signals = {

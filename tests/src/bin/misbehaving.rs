@@ -5,7 +5,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_runtime::{Limits, LogLevel, prelude::*};
+use mcp_runtime::Limits;
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::LogLevel;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -176,12 +178,12 @@ fn height(tree: Tree) -> usize {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> Result<(), ServerError> {
     let mut limits = Limits::default();
     limits.message_bytes = 1024 * 1024;
     limits.in_flight = 32;
     limits.log_rate = u32::MAX;
-    limits.drain = Duration::from_millis(700);
+    limits.drain_timeout = Duration::from_millis(700);
     Server::new("misbehaving", "1.0.0")
         .limits(limits)
         .tools(tools![

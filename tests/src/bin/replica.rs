@@ -23,10 +23,10 @@ async fn apply(ctx: &Context) -> Result<String> {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> Result<(), ServerError> {
     let mut server = Server::new("replica", "1.0.0").tools(tools![apply]);
     if let Ok(secret) = std::env::var("REPLICA_SECRET") {
-        server = server.secrets([secret]);
+        server = server.state_secrets([secret]);
     }
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     #[expect(clippy::print_stdout, reason = "nobody reads messages there")]

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::Site;
-use mcp_runtime::{AppCode, Limits, LogLevel, Revision, prelude::*};
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::LogLevel;
+use mcp_runtime::{ErrorCode, Limits, Revision};
 
 /// The handlers, and the counts of their calls.
 #[derive(Debug, Default)]
@@ -80,7 +82,7 @@ impl TestServer {
     fn block(&self, ctx: &Context) {
         self.begun.fetch_add(1, Ordering::SeqCst);
         for _ in 0..2000 {
-            if ctx.cancelled() {
+            if ctx.is_cancelled() {
                 self.noticed.fetch_add(1, Ordering::SeqCst);
                 return;
             }
@@ -126,13 +128,13 @@ impl TestServer {
     /// Fail, as a tool does.
     #[tool]
     fn fail(&self) -> Result<()> {
-        Err(Error::tool("it is raining"))
+        Err(Error::msg("it is raining"))
     }
 
     /// Fail with a code of one's own.
     #[tool]
     fn fail_own(&self) -> Result<()> {
-        Err(Error::application(AppCode::new(4004), "not here"))
+        Err(Error::application(ErrorCode::new(4004), "not here"))
     }
 
     /// Fail as the protocol does.
@@ -144,7 +146,7 @@ impl TestServer {
     /// Change the weather.
     #[tool]
     fn change(&self, ctx: &Context) {
-        ctx.server().updated("weather://now");
+        ctx.server().resource_updated("weather://now");
     }
 
     /// Say much.
@@ -180,7 +182,7 @@ pub fn extra() -> &'static str {
 
 /// A server with these handlers.
 pub fn server(state: &Arc<TestServer>) -> Server {
-    Server::new("test-server", "1.0.0").dynamic().keep_signals().mount(Arc::clone(state))
+    Server::new("test-server", "1.0.0").dynamic().disable_signals().mount(Arc::clone(state))
 }
 
 /// The server, listening.

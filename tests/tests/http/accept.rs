@@ -72,7 +72,7 @@ async fn accept_event_stream_gets_a_stream() {
 #[tokio::test]
 async fn accept_is_honored_without_sessions() {
     let state = std::sync::Arc::default();
-    let site = Site::serving(server(&state).into_service().sessionless()).await;
+    let site = Site::serving(server(&state).into_service().stateless()).await;
     for ask in talking_in("any") {
         let ask = ask.without("Mcp-Session-Id");
         assert_eq!(site.ask(&ask.clone().but("Accept", JSON)).await.json()["id"], 1);

@@ -192,7 +192,7 @@ async fn client_without_event_stream_cannot_be_asked() {
 
 #[tokio::test]
 async fn sessionless_service_cannot_ask() {
-    let site = Site::serving(server().into_service().sessionless()).await;
+    let site = Site::serving(server().into_service().stateless()).await;
     assert_eq!(site.ask(&initialize("2025-11-25")).await.status, 200);
     let alone =
         |name: &str, version: &str| call("any", name).without("Mcp-Session-Id").with("MCP-Protocol-Version", version);

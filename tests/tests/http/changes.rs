@@ -104,7 +104,7 @@ async fn listen_stream_ends_with_a_result_at_shutdown() {
     // What changed just before is told yet.
     site.handle.tools().add(tools![extra]).unwrap();
     let handle = site.handle.clone();
-    let closing = tokio::spawn(async move { handle.close().await });
+    let closing = tokio::spawn(async move { handle.shutdown().await });
     assert_eq!(told(&mut wire).await, "notifications/tools/list_changed");
     let result = wire.event().await.unwrap();
     assert_eq!(result["id"], 1);

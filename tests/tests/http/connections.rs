@@ -55,7 +55,7 @@ async fn connection_is_kept_alive_below_the_limit() {
 async fn connections_without_a_request_time_out() {
     let (site, _) = site_within(|limits| {
         limits.connections = 2;
-        limits.request_time = Duration::from_millis(200);
+        limits.request_timeout = Duration::from_millis(200);
     })
     .await;
     let mut silent = [site.open().await, site.open().await];
@@ -82,7 +82,7 @@ async fn new_connection_is_not_evicted_before_its_first_request() {
 async fn unread_response_times_out() {
     let (site, state) = site_within(|limits| {
         limits.log_rate = u32::MAX;
-        limits.stall_time = Duration::from_millis(200);
+        limits.write_timeout = Duration::from_millis(200);
         limits.connections = 1;
     })
     .await;
@@ -100,7 +100,7 @@ async fn slow_reader_does_not_time_out() {
 
     let (site, state) = site_within(|limits| {
         limits.log_rate = u32::MAX;
-        limits.stall_time = Duration::from_millis(400);
+        limits.write_timeout = Duration::from_millis(400);
     })
     .await;
     let babble = json!({"name": "babble", "_meta": {"io.modelcontextprotocol/logLevel": "debug"}});
@@ -118,17 +118,17 @@ async fn slow_reader_does_not_time_out() {
 
 #[tokio::test]
 async fn idle_keep_alive_connection_times_out() {
-    let (site, _) = site_within(|limits| limits.request_time = Duration::from_millis(150)).await;
+    let (site, _) = site_within(|limits| limits.request_timeout = Duration::from_millis(150)).await;
     let mut wire = site.open().await;
     wire.send(&modern("tools/list", json!({})).bytes()).await;
     assert_eq!(wire.response().await.status, 200);
     assert!(wire.is_closed().await);
 }
 
-/// `request_time` does not bound the handler, a listening stream, or the reading of a response.
+/// `request_timeout` does not bound the handler, a listening stream, or the reading of a response.
 #[tokio::test]
 async fn request_time_bounds_only_reading_the_request() {
-    let (site, _) = site_within(|limits| limits.request_time = Duration::from_millis(100)).await;
+    let (site, _) = site_within(|limits| limits.request_timeout = Duration::from_millis(100)).await;
     let long = Duration::from_millis(600);
     let mut called = site.open().await;
     called.send(&call("sleep", &json!({"ms": 600})).bytes()).await;

@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use mcp_runtime::{LogLevel, Revision, Server};
+use mcp_runtime::protocol::LogLevel;
+use mcp_runtime::{Revision, Server};
 use mcp_tests::http::server::{SESSIONS, site};
 use mcp_tests::http::{Ask, Site, call_in, described, in_session, initialize, meta, modern, stream_of, until};
 use serde_json::{Value, json};
@@ -236,7 +237,7 @@ async fn notification_is_accepted_before_its_handler_finishes() {
             Ok(())
         }
     });
-    let site = Site::of(server.keep_signals()).await;
+    let site = Site::of(server.disable_signals()).await;
     let session = site.session(Revision::V2025_11_25).await;
     let response = site.ask(&in_session(&session, &json!({"jsonrpc": "2.0", "method": "example.com/mail"}))).await;
     assert_eq!((response.status, &*response.body), (202, &b""[..]));

@@ -207,7 +207,7 @@ async fn chunked_bodies_are_accepted() {
 
 #[tokio::test]
 async fn slow_request_times_out() {
-    let (site, _) = site_within(|limits| limits.request_time = Duration::from_millis(150)).await;
+    let (site, _) = site_within(|limits| limits.request_timeout = Duration::from_millis(150)).await;
     let ask = call("add", &json!({"a": 1, "b": 2})).bytes();
     // Nothing; a part of the head, byte by byte; a part of the body, byte by byte.
     for sent in [0, 20, ask.len() - 40] {

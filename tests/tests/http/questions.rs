@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_runtime::http::HttpService;
+use mcp_runtime::prelude::*;
 use mcp_runtime::store::MemorySessions;
-use mcp_runtime::{HttpService, prelude::*};
 use mcp_tests::http::{Ask, Site, Wire, call_in, in_session, modern, soon};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,7 +38,7 @@ async fn later(ctx: &Context) -> Result<String> {
 }
 
 fn service() -> HttpService {
-    let server = Server::new("asker", "1.0.0").keep_signals().tools(tools![greet, thread, later]);
+    let server = Server::new("asker", "1.0.0").disable_signals().tools(tools![greet, thread, later]);
     let service = server.into_service();
     service.principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()))
 }
@@ -99,7 +100,7 @@ async fn deleted_session_frees_the_asking_thread() {
     assert!(site.ask(&end).await.status < 300);
     assert!(soon(wire.event()).await.is_none());
     let begun = std::time::Instant::now();
-    site.handle.close().await;
+    site.handle.shutdown().await;
     assert!(begun.elapsed() < Duration::from_secs(3));
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use mcp_runtime::{HttpService, Limits, Revision};
+use mcp_runtime::http::HttpService;
+use mcp_runtime::{Limits, Revision};
 use mcp_tests::http::server::{TestServer, server, site_within};
 use mcp_tests::http::{Ask, Response, Site, Wire, call, call_in, initialize, modern, soon, stream_of, until};
 use serde_json::json;
@@ -143,7 +144,7 @@ async fn panicking_principal_hook_gets_500() {
 #[tokio::test]
 async fn panicking_principal_hook_gets_500_over_legacy_sse() {
     let state = Arc::default();
-    let site = Site::serving(named(server(&state).into_service().with_sse())).await;
+    let site = Site::serving(named(server(&state).into_service().legacy_sse())).await;
     for head in [
         "GET /sse HTTP/1.1\r\nHost: localhost\r\nX-User: mallory\r\n\r\n",
         "POST /messages HTTP/1.1\r\nHost: localhost\r\nX-User: mallory\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mcp_runtime::http::HttpService;
+use mcp_runtime::prelude::*;
+use mcp_runtime::store::{ChangeBus, LocalBus};
 use mcp_runtime::store::{MemorySessions, SessionStore};
-use mcp_runtime::{ChangeBus, HttpService, Limits, LocalBus, Revision, Server, prelude::*};
+use mcp_runtime::{Limits, Revision, Server};
 use mcp_tests::http::server::{SESSIONS, server};
 use mcp_tests::http::{Ask, Response, Site, Wire, call_in, in_session, initialize, soon, stream_of};
 use serde_json::Value;
@@ -18,7 +21,7 @@ fn with_users(service: HttpService) -> HttpService {
 
 /// One replica.
 pub(crate) async fn replica(store: &Arc<impl SessionStore>, bus: &Arc<dyn ChangeBus>, limits: Limits) -> Site {
-    let server = server(&Arc::default()).bus(Arc::clone(bus)).limits(limits);
+    let server = server(&Arc::default()).change_bus(Arc::clone(bus)).limits(limits);
     Site::serving(with_users(server.into_service().session_store(Arc::clone(store)))).await
 }
 
@@ -113,7 +116,7 @@ async fn subscription_reaches_a_stream_already_open_at_another_replica() {
     assert_eq!(a.ask(&subscribe(&session)).await.outcome(), (200, 0));
     let changing = async {
         loop {
-            a.handle.updated("weather://now");
+            a.handle.resource_updated("weather://now");
             sleep(Duration::from_millis(50)).await;
         }
     };
@@ -153,12 +156,12 @@ async fn session_survives_a_restart() {
     let before = replica(&store, &bus, Limits::default()).await;
     let session = before.session(NEWEST).await;
     assert_eq!(before.ask(&subscribe(&session)).await.outcome(), (200, 0));
-    before.handle.close().await;
+    before.handle.shutdown().await;
     soon(before.serving).await.unwrap().unwrap();
     let after = replica(&store, &bus, Limits::default()).await;
     let (head, mut stream) = after.begin(&stream_of(&session)).await;
     assert_eq!(head.status, 200);
-    after.handle.updated("weather://now");
+    after.handle.resource_updated("weather://now");
     is_told_of_the_weather(&mut stream).await;
 }
 
@@ -183,7 +186,7 @@ async fn session_of_another_principal_is_unknown_to_every_replica() {
 async fn session_idle_timeout_counts_use_at_every_replica() {
     let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(MemorySessions::new()), Arc::new(LocalBus::new()));
     let mut limits = Limits::default();
-    limits.session_idle = Duration::from_millis(400);
+    limits.session_idle_timeout = Duration::from_millis(400);
     let (a, b) = (replica(&store, &bus, limits.clone()).await, replica(&store, &bus, limits).await);
     let session = a.session(NEWEST).await;
     let begun = Instant::now();
@@ -202,7 +205,7 @@ async fn session_idle_timeout_counts_use_at_every_replica() {
 async fn open_stream_keeps_the_session_alive_at_every_replica() {
     let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(MemorySessions::new()), Arc::new(LocalBus::new()));
     let mut limits = Limits::default();
-    limits.session_idle = Duration::from_millis(1500);
+    limits.session_idle_timeout = Duration::from_millis(1500);
     let (a, b) = (replica(&store, &bus, limits.clone()).await, replica(&store, &bus, limits).await);
     let session = a.session(NEWEST).await;
     let (_, _stream) = a.begin(&stream_of(&session)).await;

@@ -7,8 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
-use mcp_runtime::store::{EventStore, MemoryEvents, MemorySessions, SessionStore, Tail};
-use mcp_runtime::{ChangeBus, HttpService, Limits, LocalBus, LogLevel, Revision, prelude::*};
+use mcp_runtime::http::HttpService;
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::LogLevel;
+use mcp_runtime::store::{ChangeBus, LocalBus};
+use mcp_runtime::store::{EventStore, EventTail, MemoryEvents, MemorySessions, SessionStore};
+use mcp_runtime::{Limits, Revision};
 use mcp_tests::file_stores::FileStores;
 use mcp_tests::http::server::server;
 use mcp_tests::http::{Ask, Response, Site, Wire, call_in, in_session, initialize, soon, stream_of};
@@ -22,7 +26,7 @@ const NEWEST: Revision = Revision::V2025_11_25;
 /// Let the client go, and work.
 #[tool]
 async fn away(ctx: &Context) -> &'static str {
-    ctx.let_go().await;
+    ctx.close_stream().await;
     sleep(Duration::from_millis(50)).await;
     "back"
 }
@@ -54,7 +58,7 @@ impl<S: SessionStore, E: EventStore> Fleet<S, E> {
     }
 
     fn service(&self) -> HttpService {
-        let server = server(&Arc::default()).tools(tools![away, dawdle]).bus(Arc::clone(&self.bus));
+        let server = server(&Arc::default()).tools(tools![away, dawdle]).change_bus(Arc::clone(&self.bus));
         let service = server.limits(self.limits.clone()).into_service();
         let service = service.session_store(Arc::clone(&self.sessions)).event_store(Arc::clone(&self.events));
         service.principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()))
@@ -137,12 +141,12 @@ async fn events_are_written_before_a_replica_closes() {
     let session = a.session(NEWEST).await;
     fleet.events.trouble.store(10, Ordering::SeqCst);
     let last = cut_off(&a, &session, 20).await;
-    a.handle.close().await;
+    a.handle.shutdown().await;
     soon(a.serving).await.unwrap().unwrap();
     // Nothing is left to be written when the process may end.
     let stream = format!("{session}.{}", last.split_once('_').unwrap().0);
-    let written = fleet.events.store.after(&stream, number(&last)).await.unwrap().unwrap();
-    assert!(written.over && written.events.last().unwrap().0 == 41, "{}", written.events.len());
+    let written = fleet.events.store.read_after(&stream, number(&last)).await.unwrap().unwrap();
+    assert!(written.closed && written.events.last().unwrap().0 == 41, "{}", written.events.len());
     let rest = soon(b.ask(&again(&session, &last))).await;
     assert_eq!(rest.events().last().unwrap()["result"]["content"][0]["text"], "20 steps");
 }
@@ -173,7 +177,7 @@ async fn session_stream_resumes_across_replicas() {
             (head, wire) = site.begin(&again(&session, &last)).await;
             assert_eq!(head.status, 200, "{round}: {head:?}");
         }
-        a.handle.updated("weather://now");
+        a.handle.resource_updated("weather://now");
         let next = hears_of_the_weather(&mut wire).await;
         assert!(number(&next) > number(&last), "{round}: {last} and then {next}");
         assert_eq!(next.split_once('_').unwrap().0, last.split_once('_').unwrap().0, "one stream");
@@ -223,10 +227,10 @@ impl Troubled {
 }
 
 impl EventStore for Troubled {
-    async fn keep(&self, stream: &str, keep: Duration) -> io::Result<()> {
+    async fn touch(&self, stream: &str, keep: Duration) -> io::Result<()> {
         self.works().await?;
         self.kept.fetch_add(1, Ordering::SeqCst);
-        self.store.keep(stream, keep).await
+        self.store.touch(stream, keep).await
     }
 
     async fn append(&self, stream: &str, number: u64, event: &[u8], oldest: u64) -> io::Result<()> {
@@ -234,25 +238,25 @@ impl EventStore for Troubled {
         self.store.append(stream, number, event, oldest).await
     }
 
-    async fn end(&self, stream: &str) -> io::Result<()> {
+    async fn close(&self, stream: &str) -> io::Result<()> {
         self.works().await?;
-        self.store.end(stream).await
+        self.store.close(stream).await
     }
 
-    async fn after(&self, stream: &str, number: u64) -> io::Result<Option<Tail>> {
+    async fn read_after(&self, stream: &str, number: u64) -> io::Result<Option<EventTail>> {
         self.works().await?;
-        self.store.after(stream, number).await
+        self.store.read_after(stream, number).await
     }
 
-    async fn forget(&self, stream: &str) -> io::Result<()> {
+    async fn remove(&self, stream: &str) -> io::Result<()> {
         self.forgotten.fetch_add(1, Ordering::SeqCst);
-        self.store.forget(stream).await
+        self.store.remove(stream).await
     }
 }
 
 fn troubled() -> Fleet<MemorySessions, Troubled> {
     let mut fleet = Fleet::new(Arc::default(), Arc::new(Troubled::default()));
-    fleet.limits.store_time = Duration::from_millis(100);
+    fleet.limits.store_timeout = Duration::from_millis(100);
     fleet
 }
 

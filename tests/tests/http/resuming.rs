@@ -19,7 +19,7 @@ async fn steps(ctx: &Context, n: u32) -> String {
 /// Let the client go, and work.
 #[tool]
 async fn away(ctx: &Context) -> &'static str {
-    ctx.let_go().await;
+    ctx.close_stream().await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     "back"
 }
@@ -131,14 +131,14 @@ async fn session_stream_can_be_resumed() {
     let (_, mut wire) = site.begin(&stream_of(&session)).await;
     let (first, data) = raw_event(&mut wire).await.unwrap();
     assert_eq!(data, "");
-    site.handle.updated("page://1");
+    site.handle.resource_updated("page://1");
     let (second, data) = soon(raw_event(&mut wire)).await.unwrap();
     assert!(data.contains("page://1"), "{data}");
     drop(wire);
     let (head, mut wire) = site.begin(&again(&session, &first)).await;
     assert_eq!(head.status, 200);
     assert_eq!(soon(raw_event(&mut wire)).await.unwrap(), (second, data));
-    site.handle.updated("page://1");
+    site.handle.resource_updated("page://1");
     assert!(soon(wire.event()).await.unwrap().to_string().contains("page://1"), "and it goes on");
 }
 
@@ -190,7 +190,7 @@ async fn custom_notification_reaches_its_handler() {
 
 #[tokio::test]
 async fn sessionless_service_serves_each_request_alone() {
-    let site = Site::serving(server().into_service().sessionless()).await;
+    let site = Site::serving(server().into_service().stateless()).await;
     let opened = site.ask(&initialize("2025-06-18")).await;
     assert_eq!((opened.status, opened.header("mcp-session-id")), (200, None));
     assert_eq!(opened.json()["result"]["protocolVersion"], "2025-06-18");
@@ -218,7 +218,7 @@ async fn post_to(site: &Site, path: &str, message: &Value) -> u16 {
 
 #[tokio::test]
 async fn legacy_sse_transport_serves_2024_11_05() {
-    let site = Site::serving(server().into_service().with_sse()).await;
+    let site = Site::serving(server().into_service().legacy_sse()).await;
     let mut wire = site.open().await;
     wire.send(b"GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n").await;
     assert_eq!(wire.head().await.status, 200);

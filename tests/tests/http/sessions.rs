@@ -110,7 +110,7 @@ async fn sessions_limit_gets_503() {
 #[tokio::test]
 async fn sessions_each_limits_a_principal() {
     let mut limits = Limits::default();
-    limits.sessions_each = 1;
+    limits.sessions_per_principal = 1;
     let site = with_users(limits).await;
     let open = |user: &str| initialize("2025-11-25").with("X-User", user);
     assert_eq!(site.ask(&open("ann")).await.status, 200);
@@ -122,7 +122,7 @@ async fn sessions_each_limits_a_principal() {
 async fn idle_sessions_are_evicted_at_the_limit() {
     let (site, _) = site_within(|limits| {
         limits.sessions = 1;
-        limits.session_idle = Duration::from_millis(100);
+        limits.session_idle_timeout = Duration::from_millis(100);
     })
     .await;
     let first = site.session(NEWEST).await;
@@ -135,7 +135,7 @@ async fn idle_sessions_are_evicted_at_the_limit() {
 #[tokio::test]
 async fn idle_session_times_out() {
     let idle = Duration::from_millis(150);
-    let (site, _) = site_within(|limits| limits.session_idle = idle).await;
+    let (site, _) = site_within(|limits| limits.session_idle_timeout = idle).await;
     let session = site.session(NEWEST).await;
     for _ in 0..4 {
         sleep(idle / 2).await;
@@ -148,7 +148,7 @@ async fn idle_session_times_out() {
 #[tokio::test]
 async fn running_call_and_open_stream_keep_a_session_alive() {
     let idle = Duration::from_millis(100);
-    let (site, state) = site_within(|limits| limits.session_idle = idle).await;
+    let (site, state) = site_within(|limits| limits.session_idle_timeout = idle).await;
     let session = site.session(NEWEST).await;
     let mut wire = site.open().await;
     wire.send(&call_in(&session, 1, "sleep", &json!({"ms": 240})).bytes()).await;
@@ -171,7 +171,7 @@ async fn running_call_and_open_stream_keep_a_session_alive() {
 
 #[tokio::test]
 async fn session_age_ends_a_session_in_use() {
-    let (site, _) = site_within(|limits| limits.session_age = Duration::from_millis(300)).await;
+    let (site, _) = site_within(|limits| limits.session_lifetime = Duration::from_millis(300)).await;
     let session = site.session(NEWEST).await;
     let (head, mut stream) = site.begin(&stream_of(&session)).await;
     assert_eq!(head.status, 200);
@@ -187,7 +187,7 @@ async fn session_age_ends_a_session_in_use() {
 
 #[tokio::test]
 async fn session_age_ends_its_stream() {
-    let (site, _) = site_within(|limits| limits.session_age = Duration::from_millis(150)).await;
+    let (site, _) = site_within(|limits| limits.session_lifetime = Duration::from_millis(150)).await;
     let session = site.session(NEWEST).await;
     let (_, mut stream) = site.begin(&stream_of(&session)).await;
     assert_eq!(stream.event().await, None);

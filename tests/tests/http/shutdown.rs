@@ -31,8 +31,8 @@ async fn close_drains_calls_and_ends_streams() {
 
     let handle = site.handle.clone();
     let begun = Instant::now();
-    let closing = tokio::spawn(async move { handle.close().await });
-    until(|| site.handle.is_closed()).await;
+    let closing = tokio::spawn(async move { handle.shutdown().await });
+    until(|| site.handle.is_shutting_down()).await;
     assert!(idle.is_closed().await, "an idle connection is closed");
     assert_eq!(listening.event().await.unwrap()["result"]["resultType"], "complete");
     assert_eq!(listening.event().await, None);
@@ -55,7 +55,7 @@ async fn requests_after_begin_close_are_rejected() {
     let mut wire = site.open().await;
     wire.send(&call("sleep", &json!({"ms": 150})).bytes()).await;
     until(|| state.begun.load(SeqCst) == 1).await;
-    site.handle.begin_close();
+    site.handle.start_shutdown();
     wire.send(&call("sleep", &json!({"ms": 150})).bytes()).await;
     assert_eq!(wire.response().await.status, 200);
     let next = wire.try_head().await.map(|head| head.status);
@@ -65,7 +65,7 @@ async fn requests_after_begin_close_are_rejected() {
 
 #[tokio::test]
 async fn drain_timeout_drops_calls() {
-    let (site, state) = site_within(|limits| limits.drain = Duration::from_millis(100)).await;
+    let (site, state) = site_within(|limits| limits.drain_timeout = Duration::from_millis(100)).await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut wires = Vec::new();
     for ask in [call("sleep", &json!({"ms": 60_000})), call_in(&session, 1, "sleep", &json!({"ms": 60_000}))] {
@@ -74,7 +74,7 @@ async fn drain_timeout_drops_calls() {
         wires.push(wire);
     }
     until(|| state.begun.load(SeqCst) == 2).await;
-    soon(site.handle.close()).await;
+    soon(site.handle.shutdown()).await;
     soon(site.serving).await.unwrap().unwrap();
     until(|| state.dropped.load(SeqCst) == 2).await;
     assert_eq!(state.finished.load(SeqCst), 0);
@@ -110,22 +110,22 @@ async fn close_waits_for_calls_of_disconnected_clients() {
     wire.send(&call_in(&session, 1, "sleep", &json!({"ms": 200})).bytes()).await;
     until(|| state.begun.load(SeqCst) == 1).await;
     drop(wire);
-    soon(site.handle.close()).await;
+    soon(site.handle.shutdown()).await;
     assert_eq!(state.finished.load(SeqCst), 1);
 }
 
-/// An incomplete request is bounded by `request_time`, not by `drain`.
+/// An incomplete request is bounded by `request_timeout`, not by `drain`.
 #[tokio::test]
 async fn close_does_not_wait_for_an_incomplete_request() {
     let (site, _) = site_within(|limits| {
-        limits.request_time = Duration::from_millis(150);
-        limits.drain = Duration::from_mins(10);
+        limits.request_timeout = Duration::from_millis(150);
+        limits.drain_timeout = Duration::from_mins(10);
     })
     .await;
     let mut wire = site.open().await;
     wire.send(b"POST /mcp HT").await;
     site.serves().await;
-    site.handle.begin_close();
+    site.handle.start_shutdown();
     assert!(wire.is_closed().await);
     soon(site.serving).await.unwrap().unwrap();
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use mcp_runtime::Limits;
+use mcp_runtime::protocol::LogLevel;
+use mcp_runtime::store::{ChangeBus, LocalBus};
 use mcp_runtime::store::{MemorySessions, SessionRecord, SessionStore};
-use mcp_runtime::{ChangeBus, Limits, LocalBus, LogLevel};
 use mcp_tests::http::{Ask, Site, initialize, soon, stream_of};
 use serde_json::json;
 use tokio::time::sleep;
@@ -103,7 +105,7 @@ async fn failing_session_store_gets_503() {
 async fn hanging_session_store_times_out() {
     let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(Fragile::default()), Arc::new(LocalBus::new()));
     let mut limits = Limits::default();
-    limits.store_time = Duration::from_millis(100);
+    limits.store_timeout = Duration::from_millis(100);
     let site = replica(&store, &bus, limits).await;
     let session = site.session(NEWEST).await;
     store.hangs.store(true, Ordering::SeqCst);

@@ -48,7 +48,7 @@ impl Bench {
 /// A site that knows its users by a header, and what lets its tasks be done.
 async fn site() -> (Site, Arc<Semaphore>) {
     let leave = Arc::new(Semaphore::new(0));
-    let service = Server::new("bench", "1.0.0").mount(Bench(Arc::clone(&leave))).into_service().with_sse();
+    let service = Server::new("bench", "1.0.0").mount(Bench(Arc::clone(&leave))).into_service().legacy_sse();
     let service = service.principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()));
     (Site::serving(service).await, leave)
 }
@@ -142,7 +142,7 @@ async fn listen_stream_carries_only_own_tasks() {
         }
     }
     // What bob hears next is what comes next.
-    site.handle.updated("weather://now");
+    site.handle.resource_updated("weather://now");
     assert_eq!(soon(bobs.event()).await.unwrap()["method"], "notifications/resources/updated");
 }
 

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, Full};
-use mcp_runtime::{Body, HttpService, prelude::*};
+use mcp_runtime::http::{Body, HttpService};
+use mcp_runtime::prelude::*;
 use mcp_tests::http::server::{TestServer, extra, server};
 use mcp_tests::http::{Ask, call, call_in, initialize, modern, stream_of};
 use serde_json::Value;
@@ -132,7 +133,7 @@ async fn closed_service_rejects_requests() {
     let listen = modern("subscriptions/listen", json!({"notifications": {}}));
     let mut stream = respond(&mut service, &listen).await.into_body();
     assert!(next(&mut stream).await.unwrap().contains("acknowledged"));
-    handle.close().await;
+    handle.shutdown().await;
     let response = respond(&mut service, &modern("tools/list", json!({}))).await;
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert!(response.headers().contains_key("retry-after"));

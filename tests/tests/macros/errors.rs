@@ -89,7 +89,7 @@ failing! {
     boxed_text, boxed_text_question, boxed_text_later: Boxed = Err("just text".into()) => "just text";
     owned, owned_question, owned_later: String = Err(format!("note {} is gone", 7)) => "note 7 is gone";
     borrowed, borrowed_question, borrowed_later: &'static str = Err("gone") => "gone";
-    ours, ours_question, ours_later: Error = Err(Error::tool("ours")) => "ours";
+    ours, ours_question, ours_later: Error = Err(Error::msg("ours")) => "ours";
     json_error, json_error_question, json_error_later: serde_json::Error =
         serde_json::from_str::<String>("{") => "invalid type: map, expected a string at line 1 column 0";
 }

@@ -21,6 +21,7 @@ mod returns;
 mod tour;
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::testing::TestClient;
 
 /// A client of a server with these tools.
 async fn client(tools: impl IntoIterator<Item = Tool>) -> TestClient {

@@ -1,6 +1,7 @@
 //! Prompts: text on the wire, types in the function.
 
-use mcp_runtime::{PromptMessage, PromptResult, Role, prelude::*};
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::{PromptMessage, PromptResult, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -109,7 +110,7 @@ fn result() -> PromptResult {
 
 #[prompt]
 fn fallible(ok: bool) -> Result<Vec<PromptMessage>> {
-    if ok { Ok(vector()) } else { Err(Error::tool("not today")) }
+    if ok { Ok(vector()) } else { Err(Error::msg("not today")) }
 }
 
 #[prompt]

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use mcp_runtime::{Json, ReadResult, ResourceContents, prelude::*};
+use mcp_runtime::Json;
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::{ReadResult, ResourceContents};
+use mcp_runtime::testing::TestClient;
 use serde::Serialize;
 use serde_json::Value;
 

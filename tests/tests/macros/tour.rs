@@ -1,6 +1,7 @@
 //! A tour: everything the author of a server writes, in one file.
 #![allow(clippy::unused_async, unreachable_pub, reason = "the shapes of handlers are what is tested, not what they do")]
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Json, Revision, prelude::*};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,7 +83,7 @@ impl Notebook {
     #[tool(destructive)]
     async fn delete(&self, ctx: &Context, id: u64) -> Result<String> {
         if ctx.client_name().is_none() {
-            return Err(Error::tool("the user kept the note"));
+            return Err(Error::msg("the user kept the note"));
         }
         self.db.delete(id).await?;
         Ok(format!("deleted {id}"))
@@ -177,7 +178,7 @@ async fn handler_stays_a_plain_function() -> Result<()> {
 
 #[tokio::test]
 async fn tour_works_in_every_revision() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = TestClient::with_revision(server(), revision).await?;
         let tools: Vec<String> = client.list_tools().await?.into_iter().map(|tool| tool.name).collect();
         assert_eq!(tools, ["add", "slugify", "count", "search", "delete", "reindex"], "in the order of registration");

@@ -77,7 +77,7 @@ async fn unread_change_notifications_take_bounded_memory() {
     let before = memory();
     for _ in 0..20_000 {
         site.handle.tools().disable("add");
-        site.handle.updated("weather://now");
+        site.handle.resource_updated("weather://now");
         site.handle.tools().enable("add");
     }
     assert!(memory().saturating_sub(before) < 32 * 1024, "{} KiB before, {} after", before, memory());

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Revision, prelude::*};
 use serde_json::Value;
 
@@ -79,7 +80,7 @@ async fn until(condition: impl Fn() -> bool) {
 
 #[tokio::test]
 async fn cancelled_call_is_dropped_without_a_response() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let (client, sleeper) = connect(revision).await?;
         client.send(&call(revision, "\"a\"", 60_000))?;
         until(|| sleeper.begun.load(Ordering::SeqCst) == 1).await;
@@ -156,7 +157,7 @@ async fn cancelled_calls_free_in_flight_slots() -> Result<()> {
 
 #[tokio::test]
 async fn ends_on_request_false_disables_shutdown_and_exit() -> Result<()> {
-    let server = Server::new("sleeper", "1.0.0").ends_on_request(false).mount(Sleeper::default());
+    let server = Server::new("sleeper", "1.0.0").allow_remote_shutdown(false).mount(Sleeper::default());
     let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
     assert_eq!(client.request("shutdown", json!({})).await.unwrap_err().code(), Some(-32601));
     client.notify("exit", &json!({}))?;

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use mcp_runtime::{Change, Limits, Revision, prelude::*};
+use mcp_runtime::prelude::*;
+use mcp_runtime::store::Change;
+use mcp_runtime::testing::TestClient;
+use mcp_runtime::{Limits, Revision};
 use serde_json::Value;
 
 /// Say hello.
@@ -38,7 +41,7 @@ fn page(id: u64) -> String {
 /// Change a note.
 #[tool]
 fn write(ctx: &Context, id: u64) {
-    ctx.server().updated(format!("note://{id}"));
+    ctx.server().resource_updated(format!("note://{id}"));
 }
 
 fn server() -> Server {
@@ -51,41 +54,41 @@ async fn soon<T>(future: impl Future<Output = T>) -> T {
 
 #[tokio::test]
 async fn updates_reach_only_subscribers() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = TestClient::with_revision(server(), revision).await?;
         let changes = client.changes(["note://1", "note://2"]).await?;
         client.call("write", json!({"id": 3})).await?;
         client.call("write", json!({"id": 2})).await?;
-        assert_eq!(soon(changes.next()).await?, Change::Updated("note://2".into()), "{revision}");
-        assert_eq!(changes.so_far(), [], "{revision}");
+        assert_eq!(soon(changes.next()).await?, Change::ResourceUpdated("note://2".into()), "{revision}");
+        assert_eq!(changes.drain(), [], "{revision}");
     }
     Ok(())
 }
 
 #[tokio::test]
 async fn list_changes_are_announced() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let server = server();
         let handle = server.handle();
         let client = TestClient::with_revision(server, revision).await?;
         let changes = client.changes([]).await?;
 
         handle.tools().add(tools![goodbye])?;
-        assert_eq!(soon(changes.next()).await?, Change::Tools);
+        assert_eq!(soon(changes.next()).await?, Change::ToolList);
         assert_eq!(client.call("goodbye", json!({})).await?.text(), "goodbye");
         assert_eq!(client.list_tools().await?.len(), 3);
 
         handle.prompts().add(prompts![summary])?;
-        assert_eq!(soon(changes.next()).await?, Change::Prompts);
+        assert_eq!(soon(changes.next()).await?, Change::PromptList);
         assert_eq!(client.get_prompt("summary", json!({})).await?.text(), "Summarise.");
 
         assert!(handle.resources().remove("page://{id}"));
-        assert_eq!(soon(changes.next()).await?, Change::Resources);
+        assert_eq!(soon(changes.next()).await?, Change::ResourceList);
         assert!(client.read("page://1").await.is_err());
         assert_eq!(client.list_templates().await?.len(), 1);
 
         assert!(handle.tools().disable("hello") && !handle.tools().disable("hello"));
-        assert_eq!(soon(changes.next()).await?, Change::Tools);
+        assert_eq!(soon(changes.next()).await?, Change::ToolList);
         let unknown = client.call("hello", json!({})).await.unwrap_err();
         assert_eq!(unknown.code(), Some(-32602), "{revision}");
         assert!(handle.tools().enable("hello"));
@@ -134,11 +137,11 @@ async fn changes_are_coalesced_for_a_slow_reader() -> Result<()> {
     let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
     let changes = client.changes(["note://1"]).await?;
     for _ in 0..10_000 {
-        handle.updated("note://1");
+        handle.resource_updated("note://1");
     }
-    assert_eq!(soon(changes.next()).await?, Change::Updated("note://1".into()));
+    assert_eq!(soon(changes.next()).await?, Change::ResourceUpdated("note://1".into()));
     tokio::time::sleep(Duration::from_millis(50)).await;
-    assert!(changes.so_far().len() < 1000, "changes that wait to be told are told together");
+    assert!(changes.drain().len() < 1000, "changes that wait to be told are told together");
     Ok(())
 }
 
@@ -146,7 +149,7 @@ async fn changes_are_coalesced_for_a_slow_reader() -> Result<()> {
 async fn session_gets_no_changes_before_initialized() -> Result<()> {
     let server = server();
     let handle = server.handle();
-    let client = TestClient::silent(server);
+    let client = TestClient::connect_raw(server);
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}});
     let answer: Value = serde_json::from_str(&client.exchange(&hello.to_string()).await?)?;
     let expected = json!({"listChanged": true, "subscribe": true});
@@ -179,7 +182,7 @@ async fn listen_stream_ends_with_a_result_at_close() -> Result<()> {
     assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
     let agreed = json!({"toolsListChanged": true, "resourceSubscriptions": ["note://1", "page://1"]});
     assert_eq!(first["params"]["notifications"], agreed);
-    soon(handle.close()).await;
+    soon(handle.shutdown()).await;
     let rest = client.close().await?;
     assert_eq!(rest.len(), 2, "{rest:?}");
     let end: Value = serde_json::from_str(&rest[0])?;
@@ -234,7 +237,7 @@ async fn listen_streams_take_no_in_flight_slot_and_can_be_cancelled() -> Result<
     client.notify("notifications/cancelled", &json!({"requestId": 1}))?;
     client.call("write", json!({"id": 1})).await?;
     tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!(changes.so_far(), []);
+    assert_eq!(changes.drain(), []);
     assert_eq!(client.close().await?, [""; 0]);
     Ok(())
 }
@@ -258,9 +261,9 @@ async fn close_drains_calls_and_abort_drops_them() -> Result<()> {
                 handle.abort();
                 handle.abort();
             }
-            soon(handle.close()).await;
-            soon(handle.close()).await;
-            assert!(handle.is_closed());
+            soon(handle.shutdown()).await;
+            soon(handle.shutdown()).await;
+            assert!(handle.is_shutting_down());
         };
         let (call, ()) = tokio::join!(soon(call), end);
         match call {
@@ -292,7 +295,7 @@ async fn panicking_visible_if_fails_the_request() -> Result<()> {
         let panics = resources![note].map(|note| note.visible_if(|_| panic!("on purpose")));
         Server::new("panicky", "1.0.0").tools(tools![hello]).resources(panics)
     };
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = TestClient::with_revision(server(), revision).await?;
         assert!(client.changes(["note://1"]).await.is_err());
         assert!(client.read("note://1").await.is_err());
@@ -304,7 +307,7 @@ async fn panicking_visible_if_fails_the_request() -> Result<()> {
 
 #[tokio::test]
 async fn dropped_changes_handle_unsubscribes() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let server = server();
         let handle = server.handle();
         let client = TestClient::with_revision(server, revision).await?;
@@ -313,13 +316,13 @@ async fn dropped_changes_handle_unsubscribes() -> Result<()> {
         }
         assert!(client.changes(["nowhere://1"]).await.is_err());
         let changes = client.changes(["note://1"]).await?;
-        handle.updated("note://1");
-        assert_eq!(soon(changes.next()).await?, Change::Updated("note://1".into()), "{revision}");
+        handle.resource_updated("note://1");
+        assert_eq!(soon(changes.next()).await?, Change::ResourceUpdated("note://1".into()), "{revision}");
         drop(changes);
         client.list_tools().await?;
-        handle.updated("note://1");
+        handle.resource_updated("note://1");
         let changes = client.changes(["note://2"]).await?;
-        soon(handle.close()).await;
+        soon(handle.shutdown()).await;
         assert!(soon(changes.next()).await.is_err(), "the server is gone");
         assert!(client.close().await?.iter().all(|line| !line.contains("updated")), "{revision}");
     }
@@ -333,7 +336,7 @@ async fn test_client_sends_configured_name_capabilities_and_meta() -> Result<()>
     fn secret(ctx: &Context) -> String {
         format!("{:?} {:?}", ctx.client_name(), ctx.client_capability("roots"))
     }
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let server = Server::new("shy", "1.0.0").tools(tools![secret]);
         let client = TestClient::builder(server).revision(revision).name("editor").capability("roots", json!({"a": 1}));
         let client = client.meta("example.com/key", 7).connect().await?;
@@ -365,8 +368,8 @@ async fn handlers_can_be_mounted_while_serving() -> Result<()> {
     let client = TestClient::connect(server).await?;
     let changes = client.changes([]).await?;
     handle.mount(Shelf("books"))?;
-    assert_eq!(soon(changes.next()).await?, Change::Tools);
-    assert_eq!(soon(changes.next()).await?, Change::Resources);
+    assert_eq!(soon(changes.next()).await?, Change::ToolList);
+    assert_eq!(soon(changes.next()).await?, Change::ResourceList);
     assert_eq!(client.call("contents", json!({})).await?.text(), "books");
     assert_eq!(client.read("book://7").await?.text(), "books 7");
     assert!(handle.mount(Shelf("books")).is_err(), "it is there already");

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Limits, Revision, prelude::*};
 use serde_json::Value;
 
@@ -23,7 +24,7 @@ fn note(id: u64) -> String {
 /// Change a note.
 #[tool]
 fn write(ctx: &Context, id: u64) {
-    ctx.server().updated(format!("note://{id}"));
+    ctx.server().resource_updated(format!("note://{id}"));
 }
 
 async fn soon<T>(future: impl Future<Output = T>) -> T {
@@ -41,7 +42,7 @@ async fn close_waits_for_a_running_sync_handler() -> Result<()> {
     let client = TestClient::connect(server).await?;
     let call = client.start("work", json!({"ms": 300}))?;
     pause(100).await;
-    soon(handle.close()).await;
+    soon(handle.shutdown()).await;
     assert_eq!(soon(call.result()).await?.text(), "worked 300");
     Ok(())
 }
@@ -59,7 +60,7 @@ async fn close_answers_every_request_already_read() -> Result<()> {
         .collect();
     client.send_bytes(requests.concat())?;
     pause(50).await;
-    soon(handle.close()).await;
+    soon(handle.shutdown()).await;
     let answers = soon(client.close()).await?;
     assert_eq!(answers.len(), 20, "{answers:#?}");
     Ok(())
@@ -111,7 +112,7 @@ async fn abort_drops_notification_handlers() -> Result<()> {
         pause(1).await;
     }
     handle.abort();
-    soon(handle.close()).await;
+    soon(handle.shutdown()).await;
     soon(async {
         while !gone.load(Ordering::SeqCst) {
             pause(1).await;
@@ -154,13 +155,13 @@ async fn call_that_closes_the_server_gets_its_response() -> Result<()> {
     #[tool]
     async fn stop(ctx: &Context) -> &'static str {
         tokio::task::yield_now().await;
-        ctx.server().begin_close();
+        ctx.server().start_shutdown();
         "stopping"
     }
     /// Stop the server where the message was read.
     #[tool]
     fn stop_here(ctx: &Context) -> &'static str {
-        ctx.server().begin_close();
+        ctx.server().start_shutdown();
         "stopping"
     }
     for tool in ["stop", "stop_here"] {
@@ -169,7 +170,7 @@ async fn call_that_closes_the_server_gets_its_response() -> Result<()> {
         let client = TestClient::connect(server).await?;
         let begun = Instant::now();
         assert_eq!(soon(client.call(tool, json!({}))).await?.text(), "stopping");
-        soon(handle.close()).await;
+        soon(handle.shutdown()).await;
         assert!(begun.elapsed() < Duration::from_secs(2));
     }
     Ok(())
@@ -235,7 +236,7 @@ async fn no_notification_follows_the_response_under_load() -> Result<()> {
             let ctx = ctx.clone();
             tokio::spawn(async move {
                 for _ in 0..200 {
-                    ctx.log(mcp_runtime::LogLevel::Error, ctx.request_id()).await;
+                    ctx.log(mcp_runtime::protocol::LogLevel::Error, ctx.request_id()).await;
                 }
             });
         }

@@ -9,7 +9,10 @@
 
 use std::future::Future;
 
-use mcp_runtime::{Arguments, Revision, prelude::*};
+use mcp_runtime::Revision;
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::CompletionContext;
+use mcp_runtime::testing::TestClient;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -52,7 +55,7 @@ async fn numbers(typed: &str) -> Vec<String> {
     (0..250).map(|number| format!("{typed}{number}")).collect()
 }
 
-async fn complete(client: &TestClient, reference: Value, name: &str, value: &str) -> Result<Value> {
+async fn complete(client: &TestClient, reference: Value, name: &str, value: &str) -> Result<Value, ServerError> {
     let params = json!({"ref": reference, "argument": {"name": name, "value": value}});
     Ok(client.request("completion/complete", params).await?["completion"].take())
 }
@@ -74,7 +77,7 @@ fn server() -> Server {
 
 #[tokio::test]
 async fn completion_works_in_every_revision() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = TestClient::with_revision(server(), revision).await?;
         let paint = json!({"type": "ref/prompt", "name": "paint"});
         let values = complete(&client, paint.clone(), "colour", "gr").await?;
@@ -104,7 +107,7 @@ async fn completion_sends_at_most_a_hundred_values() -> Result<()> {
 #[tokio::test]
 async fn unknown_reference_is_an_error() -> Result<()> {
     let client = TestClient::connect(server()).await?;
-    let code = |result: Result<Value>| result.unwrap_err().code();
+    let code = |result: Result<Value, ServerError>| result.unwrap_err().code();
     let unknown = json!({"type": "ref/prompt", "name": "sing"});
     assert_eq!(code(complete(&client, unknown, "x", "").await), Some(-32602));
     let unknown = json!({"type": "ref/tool", "name": "paint"});
@@ -119,25 +122,25 @@ async fn unknown_reference_is_an_error() -> Result<()> {
 }
 
 /// What the functions below return: what was typed and what else there is.
-fn seen(who: &str, typed: &str, others: &Arguments) -> Vec<String> {
+fn seen(who: &str, typed: &str, others: &CompletionContext) -> Vec<String> {
     let others = others.iter().map(|(name, text)| format!("{name}={text}"));
     [who.to_owned(), typed.to_owned()].into_iter().chain(others).collect()
 }
 
-fn free(typed: &str, others: &Arguments) -> Vec<String> {
+fn free(typed: &str, others: &CompletionContext) -> Vec<String> {
     seen("free", typed, others)
 }
 
-async fn later(typed: &str, others: &Arguments) -> Vec<String> {
+async fn later(typed: &str, others: &CompletionContext) -> Vec<String> {
     tokio::task::yield_now().await;
     seen("later", typed, others)
 }
 
-fn borrowed<'a>(typed: &'a str, others: &'a Arguments) -> Vec<&'a str> {
+fn borrowed<'a>(typed: &'a str, others: &'a CompletionContext) -> Vec<&'a str> {
     vec!["borrowed", typed, others.get("b").unwrap_or("none")]
 }
 
-fn future(typed: &str, others: &Arguments) -> impl Future<Output = Vec<String>> + Send + use<> {
+fn future(typed: &str, others: &CompletionContext) -> impl Future<Output = Vec<String>> + Send + use<> {
     std::future::ready(seen("future", typed, others))
 }
 
@@ -175,11 +178,11 @@ impl Shelf {
         a + &b
     }
 
-    fn now(&self, typed: &str, others: &Arguments) -> Vec<String> {
+    fn now(&self, typed: &str, others: &CompletionContext) -> Vec<String> {
         seen(self.0, typed, others)
     }
 
-    async fn later(&self, typed: &str, others: &Arguments) -> Vec<String> {
+    async fn later(&self, typed: &str, others: &CompletionContext) -> Vec<String> {
         tokio::task::yield_now().await;
         seen(self.0, typed, others)
     }
@@ -192,14 +195,14 @@ impl Shelf {
         vec!["associated".to_owned(), typed.to_owned()]
     }
 
-    async fn associated_later(typed: &str, others: &Arguments) -> Vec<String> {
+    async fn associated_later(typed: &str, others: &CompletionContext) -> Vec<String> {
         seen("associated", typed, others)
     }
 }
 
 #[tokio::test]
 async fn completion_functions_may_read_other_arguments() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let server = Server::new("test", "1").prompts(prompts![functions]).mount(Shelf("shelf"));
         let client = TestClient::with_revision(server, revision).await?;
         // Revisions before have no `context`.
@@ -232,10 +235,10 @@ async fn completion_functions_may_read_other_arguments() -> Result<()> {
 
 #[test]
 fn arguments_can_be_built_for_tests() {
-    let others: Arguments = [("language", "rust"), ("tone", "calm")].into_iter().collect();
+    let others: CompletionContext = [("language", "rust"), ("tone", "calm")].into_iter().collect();
     assert_eq!((others.get("tone"), others.get("Tone")), (Some("calm"), None));
     assert_eq!(others.iter().last(), Some(("tone", "calm")));
-    assert!(!others.is_empty() && Arguments::default().is_empty());
+    assert!(!others.is_empty() && CompletionContext::default().is_empty());
 }
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Revision, prelude::*};
 use mcp_tests::with_sessions;
 
@@ -14,7 +15,7 @@ fn about(ctx: &Context) -> String {
         "version": ctx.client_version(),
         "sampling": ctx.client_capability("sampling"),
         "roots": ctx.client_capability("roots"),
-        "root": ctx.client_said("rootUri"),
+        "root": ctx.initialize_param("rootUri"),
         "key": ctx.meta("example.com/key"),
         "trace": ctx.traceparent(),
         "state": ctx.tracestate(),
@@ -48,7 +49,7 @@ const META: &str = r#""example.com/key":[1, 2],"traceparent":"00-0af7651916cd43d
 #[tokio::test]
 async fn context_has_the_clients_info_in_a_session() -> Result<()> {
     for revision in with_sessions() {
-        let client = TestClient::silent(Server::new("curious", "1.0.0").tools(tools![about]));
+        let client = TestClient::connect_raw(Server::new("curious", "1.0.0").tools(tools![about]));
         client
             .exchange(&format!(
                 r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"sampling":{{"tools":{{}}}}}},"clientInfo":{{"name":"editor","version":"7"}},"rootUri":"file:///w"}}}}"#
@@ -66,7 +67,7 @@ async fn context_has_the_clients_info_in_a_session() -> Result<()> {
 
 #[tokio::test]
 async fn context_has_the_clients_info_in_a_modern_request() -> Result<()> {
-    let client = TestClient::silent(Server::new("curious", "1.0.0").tools(tools![about]));
+    let client = TestClient::connect_raw(Server::new("curious", "1.0.0").tools(tools![about]));
     let call = format!(
         r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"about","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{"sampling":{{"tools":{{}}}}}},"io.modelcontextprotocol/clientInfo":{{"name":"editor","version":"7"}},{META}}}}}}}"#
     );
@@ -93,7 +94,7 @@ static STOPPED: AtomicBool = AtomicBool::new(false);
 /// Work until nobody wants it any more.
 #[tool(blocking)]
 fn grind(ctx: &Context) {
-    while !ctx.cancelled() {
+    while !ctx.is_cancelled() {
         std::thread::sleep(Duration::from_millis(2));
     }
     STOPPED.store(true, Ordering::SeqCst);

@@ -3,7 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::{Disconnected, Revision, prelude::*};
+use mcp_runtime::Revision;
+use mcp_runtime::hooks::DisconnectReason;
+use mcp_runtime::prelude::*;
+use mcp_runtime::testing::TestClient;
 use mcp_tests::with_sessions;
 
 /// Say hello.
@@ -46,8 +49,8 @@ fn server(told: &Told) -> Server {
         .on_protocol_error(move |error| protocol.say(format!("{} {}", error.code(), error.message())))
         .notification("told.example/greet", |ctx: Context, (name,): (String,)| async move {
             assert!(!name.is_empty(), "a panic stays here");
-            ctx.log(mcp_runtime::LogLevel::Error, format!("hello {name}")).await;
-            Err(Error::tool(format!("{name} is unknown")))
+            ctx.log(mcp_runtime::protocol::LogLevel::Error, format!("hello {name}")).await;
+            Err(Error::msg(format!("{name} is unknown")))
         })
 }
 
@@ -67,7 +70,7 @@ async fn session_calls_on_initialized_and_on_disconnected() -> Result<()> {
 #[tokio::test]
 async fn bare_initialized_calls_on_initialized() -> Result<()> {
     let told = Told::default();
-    let client = TestClient::silent(server(&told));
+    let client = TestClient::connect_raw(server(&told));
     client.notify("initialized", &json!({}))?; // before its time: nothing
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}"#;
     client.exchange(hello).await?;
@@ -132,9 +135,9 @@ async fn on_disconnected_gets_the_reason() -> Result<()> {
     let handle = served.handle();
     let client = TestClient::connect(served).await?;
     client.call("hello", json!({})).await?;
-    handle.close().await;
+    handle.shutdown().await;
     assert_eq!(told.all(), ["Shutdown"]);
-    assert!(matches!(Disconnected::Shutdown, Disconnected::Shutdown));
+    assert!(matches!(DisconnectReason::Shutdown, DisconnectReason::Shutdown));
     Ok(())
 }
 

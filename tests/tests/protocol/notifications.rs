@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use mcp_runtime::{Limits, LogLevel, Revision, prelude::*};
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::LogLevel;
+use mcp_runtime::testing::TestClient;
+use mcp_runtime::{Limits, Revision};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -31,7 +34,7 @@ async fn afterwards(ctx: &Context) -> &'static str {
 #[tool]
 async fn forever(ctx: &Context) {
     for number in 0_u64.. {
-        ctx.progress_so_far(number).await;
+        ctx.progress(number, None).await;
         tokio::time::sleep(Duration::from_millis(11)).await;
     }
 }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use mcp_runtime::{Cache, ReadResult, ResourceContents, Revision, prelude::*};
+use mcp_runtime::Revision;
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::{CacheHint, ReadResult, ResourceContents};
+use mcp_runtime::testing::TestClient;
 use mcp_tests::with_sessions;
 use serde::Deserialize;
 use serde_json::Value;
@@ -37,7 +40,7 @@ fn names(page: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn lists_are_paginated() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = TestClient::with_revision(counting().page_size(2), revision).await?;
         let first = client.request("tools/list", json!({})).await?;
         assert_eq!(names(&first), ["one", "two"]);
@@ -90,16 +93,16 @@ fn land() -> &'static str {
 
 #[resource("atlas://sky")]
 fn sky() -> ReadResult {
-    ReadResult::new([ResourceContents::text("grey")]).with_cache(Cache::private(Duration::from_millis(5)))
+    ReadResult::new([ResourceContents::text("grey")]).with_cache(CacheHint::private(Duration::from_millis(5)))
 }
 
 #[tokio::test]
 async fn cache_hint_of_item_overrides_kind_and_server() -> Result<()> {
     let server = counting()
         .resources(resources![sea, land, sky])
-        .cache(Cache::private(Duration::from_secs(1)))
-        .cache_tools(Cache::public(Duration::from_secs(2)))
-        .cache_resources(Cache::private(Duration::from_secs(3)));
+        .cache_hint(CacheHint::private(Duration::from_secs(1)))
+        .cache_hint_tools(CacheHint::public(Duration::from_secs(2)))
+        .cache_hint_resources(CacheHint::private(Duration::from_secs(3)));
     let client = TestClient::connect(server).await?;
     let hint = |result: Value| (result["ttlMs"].clone(), result["cacheScope"].clone());
     let read = |uri: &str| client.request("resources/read", json!({"uri": uri}));
@@ -158,13 +161,13 @@ impl Club {
 
 #[tokio::test]
 async fn hidden_items_look_unknown() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let server = Server::new("bank", "1.0.0")
             .tools(tools![one, vault])
             .prompts(prompts![whisper])
             .resources(resources![safe])
             .mount(Club { key: "secret" })
-            .cache(Cache::public(Duration::from_secs(9)));
+            .cache_hint(CacheHint::public(Duration::from_secs(9)));
         let client = TestClient::with_revision(server, revision).await?;
         let key = json!({"example.com/key": "secret"});
         let requests = [
@@ -212,13 +215,13 @@ fn maps() -> Server {
             tokio::task::yield_now().await;
             Ok(ctx.client_name().map(str::to_owned))
         })
-        .method("maps.example/fail", |_, (): ()| async move { Err::<(), _>(Error::tool("no such map")) })
+        .method("maps.example/fail", |_, (): ()| async move { Err::<(), _>(Error::msg("no such map")) })
         .extension("com.example/tiles", json!({"zoom": 12}))
 }
 
 #[tokio::test]
 async fn custom_methods_are_served_in_every_revision() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = TestClient::with_revision(maps(), revision).await?;
         let height = client.request("maps.example/height", json!({"north": 3.5, "south": 1.5})).await?;
         assert_eq!(height["value"], 2.0);
@@ -251,7 +254,7 @@ async fn extensions_are_declared_in_capabilities() -> Result<()> {
     let client = TestClient::connect(maps()).await?;
     let discovered = client.request("server/discover", json!({})).await?;
     assert_eq!(discovered["capabilities"]["extensions"], json!({"com.example/tiles": {"zoom": 12}}));
-    let client = TestClient::silent(maps());
+    let client = TestClient::connect_raw(maps());
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#;
     assert!(client.exchange(hello).await?.contains(r#""extensions":{"com.example/tiles":{"zoom":12}}"#));
     Ok(())

@@ -2,6 +2,7 @@
 #![allow(clippy::unused_self, reason = "the shapes of handlers are what is tested, not what they do")]
 
 use mcp_runtime::prelude::*;
+use mcp_runtime::testing::TestClient;
 
 /// Add.
 #[tool]
@@ -175,22 +176,55 @@ async fn arc_can_be_mounted_twice() -> Result<()> {
     Ok(())
 }
 
+/// An application's own error, as `thiserror` makes it.
+#[derive(Debug, thiserror::Error)]
+enum AppError {
+    #[error("the server failed")]
+    Server(#[from] ServerError),
+}
+
+async fn call_unknown_tool() -> Result<(), ServerError> {
+    let client = TestClient::connect(Server::new("s", "1").tools(tools![perhaps])).await?;
+    client.call("sing", json!({})).await.map(drop)
+}
+
+#[tokio::test]
+async fn server_error_is_a_std_error() {
+    async fn into_anyhow() -> anyhow::Result<()> {
+        Ok(call_unknown_tool().await?)
+    }
+    async fn into_box() -> std::result::Result<(), Box<dyn std::error::Error>> {
+        Ok(call_unknown_tool().await?)
+    }
+    async fn into_own_enum() -> std::result::Result<(), AppError> {
+        Ok(call_unknown_tool().await?)
+    }
+    async fn into_handler_error() -> Result<()> {
+        Ok(call_unknown_tool().await?)
+    }
+    assert_eq!(into_anyhow().await.unwrap_err().to_string(), "Unknown tool: sing");
+    assert_eq!(into_box().await.unwrap_err().to_string(), "Unknown tool: sing");
+    let AppError::Server(error) = into_own_enum().await.unwrap_err();
+    assert_eq!(error.code(), Some(-32602));
+    // Passed on by a handler, it keeps its code.
+    assert_eq!(into_handler_error().await.unwrap_err().code(), Some(-32602));
+}
+
 #[test]
-fn error_converts_to_anyhow_and_box() {
+fn handler_error_converts_into_a_std_error() {
     fn failed() -> Result<()> {
         Err(Error::from(std::io::Error::other("the disk is full")))
     }
-    fn through_anyhow() -> anyhow::Result<()> {
-        failed().map_err(Error::into_std)?;
-        Ok(())
+    fn into_anyhow() -> anyhow::Result<()> {
+        Ok(failed().map_err(ServerError::from)?)
     }
-    fn through_a_box() -> std::result::Result<(), Box<dyn std::error::Error>> {
-        failed().map_err(Error::into_std)?;
-        Ok(())
+    fn into_box() -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Ok(failed().map_err(Error::into_boxed)?)
     }
-    assert_eq!(through_anyhow().unwrap_err().to_string(), "the disk is full");
-    assert_eq!(through_a_box().unwrap_err().to_string(), "the disk is full");
-    assert_eq!(Error::invalid_params("no such thing").into_std().to_string(), "no such thing");
+    assert_eq!(into_anyhow().unwrap_err().to_string(), "the disk is full");
+    assert_eq!(into_box().unwrap_err().to_string(), "the disk is full");
+    assert_eq!(Error::invalid_params("no such thing").into_boxed().to_string(), "no such thing");
+    assert!(failed().unwrap_err().downcast_ref::<std::io::Error>().is_some());
 }
 
 /// Flattens what may not be there.

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use mcp_runtime::{LogLevel, Revision, prelude::*};
+use mcp_runtime::Revision;
+use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::LogLevel;
+use mcp_runtime::testing::TestClient;
 use mcp_tests::process::in_own_process;
 use tracing_subscriber::prelude::*;
 
@@ -51,7 +54,7 @@ fn texts(logs: &[mcp_runtime::testing::LogMessage]) -> Vec<(LogLevel, &str)> {
 #[tokio::test]
 async fn thread_local_subscriber_reaches_the_client() -> Result<()> {
     let server = server();
-    let _guard = tracing_subscriber::registry().with(server.log_layer()).set_default();
+    let _guard = tracing_subscriber::registry().with(server.tracing_layer()).set_default();
     let client = TestClient::connect(server).await?;
     assert_eq!(texts(client.observe("blurt", json!({})).await?.logs()), [(LogLevel::Info, "blurted")]);
     assert_eq!(texts(client.observe("mutter", json!({})).await?.logs()), [(LogLevel::Info, "muttered")]);
@@ -70,11 +73,11 @@ fn global_subscriber_reaches_the_calling_client() {
 
 async fn with_global_subscriber() -> Result<()> {
     let first = server();
-    tracing_subscriber::registry().with(first.log_layer()).init();
+    tracing_subscriber::registry().with(first.tracing_layer()).init();
     drop(first);
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let server = server();
-        let _ = server.log_layer();
+        let _ = server.tracing_layer();
         let client = TestClient::with_revision(server, revision).await?;
         let call = client.observe("speak", json!({"name": "eve"})).await?;
         let expected = [

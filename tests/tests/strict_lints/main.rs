@@ -82,9 +82,9 @@
 #![expect(clippy::tests_outside_test_module, clippy::missing_inline_in_public_items, reason = "this is a test")]
 #![expect(clippy::unused_async, reason = "these handlers have nothing to wait for")]
 
+use mcp_runtime::protocol::CompletionContext;
 use mcp_runtime::{
-    Arguments, Context, Error, Json, Resource, Result, Server, handlers, prompt, prompts, resource, resources, tool,
-    tools,
+    Context, Error, Json, Resource, Result, Server, handlers, prompt, prompts, resource, resources, tool, tools,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -121,7 +121,7 @@ fn say(
     ctx: &Context,
 ) -> Result<String> {
     if text.is_empty() {
-        return Err(Error::tool("say what?"));
+        return Err(Error::msg("say what?"));
     }
     Ok(format!("{text}{unit:?}{style}{times}{other}{tag:?}{}", ctx.request_id()))
 }
@@ -157,7 +157,7 @@ fn names(typed: &str) -> Vec<String> {
 }
 
 /// Greetings for a name.
-async fn greetings(typed: &str, others: &Arguments) -> Vec<String> {
+async fn greetings(typed: &str, others: &CompletionContext) -> Vec<String> {
     vec![format!("{typed} {:?}", others.get("name"))]
 }
 

@@ -35,7 +35,7 @@ async fn map(ctx: &Context) -> Result<String> {
 
 #[resource("docs://manual")]
 async fn anything(context: &Context) -> Result<String> {
-    let value: serde_json::Value = context.elicit("What?").await.map_err(|error| Error::tool(error.to_string()))?;
+    let value: serde_json::Value = context.elicit("What?").await.map_err(|error| Error::msg(error.to_string()))?;
     Ok(value.to_string())
 }
 

@@ -5,30 +5,32 @@ use std::collections::HashSet;
 
 use serde_json::{Number, Value};
 
-use super::field::{Kind, Size};
-use crate::error::shorten;
+use super::field::{FieldKind, Size};
+use crate::jsonrpc::error::shorten;
 
-impl Kind {
+impl FieldKind {
     /// Holds a value against it; an error ends the sentence "the field …".
     pub(super) fn check(&self, value: &Value) -> Result<(), String> {
         match (self, value) {
-            (Kind::Text { size, format, .. }, Value::String(text)) => {
+            (FieldKind::Text { size, format, .. }, Value::String(text)) => {
                 size.check(text.chars().count(), "characters")?;
                 match format.filter(|format| !format.fits(text)) {
                     Some(format) => Err(format!("must be {}, not `{}`", format.describe(), shorten(text))),
                     None => Ok(()),
                 }
             }
-            (Kind::Number { integer, minimum, maximum }, Value::Number(number)) => {
+            (FieldKind::Number { integer, minimum, maximum }, Value::Number(number)) => {
                 if *integer && number.is_f64() {
                     return Err(format!("must be a whole number, written like 3, not {number}"));
                 }
                 range(number, minimum.as_ref(), maximum.as_ref())
             }
-            (Kind::Boolean, Value::Bool(_)) => Ok(()),
-            (Kind::One(choices), Value::String(text)) if choices.values.contains(text) => Ok(()),
-            (Kind::One(_), Value::String(text)) => Err(format!("must be {}, not `{}`", self.describe(), shorten(text))),
-            (Kind::Many { size, unique, .. }, Value::Array(items)) => {
+            (FieldKind::Boolean, Value::Bool(_)) => Ok(()),
+            (FieldKind::One(choices), Value::String(text)) if choices.values.contains(text) => Ok(()),
+            (FieldKind::One(_), Value::String(text)) => {
+                Err(format!("must be {}, not `{}`", self.describe(), shorten(text)))
+            }
+            (FieldKind::Many { size, unique, .. }, Value::Array(items)) => {
                 size.check(items.len(), "choices")?;
                 items.iter().try_for_each(|item| self.check_item(item))?;
                 if *unique && items.iter().filter_map(Value::as_str).collect::<HashSet<_>>().len() < items.len() {
@@ -42,7 +44,7 @@ impl Kind {
 
     fn check_item(&self, item: &Value) -> Result<(), String> {
         match (self, item) {
-            (Kind::Many { choices, .. }, Value::String(text)) if choices.values.contains(text) => Ok(()),
+            (FieldKind::Many { choices, .. }, Value::String(text)) if choices.values.contains(text) => Ok(()),
             (_, Value::String(text)) => Err(format!("must be {}, not `{}`", self.describe(), shorten(text))),
             _ => Err(format!("must be {}, not {}", self.describe(), describe(item))),
         }
@@ -54,13 +56,13 @@ impl Kind {
             shorten(&values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")).into_owned()
         };
         match self {
-            Kind::Text { format: Some(format), .. } => format.describe().into(),
-            Kind::Text { .. } => "a string".into(),
-            Kind::Number { integer: true, .. } => "an integer".into(),
-            Kind::Number { .. } => "a number".into(),
-            Kind::Boolean => "a boolean".into(),
-            Kind::One(choices) => format!("one of {}", listed(&choices.values)),
-            Kind::Many { choices, .. } => format!("a list of any of {}", listed(&choices.values)),
+            FieldKind::Text { format: Some(format), .. } => format.describe().into(),
+            FieldKind::Text { .. } => "a string".into(),
+            FieldKind::Number { integer: true, .. } => "an integer".into(),
+            FieldKind::Number { .. } => "a number".into(),
+            FieldKind::Boolean => "a boolean".into(),
+            FieldKind::One(choices) => format!("one of {}", listed(&choices.values)),
+            FieldKind::Many { choices, .. } => format!("a list of any of {}", listed(&choices.values)),
         }
     }
 }

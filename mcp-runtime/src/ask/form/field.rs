@@ -13,12 +13,12 @@ pub(super) struct Field {
     title: Option<String>,
     description: Option<String>,
     default: Option<Value>,
-    pub(super) kind: Kind,
+    pub(super) kind: FieldKind,
 }
 
 /// What a field asks for: the `PrimitiveSchemaDefinition` of the specification.
 #[derive(Debug, Clone)]
-pub(super) enum Kind {
+pub(super) enum FieldKind {
     Text { size: Size, format: Option<Format> },
     Number { integer: bool, minimum: Option<Number>, maximum: Option<Number> },
     Boolean,
@@ -36,7 +36,7 @@ pub(super) struct Size {
 impl Field {
     /// Reads a property; an error ends the sentence "the field …".
     pub(super) fn read(name: &str, required: bool, schema: &Value) -> Result<Field, String> {
-        let kind = Kind::read(schema)?;
+        let kind = FieldKind::read(schema)?;
         // A default that the field itself would refuse helps nobody who fills it in.
         let default = schema.get("default").filter(|value| kind.check(value).is_ok()).cloned();
         let text = |key| schema.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -47,7 +47,7 @@ impl Field {
     /// The property, as `revision` knows it.
     pub(super) fn schema(&self, revision: Revision) -> Result<Value, String> {
         let old = revision < Revision::V2025_11_25;
-        if old && matches!(self.kind, Kind::Many { .. }) {
+        if old && matches!(self.kind, FieldKind::Many { .. }) {
             let name = &self.name;
             return Err(format!("revision {revision} cannot ask for several choices, as the field `{name}` does"));
         }
@@ -56,7 +56,7 @@ impl Field {
         schema.extend(self.title.iter().map(|text| ("title".to_owned(), json!(text))));
         schema.extend(self.description.iter().map(|text| ("description".to_owned(), json!(text))));
         // At first only booleans had one.
-        let default = self.default.iter().filter(|_| !old || matches!(self.kind, Kind::Boolean));
+        let default = self.default.iter().filter(|_| !old || matches!(self.kind, FieldKind::Boolean));
         schema.extend(default.map(|value| ("default".to_owned(), value.clone())));
         Ok(schema.into())
     }
@@ -72,21 +72,21 @@ impl Field {
     }
 }
 
-impl Kind {
-    fn read(schema: &Value) -> Result<Kind, String> {
+impl FieldKind {
+    fn read(schema: &Value) -> Result<FieldKind, String> {
         match schema.get("type").and_then(Value::as_str) {
-            Some("boolean") => Ok(Kind::Boolean),
+            Some("boolean") => Ok(FieldKind::Boolean),
             Some("array") => Self::read_list(schema),
             Some("object") if schema.get("properties").is_some() => {
                 Err("is a struct, and a form is flat: give each of its parts a field, or `#[serde(flatten)]` it".into())
             }
             Some("object") => Err("is a map, and a form is flat: give each key a field".into()),
             Some("null") => Err("has no value".into()),
-            _ if Choices::are_in(schema) => Ok(Kind::One(Choices::read(schema)?)),
+            _ if Choices::are_in(schema) => Ok(FieldKind::One(Choices::read(schema)?)),
             Some("string") if schema.get("pattern").is_some() => {
                 Err("has a pattern, which no client checks: check it in the handler, and ask again if need be".into())
             }
-            Some("string") => Ok(Kind::Text {
+            Some("string") => Ok(FieldKind::Text {
                 size: Size::read(schema, "minLength", "maxLength"),
                 // Of a format no client was promised, the type itself holds the check.
                 format: schema.get("format").and_then(Value::as_str).and_then(Format::named),
@@ -94,7 +94,7 @@ impl Kind {
             Some(name @ ("integer" | "number")) => {
                 let bound = |key| schema.get(key).and_then(Value::as_number).cloned();
                 let (minimum, maximum) = (bound("minimum"), bound("maximum"));
-                Ok(Kind::Number { integer: name == "integer", minimum, maximum })
+                Ok(FieldKind::Number { integer: name == "integer", minimum, maximum })
             }
             _ if schema.get("$ref").is_some() => Err("is a struct that contains itself, and a form is flat".into()),
             _ if schema.get("anyOf").is_some() => Err("may be of several types".into()),
@@ -102,9 +102,9 @@ impl Kind {
         }
     }
 
-    fn read_list(schema: &Value) -> Result<Kind, String> {
+    fn read_list(schema: &Value) -> Result<FieldKind, String> {
         match schema.get("items") {
-            Some(items) if Choices::are_in(items) => Ok(Kind::Many {
+            Some(items) if Choices::are_in(items) => Ok(FieldKind::Many {
                 choices: Choices::read(items)?,
                 size: Size::read(schema, "minItems", "maxItems"),
                 unique: schema["uniqueItems"] == true,
@@ -118,20 +118,20 @@ impl Kind {
     fn write(&self, schema: &mut Map<String, Value>, old: bool) {
         let mut put = |key: &str, value: Option<Value>| schema.extend(value.map(|value| (key.to_owned(), value)));
         match self {
-            Kind::Text { size, format } => {
+            FieldKind::Text { size, format } => {
                 put("type", Some("string".into()));
                 put("minLength", size.min.map(Value::from));
                 put("maxLength", size.max.map(Value::from));
                 put("format", format.map(|format| format.name().into()));
             }
-            Kind::Number { integer, minimum, maximum } => {
+            FieldKind::Number { integer, minimum, maximum } => {
                 put("type", Some(if *integer { "integer" } else { "number" }.into()));
                 put("minimum", minimum.clone().map(Value::Number));
                 put("maximum", maximum.clone().map(Value::Number));
             }
-            Kind::Boolean => put("type", Some("boolean".into())),
-            Kind::One(choices) => schema.extend(choices.single(old)),
-            Kind::Many { choices, size, .. } => {
+            FieldKind::Boolean => put("type", Some("boolean".into())),
+            FieldKind::One(choices) => schema.extend(choices.single(old)),
+            FieldKind::Many { choices, size, .. } => {
                 put("type", Some("array".into()));
                 put("items", Some(choices.items()));
                 put("minItems", size.min.map(Value::from));

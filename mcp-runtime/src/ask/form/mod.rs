@@ -1,22 +1,22 @@
 //! Forms: which types can be asked for, how a revision is told of them, what fits them.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
 
-mod asked;
 mod check;
 mod choices;
 mod field;
 mod format;
+mod precheck;
 #[cfg(test)]
 mod tests;
 
+use field::Field;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use crate::handler::schema::without_null;
 use crate::protocol::Revision;
-use crate::schema::without_null;
-pub use asked::{asked, asked_by};
-use field::Field;
+pub use precheck::{check_form, check_form_of};
 
 /// The fields a person fills in, from a struct's schema.
 #[derive(Debug, Clone)]

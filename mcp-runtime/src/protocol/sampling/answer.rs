@@ -4,13 +4,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::message::{SampleMessage, ToolUse};
-use crate::error::without_position;
+use crate::jsonrpc::error::without_position;
 use crate::protocol::Role;
 
 /// What the client's model answered. As a [`SampleMessage`] it continues the conversation.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Sampled {
+pub struct SampleResult {
     /// Who says it: the assistant, as a rule.
     pub role: Role,
     /// The name of the model.
@@ -31,7 +31,7 @@ struct Wire {
     stop_reason: Option<String>,
 }
 
-impl Sampled {
+impl SampleResult {
     /// The text of the answer, its parts joined by newlines.
     pub fn text(&self) -> String {
         self.content.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
@@ -48,7 +48,7 @@ impl Sampled {
     }
 
     /// Reads a result: its content is one block, or a list of them from 2025-11-25.
-    pub(crate) fn read(result: &Value) -> Result<Sampled, String> {
+    pub(crate) fn read(result: &Value) -> Result<SampleResult, String> {
         let wrong = |why: String| format!("the client's answer to sampling/createMessage is not valid: {why}");
         let wire = Wire::deserialize(result).map_err(|error| wrong(without_position(&error)))?;
         let content = match wire.content {
@@ -59,7 +59,7 @@ impl Sampled {
         for block in &content {
             tool_uses.extend(check(block).map_err(wrong)?);
         }
-        Ok(Sampled { role: wire.role, model: wire.model, stop_reason: wire.stop_reason, content, tool_uses })
+        Ok(SampleResult { role: wire.role, model: wire.model, stop_reason: wire.stop_reason, content, tool_uses })
     }
 }
 
@@ -84,14 +84,14 @@ fn check(block: &Value) -> Result<Option<ToolUse>, String> {
     }
 }
 
-impl From<Sampled> for SampleMessage {
-    fn from(answer: Sampled) -> Self {
+impl From<SampleResult> for SampleMessage {
+    fn from(answer: SampleResult) -> Self {
         SampleMessage { role: answer.role, blocks: answer.content }
     }
 }
 
-impl From<&Sampled> for SampleMessage {
-    fn from(answer: &Sampled) -> Self {
+impl From<&SampleResult> for SampleMessage {
+    fn from(answer: &SampleResult) -> Self {
         answer.clone().into()
     }
 }

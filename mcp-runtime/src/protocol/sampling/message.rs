@@ -8,7 +8,8 @@ use crate::protocol::{Blocks, Content, Meta, Role, ToolResult};
 /// One message of a conversation: text, images and audio, or what became of the model's use of tools.
 ///
 /// ```
-/// use mcp_runtime::{Content, SampleMessage};
+/// use mcp_runtime::Content;
+/// use mcp_runtime::sampling::SampleMessage;
 ///
 /// let picture = Content::image(b"\x89PNG...", "image/png");
 /// let message = SampleMessage::user("What is on this picture?").and(picture);
@@ -32,7 +33,7 @@ impl SampleMessage {
     }
 
     /// Says more in the same message. A client that knows only messages of one part gets several.
-    pub fn and(mut self, content: impl Into<Content>) -> Self {
+    pub fn with_content(mut self, content: impl Into<Content>) -> Self {
         self.blocks.push(json!(content.into()));
         self
     }
@@ -50,7 +51,8 @@ impl SampleMessage {
     /// What became of every tool the model wanted to use, by the [id](ToolUse::id) of the use.
     ///
     /// ```
-    /// use mcp_runtime::{SampleMessage, ToolResult};
+    /// use mcp_runtime::sampling::SampleMessage;
+    /// use mcp_runtime::ToolResult;
     ///
     /// let message = SampleMessage::tool_results([("call_1", ToolResult::text("18°C"))]);
     /// ```
@@ -62,6 +64,7 @@ impl SampleMessage {
 
 /// A tool the model wants to use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ToolUse {
     /// What its result refers to.
     pub id: String,

@@ -8,17 +8,16 @@ mod params;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use answer::Sampled;
+use super::ToolDescriptor;
+
+pub use answer::SampleResult;
 pub use message::{SampleMessage, ToolUse};
 pub(crate) use params::SamplingCan;
-
-use super::ToolDescriptor;
-use crate::tool::Tool;
 
 /// What the client's model is asked. A text is enough; the rest has defaults.
 ///
 /// ```
-/// use mcp_runtime::{SampleMessage, SampleRequest};
+/// use mcp_runtime::sampling::{SampleMessage, SampleRequest};
 ///
 /// let short = SampleRequest::from("What is the capital of France?");
 /// let more = SampleRequest::new([
@@ -135,7 +134,8 @@ impl SampleRequest {
     /// [results](SampleMessage::tool_results). From 2025-11-25, where the client says that it can.
     ///
     /// ```
-    /// use mcp_runtime::{SampleRequest, SampleTool, prelude::*};
+    /// use mcp_runtime::sampling::{SampleRequest, SampleTool};
+    /// use mcp_runtime::prelude::*;
     ///
     /// /// The weather in a city.
     /// #[tool]
@@ -238,17 +238,5 @@ impl From<&ToolDescriptor> for SampleTool {
 impl From<ToolDescriptor> for SampleTool {
     fn from(tool: ToolDescriptor) -> Self {
         SampleTool::from(&tool)
-    }
-}
-
-impl From<&Tool> for SampleTool {
-    fn from(tool: &Tool) -> Self {
-        SampleTool::from(tool.descriptor())
-    }
-}
-
-impl From<Tool> for SampleTool {
-    fn from(tool: Tool) -> Self {
-        SampleTool::from(tool.descriptor())
     }
 }

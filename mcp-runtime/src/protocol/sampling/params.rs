@@ -153,7 +153,7 @@ fn block(block: &Value, revision: Revision) -> Result<Value, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::sampling::{SampleTool, Sampled, ToolChoice};
+    use crate::protocol::sampling::{SampleResult, SampleTool, ToolChoice};
     use crate::protocol::{Content, ToolResult};
 
     const ALL: SamplingCan = SamplingCan { tools: true, context: true };
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_text_is_enough() {
-        for revision in Revision::ALL {
+        for revision in Revision::ALL.iter().copied() {
             assert_eq!(
                 SampleRequest::from("Hi").params(revision, NONE).unwrap(),
                 json!({"messages": [{"role": "user", "content": {"type": "text", "text": "Hi"}}], "maxTokens": 1000})
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn several_blocks_are_a_list_or_several_messages() {
-        let request = SampleRequest::from(SampleMessage::user("Look:").and(Content::image(b"x", "image/png")));
+        let request = SampleRequest::from(SampleMessage::user("Look:").with_content(Content::image(b"x", "image/png")));
         let text = json!({"type": "text", "text": "Look:"});
         let image = json!({"type": "image", "data": "eA==", "mimeType": "image/png"});
         let sent = |revision, can| request.params(revision, can).unwrap()["messages"].take();
@@ -230,7 +230,7 @@ mod tests {
             "role": "assistant", "model": "m", "stopReason": "toolUse",
             "content": [{"type": "tool_use", "id": "u1", "name": "t", "input": {"a": 1}, "_meta": {"c": 2}}],
         });
-        let answer = Sampled::read(&answer).unwrap();
+        let answer = SampleResult::read(&answer).unwrap();
         let id = &answer.tool_uses()[0].id;
         let result = ToolResult::default().with_structured(&[1]).unwrap().with_error(true);
         SampleRequest::from("Hi").message(&answer).message(SampleMessage::tool_results([(id, result)]))
@@ -250,7 +250,7 @@ mod tests {
         result.as_object_mut().unwrap().remove("structuredContent");
         assert_eq!(sent(Revision::V2025_11_25)[2]["content"], result);
 
-        let tool_use = Sampled::read(&json!({"role": "assistant", "model": "m", "content": tool_use})).unwrap();
+        let tool_use = SampleResult::read(&json!({"role": "assistant", "model": "m", "content": tool_use})).unwrap();
         assert_eq!(SampleMessage::tool_use(tool_use.tool_uses().to_vec()), SampleMessage::from(tool_use));
     }
 
@@ -278,10 +278,12 @@ mod tests {
             (SampleRequest::from("Hi").metadata(3), "metadata must be an object"),
             (SampleRequest::from(result()), "each use of a tool needs its result"),
             (tool_round().message(result()), "each use of a tool needs its result"),
-            (tool_round().message(result().and("more")), "must have nothing else"),
+            (tool_round().message(result().with_content("more")), "must have nothing else"),
             (SampleRequest::new([tool_round().messages.swap_remove(1)]), "waits for results"),
             (
-                SampleRequest::from(SampleMessage::user(Content::resource(crate::ResourceContents::text("x")))),
+                SampleRequest::from(SampleMessage::user(Content::resource(crate::protocol::ResourceContents::text(
+                    "x",
+                )))),
                 "text, images and audio only",
             ),
         ];
@@ -296,7 +298,8 @@ mod tests {
 
     #[test]
     fn answers_are_one_block_or_a_list() {
-        let answer = |content: Value| Sampled::read(&json!({"role": "assistant", "model": "m", "content": content}));
+        let answer =
+            |content: Value| SampleResult::read(&json!({"role": "assistant", "model": "m", "content": content}));
         let text = json!({"type": "text", "text": "a"});
         let one = answer(text.clone()).unwrap();
         assert_eq!((one.text(), &*one.model, one.role, &one.stop_reason), ("a".into(), "m", Role::Assistant, &None));
@@ -313,7 +316,7 @@ mod tests {
             let error = answer(content).unwrap_err();
             assert!(error.contains(why) && error.contains("sampling/createMessage"), "{error}");
         }
-        let error = Sampled::read(&json!({"role": "assistant", "content": text})).unwrap_err();
+        let error = SampleResult::read(&json!({"role": "assistant", "content": text})).unwrap_err();
         assert!(error.contains("missing field `model`"), "{error}");
     }
 }

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Verdict, ensure, rule};
-use crate::change::{Change, ChangeBus, Listener};
+use crate::store::{Change, ChangeBus, ChangeListener};
 
 /// How long something may be under way.
 const SOON: Duration = Duration::from_secs(5);
@@ -45,7 +45,7 @@ impl Witness {
     }
 }
 
-impl Listener for Witness {
+impl ChangeListener for Witness {
     fn changed(&self, change: &Change) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(change.clone());
     }
@@ -57,13 +57,13 @@ fn witness(bus: &Arc<dyn ChangeBus>) -> Arc<Witness> {
     witness
 }
 
-fn subscribe<L: Listener + 'static>(bus: &Arc<dyn ChangeBus>, listener: &Arc<L>) {
+fn subscribe<L: ChangeListener + 'static>(bus: &Arc<dyn ChangeBus>, listener: &Arc<L>) {
     let weak: Weak<L> = Arc::downgrade(listener);
     bus.subscribe(weak);
 }
 
 fn updated(name: impl std::fmt::Display) -> Change {
-    Change::Updated(format!("note://{name}"))
+    Change::ResourceUpdated(format!("note://{name}"))
 }
 
 /// Does something that may hang, on a thread that may be left behind.
@@ -78,7 +78,8 @@ async fn apart(act: impl FnOnce() + Send + 'static) -> bool {
 }
 
 async fn told_once(bus: Arc<dyn ChangeBus>) -> Verdict {
-    let all = [Change::Tools, Change::Prompts, Change::Resources, updated("1"), updated("ü?a=b"), Change::Tools];
+    let all =
+        [Change::ToolList, Change::PromptList, Change::ResourceList, updated("1"), updated("ü?a=b"), Change::ToolList];
     let witnesses: Vec<_> = (0..3).map(|_| witness(&bus)).collect();
     for change in &all {
         bus.publish(change);
@@ -115,10 +116,10 @@ async fn let_go(bus: Arc<dyn ChangeBus>) -> Verdict {
     let weak = Arc::downgrade(&gone);
     drop(gone);
     ensure!(weak.upgrade().is_none(), "the bus keeps a listener that was dropped");
-    bus.publish(&Change::Tools);
+    bus.publish(&Change::ToolList);
     for witness in [first, last] {
         let told = witness.hears(1).await;
-        ensure!(told == [Change::Tools], "another was dropped, and a listener was told {told:?}");
+        ensure!(told == [Change::ToolList], "another was dropped, and a listener was told {told:?}");
     }
     Ok(())
 }
@@ -126,9 +127,9 @@ async fn let_go(bus: Arc<dyn ChangeBus>) -> Verdict {
 /// Does something when it is told of tools.
 struct Acting<F>(Arc<dyn ChangeBus>, F);
 
-impl<F: Fn(&Arc<dyn ChangeBus>) + Send + Sync> Listener for Acting<F> {
+impl<F: Fn(&Arc<dyn ChangeBus>) + Send + Sync> ChangeListener for Acting<F> {
     fn changed(&self, change: &Change) {
-        if *change == Change::Tools {
+        if *change == Change::ToolList {
             (self.1)(&self.0);
         }
     }
@@ -136,11 +137,11 @@ impl<F: Fn(&Arc<dyn ChangeBus>) + Send + Sync> Listener for Acting<F> {
 
 async fn publishes_when_told(bus: Arc<dyn ChangeBus>) -> Verdict {
     let witness = witness(&bus);
-    let acting = Arc::new(Acting(Arc::clone(&bus), |bus: &Arc<dyn ChangeBus>| bus.publish(&Change::Prompts)));
+    let acting = Arc::new(Acting(Arc::clone(&bus), |bus: &Arc<dyn ChangeBus>| bus.publish(&Change::PromptList)));
     subscribe(&bus, &acting);
-    ensure!(apart(move || bus.publish(&Change::Tools)).await, "`publish` does not return");
+    ensure!(apart(move || bus.publish(&Change::ToolList)).await, "`publish` does not return");
     let told = witness.hears(2).await;
-    ensure!(told.len() == 2 && told.contains(&Change::Prompts), "tools and prompts changed, and {told:?} was told");
+    ensure!(told.len() == 2 && told.contains(&Change::PromptList), "tools and prompts changed, and {told:?} was told");
     Ok(())
 }
 
@@ -151,11 +152,11 @@ async fn subscribes_when_told(bus: Arc<dyn ChangeBus>) -> Verdict {
     subscribe(&bus, &acting);
     let sure = witness(&bus);
     let publishing = Arc::clone(&bus);
-    ensure!(apart(move || publishing.publish(&Change::Tools)).await, "`publish` does not return");
+    ensure!(apart(move || publishing.publish(&Change::ToolList)).await, "`publish` does not return");
     sure.hears(1).await;
-    bus.publish(&Change::Prompts);
+    bus.publish(&Change::PromptList);
     let begun = Instant::now();
-    while !late.told().contains(&Change::Prompts) {
+    while !late.told().contains(&Change::PromptList) {
         ensure!(begun.elapsed() < SOON, "the listener that was brought is not told");
         sleep(Duration::from_millis(2)).await;
     }
@@ -180,9 +181,9 @@ async fn crowded(bus: Arc<dyn ChangeBus>) -> Verdict {
     }
     let told = sure.hears(4 * EACH).await;
     for who in 0..4 {
-        let own = told
-            .iter()
-            .filter(|change| matches!(change, Change::Updated(uri) if uri.starts_with(&format!("note://{who}/"))));
+        let own = told.iter().filter(
+            |change| matches!(change, Change::ResourceUpdated(uri) if uri.starts_with(&format!("note://{who}/"))),
+        );
         let expected: Vec<_> = (0..EACH).map(|number| updated(format_args!("{who}/{number}"))).collect();
         ensure!(own.eq(&expected), "what one of four published is told in another order, or not at all");
     }

@@ -2,7 +2,8 @@
 //! does something else, with the rule it breaks.
 //!
 //! ```
-//! use mcp_runtime::{LocalBus, testing::contract};
+//! use mcp_runtime::store::LocalBus;
+//! use mcp_runtime::testing::contract;
 //!
 //! # #[tokio::main]
 //! # async fn main() {

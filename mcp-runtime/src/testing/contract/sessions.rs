@@ -33,8 +33,10 @@ pub async fn sessions<S: SessionStore>(make: impl Fn() -> S) {
 /// A record with something in every place.
 fn record() -> SessionRecord {
     let mut record = SessionRecord::new(Revision::V2025_06_18);
-    record.greeting.insert("clientInfo".into(), json!({"name": "Ünïcode “quoted”", "version": "1"}));
-    record.greeting.insert("capabilities".into(), json!({"roots": {"listChanged": true}, "none": null, "n": 1.5}));
+    record.initialize_params.insert("clientInfo".into(), json!({"name": "Ünïcode “quoted”", "version": "1"}));
+    record
+        .initialize_params
+        .insert("capabilities".into(), json!({"roots": {"listChanged": true}, "none": null, "n": 1.5}));
     record.principal = Some("ann@example.com".into());
     record.log_level = LogLevel::Warning;
     record.subscriptions.extend(["note://1".into(), "note://ü?a=b&c".into()]);
@@ -120,7 +122,7 @@ async fn raced(store: Arc<impl SessionStore>) -> Verdict {
     let (id, mut last) = (fresh(), record());
     store.create(&id, &last, LONG).await?;
     for _ in 0..8 {
-        let tries = LogLevel::ALL.into_iter().cycle().take(AT_A_TIME).map(|level| {
+        let tries = LogLevel::ALL.iter().copied().cycle().take(AT_A_TIME).map(|level| {
             let (store, id, next) = (Arc::clone(&store), id.clone(), next(&last, level));
             tokio::spawn(async move { store.update(&id, &next, LONG).await.map(|made| made.then_some(next)) })
         });

@@ -38,8 +38,8 @@ fn task() -> TaskRecord {
 }
 
 /// A task of somebody, created at this time.
-fn of(owner: &str, created: u64) -> TaskRecord {
-    TaskRecord { owner: Some(owner.to_owned()), created, ..task() }
+fn of(owner: &str, created_ms: u64) -> TaskRecord {
+    TaskRecord { owner: Some(owner.to_owned()), created_ms, ..task() }
 }
 
 /// A record with something in every place.

@@ -10,17 +10,18 @@ use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use serde_json::json;
 
-use super::accept::Form;
-use super::body::{self, Incomplete};
-use super::budget::Charge;
-use super::headers::{Field, Headers, mismatch};
-use super::shares::Refused;
-use super::{Body, BoxError, Inner, Step, legacy, modern, respond};
-use crate::depth;
+use super::quota::Rejected;
+use super::request::accept::ResponseFormat;
+use super::request::body_budget::BodyPermit;
+use super::request::headers::{Field, Headers, mismatch};
+use super::response::body::{self, Incomplete};
+use super::session::serve;
+use super::{Body, BoxError, Responding, Service, response, stateless};
+use crate::call::in_flight::CallKind;
 use crate::era::{self, Era};
-use crate::error::{Result, RpcError};
-use crate::in_flight::Kind;
-use crate::jsonrpc::{self, Id, Message, Request};
+use crate::error::Result;
+use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::{self, Id, Message, Request, depth};
 use crate::protocol::Revision;
 
 const JSON: &[u8] = b"application/json";
@@ -33,7 +34,7 @@ enum Sse {
     Neither,
 }
 
-impl Inner {
+impl Service {
     pub(super) async fn answer<B>(
         &self,
         parts: &Arc<Parts>,
@@ -45,10 +46,10 @@ impl Inner {
         B: http_body::Body,
         B::Error: Into<BoxError>,
     {
-        let sse = if self.options.sse { Inner::with_sse(parts) } else { None };
+        let sse = if self.options.sse { Service::with_sse(parts) } else { None };
         let is_message = match &sse {
             None if self.options.endpoint.as_deref().or(path).is_some_and(|path| path != parts.uri.path()) => {
-                return respond::empty(StatusCode::NOT_FOUND);
+                return response::empty(StatusCode::NOT_FOUND);
             }
             None => parts.method == Method::POST,
             Some(sse) => matches!(sse, Sse::Message),
@@ -62,19 +63,21 @@ impl Inner {
         };
         let step = match sse {
             None => self.post(parts, headers, &frame),
-            Some(_) => Step::later(self.sse_message(parts, &frame)),
+            Some(_) => Responding::later(self.sse_message(parts, &frame)),
         };
         step.finish().await
     }
 
     /// A request that carries nothing, or nothing anybody reads.
-    fn without_message<'a>(&'a self, parts: &'a Parts, headers: &'a Headers<'a>, sse: Option<Sse>) -> Step<'a> {
+    fn without_message<'a>(&'a self, parts: &'a Parts, headers: &'a Headers<'a>, sse: Option<Sse>) -> Responding<'a> {
         match (sse, &parts.method) {
-            (Some(Sse::Open), _) => Step::Done(self.open_sse(parts).unwrap_or_else(|refused| refused.answer(Id::NULL))),
-            (Some(_), _) => Step::Done(respond::not_allowed("GET")),
-            (None, &Method::GET) => Step::later(self.get(parts, headers)),
-            (None, &Method::DELETE) => Step::later(self.delete(parts, headers)),
-            (None, _) => Step::Done(respond::not_allowed("POST, GET, DELETE")),
+            (Some(Sse::Open), _) => {
+                Responding::Done(self.open_sse(parts).unwrap_or_else(|refused| refused.answer(Id::NULL)))
+            }
+            (Some(_), _) => Responding::Done(response::not_allowed("GET")),
+            (None, &Method::GET) => Responding::later(self.get(parts, headers)),
+            (None, &Method::DELETE) => Responding::later(self.delete(parts, headers)),
+            (None, _) => Responding::Done(response::not_allowed("POST, GET, DELETE")),
         }
     }
 
@@ -96,7 +99,7 @@ impl Inner {
     }
 
     /// The body of a POST, if it is one, and what it takes while it is there.
-    async fn read<B>(&self, headers: &Headers<'_>, body: B) -> Result<(Bytes, Charge<'_>), Response<Body>>
+    async fn read<B>(&self, headers: &Headers<'_>, body: B) -> Result<(Bytes, BodyPermit<'_>), Response<Body>>
     where
         B: http_body::Body,
         B::Error: Into<BoxError>,
@@ -110,12 +113,12 @@ impl Inner {
         let essence = || kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
         if kind != JSON && !essence().eq_ignore_ascii_case(JSON) {
             let text = "a message is sent as `Content-Type: application/json`";
-            return Err(respond::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, RpcError::INVALID_REQUEST, text));
+            return Err(response::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, RpcError::INVALID_REQUEST, text));
         }
         let limits = &self.core.limits;
         let too_long = || {
             let text = format!("the message is longer than {} bytes", limits.message_bytes);
-            respond::refuse(StatusCode::PAYLOAD_TOO_LARGE, RpcError::INVALID_REQUEST, &text)
+            response::refuse(StatusCode::PAYLOAD_TOO_LARGE, RpcError::INVALID_REQUEST, &text)
         };
         // Announced to be too long: nothing of it is read.
         if body.size_hint().lower() > limits.message_bytes as u64 {
@@ -130,53 +133,57 @@ impl Inner {
         let gathered = match at_once.await {
             Some(gathered) => Ok(gathered),
             // Boxed: who needs no clock should not have room for one.
-            None => Box::pin(tokio::time::timeout(limits.request_time, gathering)).await,
+            None => Box::pin(tokio::time::timeout(limits.request_timeout, gathering)).await,
         };
         match gathered {
             Ok(Ok(gathered)) => Ok(gathered),
             Ok(Err(Incomplete::NoRoom)) => {
                 let text = "too many long messages at a time; try again later";
-                Err(respond::later(StatusCode::SERVICE_UNAVAILABLE, text))
+                Err(response::later(StatusCode::SERVICE_UNAVAILABLE, text))
             }
             Ok(Err(Incomplete::TooLong)) => Err(too_long()),
             Ok(Err(Incomplete::Broken)) => {
                 let text = "the message did not arrive whole";
-                Err(respond::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text))
+                Err(response::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text))
             }
             Err(_) => {
                 let text = "the message took too long to arrive";
-                Err(respond::refuse(StatusCode::REQUEST_TIMEOUT, RpcError::INVALID_REQUEST, text))
+                Err(response::refuse(StatusCode::REQUEST_TIMEOUT, RpcError::INVALID_REQUEST, text))
             }
         }
     }
 
-    fn post<'a>(&'a self, parts: &'a Arc<Parts>, headers: &'a Headers<'a>, frame: &'a [u8]) -> Step<'a> {
+    fn post<'a>(&'a self, parts: &'a Arc<Parts>, headers: &'a Headers<'a>, frame: &'a [u8]) -> Responding<'a> {
         if depth::exceeds(frame, self.core.limits.depth) {
-            return Step::Done(match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
+            return Responding::Done(match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
                 Some(rejection) => bad(rejection.id, &rejection.error),
-                None => respond::empty(StatusCode::ACCEPTED),
+                None => response::empty(StatusCode::ACCEPTED),
             });
         }
         if frame.trim_ascii_start().first() == Some(&b'[') {
-            return Step::later(self.in_session(parts, headers, frame));
+            return Responding::later(self.in_session(parts, headers, frame));
         }
         match jsonrpc::parse(frame) {
-            Ok(Message::Request(request)) => self.request((parts, headers), frame, request).unwrap_or_else(Step::Done),
-            Ok(Message::Response(_)) if self.options.sessionless => Step::Done(respond::empty(StatusCode::ACCEPTED)),
+            Ok(Message::Request(request)) => {
+                self.request((parts, headers), frame, request).unwrap_or_else(Responding::Done)
+            }
+            Ok(Message::Response(_)) if self.options.sessionless => {
+                Responding::Done(response::empty(StatusCode::ACCEPTED))
+            }
             Ok(Message::Notification(_))
                 if self.options.sessionless || !headers.session.is_there() || is_modern(headers) =>
             {
-                legacy::told_alone(&self.core, parts, frame);
-                Step::Done(respond::empty(StatusCode::ACCEPTED))
+                serve::told_alone(&self.core, parts, frame);
+                Responding::Done(response::empty(StatusCode::ACCEPTED))
             }
             // It follows `shutdown`, which has ended the session; and no client ends a server of many.
             Ok(Message::Notification(told)) if told.method == "exit" => {
-                Step::Done(respond::empty(StatusCode::ACCEPTED))
+                Responding::Done(response::empty(StatusCode::ACCEPTED))
             }
-            Ok(Message::Notification(_) | Message::Response(_)) => Step::later(self.told(parts, headers, frame)),
+            Ok(Message::Notification(_) | Message::Response(_)) => Responding::later(self.told(parts, headers, frame)),
             Err(rejection) => {
                 self.core.hooks.protocol_error(frame, &rejection.error);
-                Step::Done(bad(rejection.id, &rejection.error))
+                Responding::Done(bad(rejection.id, &rejection.error))
             }
         }
     }
@@ -187,18 +194,19 @@ impl Inner {
         (parts, headers): (&'a Arc<Parts>, &'a Headers<'a>),
         frame: &'a [u8],
         request: Request<'a>,
-    ) -> Result<Step<'a>, Response<Body>> {
-        let form = Form::of(headers).filter(|form| form.streams() || request.method != "subscriptions/listen");
+    ) -> Result<Responding<'a>, Response<Body>> {
+        let form =
+            ResponseFormat::of(headers).filter(|form| form.streams() || request.method != "subscriptions/listen");
         let Some(form) = form else {
             let text = "send `Accept: application/json, text/event-stream`: the answer is one of them";
-            return Err(respond::error(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text)));
+            return Err(response::error(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text)));
         };
         let version = headers.version().map_err(|error| bad(request.id, &error))?;
         let read = era::read(&request);
         match era::of(&request, read.as_ref().ok(), version) {
             Era::Modern => {
                 let catalog = self.core.shared.catalog();
-                Ok(modern::serve(self, &catalog, &request, read, (parts, headers, form)))
+                Ok(stateless::serve(self, &catalog, &request, read, (parts, headers, form)))
             }
             Era::Contradiction => {
                 Err(bad(request.id, &mismatch("`initialize` has no place in the revision the header names")))
@@ -206,18 +214,18 @@ impl Inner {
             Era::Unknown(version) => Err(bad(request.id, &unsupported(version))),
             Era::Legacy if self.options.sessionless => {
                 let revision = Revision::LEGACY.into_iter().find(|known| Some(known.as_str()) == version);
-                Ok(Step::later(self.request_alone(revision, (parts, form), request, frame)))
+                Ok(Responding::later(self.request_alone(revision, (parts, form), request, frame)))
             }
             Era::Legacy if request.method == "initialize" && !headers.session.is_there() => {
                 let principal = self.principal(parts).map_err(|refused| refused.answer(request.id))?;
-                Ok(Step::later(self.open((parts, form), principal, frame)))
+                Ok(Responding::later(self.open((parts, form), principal, frame)))
             }
             // Its version is one of those there are, or it would be of no era.
             Era::Legacy if self.options.stores.is_none() && !matches!(&*request.method, "initialize" | "shutdown") => {
                 let session = self.session_here(parts, headers)?;
-                Ok(legacy::request(&session, (parts, form), &request, read))
+                Ok(serve::request(&session, (parts, form), &request, read))
             }
-            Era::Legacy => Ok(Step::later(self.request_in_session((parts, headers, form), request, read))),
+            Era::Legacy => Ok(Responding::later(self.request_in_session((parts, headers, form), request, read))),
         }
     }
 
@@ -225,33 +233,33 @@ impl Inner {
     async fn request_alone(
         &self,
         revision: Option<Revision>,
-        (parts, form): (&Arc<Parts>, Form),
+        (parts, form): (&Arc<Parts>, ResponseFormat),
         request: Request<'_>,
         frame: &[u8],
     ) -> Response<Body> {
         // No session counts its calls.
         let who = self.principal(parts);
-        let share = who.and_then(|who| self.share(who.as_deref(), Kind::Call).map(|share| (who, share)));
+        let share = who.and_then(|who| self.share(who.as_deref(), CallKind::Call).map(|share| (who, share)));
         let (who, share) = match share {
             Ok(share) => share,
             Err(refused) => return refused.answer(request.id),
         };
-        let mut response = legacy::alone(&self.core, revision, who.as_deref(), (parts, form), &request, frame).await;
+        let mut response = serve::alone(&self.core, revision, who.as_deref(), (parts, form), &request, frame).await;
         response.body_mut().keep(share);
         response
     }
 
     async fn open(
         &self,
-        (parts, form): (&Arc<Parts>, Form),
+        (parts, form): (&Arc<Parts>, ResponseFormat),
         principal: Option<String>,
         frame: &[u8],
     ) -> Response<Body> {
         let stores = self.options.stores.as_ref();
-        legacy::open(&self.core, &self.sessions, stores, principal.as_deref(), (parts, form), frame).await
+        serve::open(&self.core, &self.sessions, stores, principal.as_deref(), (parts, form), frame).await
     }
 
-    fn open_sse(&self, parts: &Parts) -> Result<Response<Body>, Refused> {
+    fn open_sse(&self, parts: &Parts) -> Result<Response<Body>, Rejected> {
         let (principal, place) = (self.principal(parts)?, self.shares.stream()?);
         let mut response = self.sse.open(&self.core, principal);
         response.body_mut().keep(place);
@@ -264,7 +272,7 @@ pub(super) fn is_modern(headers: &Headers<'_>) -> bool {
 }
 
 pub(super) fn bad(id: Id<'_>, error: &RpcError) -> Response<Body> {
-    respond::error(StatusCode::BAD_REQUEST, id, error)
+    response::error(StatusCode::BAD_REQUEST, id, error)
 }
 
 pub(super) fn unsupported(version: &str) -> RpcError {

@@ -5,26 +5,14 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 #![allow(clippy::result_large_err, reason = "a refusal is a response, and made once")]
 
-mod accept;
-mod belonging;
-mod body;
-mod budget;
-mod copies;
 mod endpoint;
-mod guard;
-mod headers;
-mod kept;
-mod legacy;
-mod modern;
-mod respond;
-mod seats;
-mod serve;
-mod sessions;
-mod shares;
-mod sse;
-mod stall;
-mod stream;
-mod streams;
+mod legacy_sse;
+mod listener;
+mod quota;
+pub(super) mod request;
+mod response;
+mod session;
+mod stateless;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -35,42 +23,43 @@ use std::time::Duration;
 
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
+use legacy_sse::SseSessions;
+use quota::Quotas;
+use session::Sessions;
 use tokio::sync::Semaphore;
 
-pub use body::Body;
-use budget::Budget;
-use guard::Guard;
-use headers::Headers;
-use kept::Stores;
-use sessions::Sessions;
-use shares::Shares;
-use sse::SseSessions;
-
-use crate::error::{Result, RpcError};
-use crate::handle::ServerHandle;
-use crate::server::Core;
-use crate::shared::Phase;
+use crate::error::{Result, ServerError};
+use crate::jsonrpc::error::RpcError;
+use crate::server::Server;
+use crate::server::core::Core;
+use crate::server::handle::ServerHandle;
+use crate::server::state::Phase;
 use crate::store::{EventStore, SessionStore};
+use crate::transport::http::request::body_budget::BodyBudget;
+use crate::transport::http::request::headers::Headers;
+use crate::transport::http::request::origin::OriginPolicy;
+pub use crate::transport::http::response::body::Body;
+use crate::transport::http::session::stored::Stores;
 
 /// As many requests at a time as can be counted.
 const MOST_REQUESTS: u32 = u32::MAX >> 3;
 
 /// What comes of a request: a response at once, or when what it waits for is there. Most are done at once,
 /// and pay for no more.
-enum Step<'a> {
+enum Responding<'a> {
     Done(Response<Body>),
     Later(Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>),
 }
 
-impl<'a> Step<'a> {
+impl<'a> Responding<'a> {
     fn later(response: impl Future<Output = Response<Body>> + Send + 'a) -> Self {
-        Step::Later(Box::pin(response))
+        Responding::Later(Box::pin(response))
     }
 
     async fn finish(self) -> Response<Body> {
         match self {
-            Step::Done(response) => response,
-            Step::Later(response) => response.await,
+            Responding::Done(response) => response,
+            Responding::Later(response) => response.await,
         }
     }
 }
@@ -85,24 +74,24 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A server as a service for HTTP requests: a tower `Service`, to be nested in axum or anything else
 /// that takes one. Clones share everything.
 #[derive(Clone)]
-pub struct HttpService(Arc<Inner>);
+pub struct HttpService(Arc<Service>);
 
-struct Inner {
+struct Service {
     core: Arc<Core>,
     sessions: Arc<Sessions>,
     sse: Arc<SseSessions>,
     /// Places for requests; a stream has one until it is over.
     requests: Arc<Semaphore>,
     /// What of them each caller has.
-    shares: Arc<Shares>,
+    shares: Arc<Quotas>,
     /// What may be in memory of long messages.
-    bodies: Budget,
+    bodies: BodyBudget,
     options: Options,
 }
 
 #[derive(Default)]
 struct Options {
-    guard: Guard,
+    guard: OriginPolicy,
     principal: Option<Principal>,
     /// Where sessions are kept besides.
     stores: Option<Arc<Stores>>,
@@ -115,13 +104,28 @@ struct Options {
 
 type Principal = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
 
+impl Server {
+    /// The server as a service for HTTP, to be nested in axum or anything else that takes a tower
+    /// `Service`. For the feature `http`.
+    pub fn into_service(self) -> HttpService {
+        let keep_signals = self.keep_signals;
+        HttpService::new(self.into_core(), keep_signals)
+    }
+
+    /// Serves clients of every revision over HTTP, on one endpoint, until SIGTERM or Ctrl-C. For the
+    /// feature `http`.
+    pub async fn serve_http(self, address: impl tokio::net::ToSocketAddrs) -> Result<(), ServerError> {
+        self.into_service().serve(address).await
+    }
+}
+
 impl HttpService {
     pub(crate) fn new(core: Arc<Core>, keep_signals: bool) -> Self {
         let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
-        let (shares, bodies) = (Arc::new(Shares::new(&core.limits)), Budget::new(&core.limits));
+        let (shares, bodies) = (Arc::new(Quotas::new(&core.limits)), BodyBudget::new(&core.limits));
         let (sessions, sse) = (Arc::default(), Arc::default());
         let options = Options { keep_signals, ..Options::default() };
-        HttpService(Arc::new(Inner { core, sessions, sse, requests, shares, bodies, options }))
+        HttpService(Arc::new(Service { core, sessions, sse, requests, shares, bodies, options }))
     }
 
     /// Sets the host names the server answers to, without ports: `*` is any. Without, it answers to
@@ -143,7 +147,7 @@ impl HttpService {
     pub fn allow_hosts(self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let hosts: Vec<String> = hosts.into_iter().map(Into::into).collect();
         for host in &hosts {
-            if let Err(mistake) = guard::check_host(host) {
+            if let Err(mistake) = crate::transport::http::request::origin::check_host(host) {
                 panic!("{mistake}");
             }
         }
@@ -176,7 +180,7 @@ impl HttpService {
     pub fn allow_origins(self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let origins: Vec<String> = origins.into_iter().map(Into::into).collect();
         for origin in &origins {
-            if let Err(mistake) = guard::check_origin(origin) {
+            if let Err(mistake) = crate::transport::http::request::origin::check_origin(origin) {
                 panic!("{mistake}");
             }
         }
@@ -225,14 +229,14 @@ impl HttpService {
     /// that any replica can serve it. They are then told of nothing between requests, and
     /// `logging/setLevel` and `resources/subscribe` have no effect.
     #[track_caller]
-    pub fn sessionless(self) -> Self {
+    pub fn stateless(self) -> Self {
         self.with(|options| options.sessionless = true)
     }
 
     /// Serves clients of 2024-11-05, too, which open a stream with `GET …/sse` and send messages with
     /// `POST …/messages`. That transport is deprecated; without this it is off.
     #[track_caller]
-    pub fn with_sse(self) -> Self {
+    pub fn legacy_sse(self) -> Self {
         self.with(|options| options.sse = true)
     }
 
@@ -258,30 +262,30 @@ impl HttpService {
     /// Ends the server gracefully, where it is not [served](Self::serve) but nested in something that
     /// is: from now on requests are answered 503, streams end with their result, and what runs has
     /// [`Limits::drain`](crate::Limits::drain) to finish.
-    pub async fn close(&self) {
-        self.handle().begin_close();
+    pub async fn shutdown(&self) {
+        self.handle().start_shutdown();
         let places = u32::try_from(self.0.core.limits.requests).unwrap_or(MOST_REQUESTS).min(MOST_REQUESTS);
         let done = async {
             let _ = self.0.requests.acquire_many(places).await;
             self.0.sessions.at_rest().await;
         };
-        let grace = self.0.core.limits.drain;
+        let grace = self.0.core.limits.drain_timeout;
         let _ = tokio::join!(tokio::time::timeout(grace, done), self.0.core.tasks.end(grace));
         self.0.sessions.end_all();
     }
 
     /// Serves on this address until SIGTERM, Ctrl-C or the handle ends it: then nothing new is accepted,
     /// streams end with their result, and requests have [`Limits::drain`](crate::Limits::drain) to finish.
-    pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<()> {
+    pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<(), ServerError> {
         self.serve_on(tokio::net::TcpListener::bind(address).await?).await
     }
 
     /// Like [`serve`](Self::serve), on a listener that is there already.
-    pub async fn serve_on(self, listener: tokio::net::TcpListener) -> Result<()> {
+    pub async fn serve_on(self, listener: tokio::net::TcpListener) -> Result<(), ServerError> {
         if !self.0.options.keep_signals {
-            crate::transport::signals::end_on_signal(&self.0.core.shared)?;
+            super::signals::end_on_signal(&self.0.core.shared)?;
         }
-        serve::listen(self, listener).await
+        listener::listen(self, listener).await
     }
 
     /// Answers a request; on a path of its own, unless it takes every path it is given. Who is `busy` with
@@ -308,7 +312,7 @@ impl HttpService {
     }
 }
 
-impl Inner {
+impl Service {
     async fn respond<B>(&self, parts: &Arc<Parts>, body: B, path: Option<&str>) -> Response<Body>
     where
         B: http_body::Body,
@@ -316,13 +320,13 @@ impl Inner {
     {
         let headers = Headers::of(&parts.headers);
         if let Some(why) = self.options.guard.refusal(&headers, &parts.uri) {
-            return respond::refuse(StatusCode::FORBIDDEN, RpcError::INVALID_REQUEST, &why);
+            return response::refuse(StatusCode::FORBIDDEN, RpcError::INVALID_REQUEST, &why);
         }
         if self.core.shared.phase() > Phase::Running {
-            return respond::later(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
+            return response::later(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
         }
         let Ok(place) = Arc::clone(&self.requests).try_acquire_owned() else {
-            return respond::later(StatusCode::SERVICE_UNAVAILABLE, "too many requests at a time");
+            return response::later(StatusCode::SERVICE_UNAVAILABLE, "too many requests at a time");
         };
         let mut response = self.answer(parts, &headers, body, path).await;
         response.body_mut().keep(place);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Limits, Revision, prelude::*};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -13,7 +14,7 @@ const SOON: Duration = Duration::from_secs(5);
 /// Approve an amount once, and pay when somebody says so.
 #[tool]
 async fn pay(ctx: &Context, amount: u64) -> Result<String> {
-    let approved = ctx.once("approve", async { if amount < 100 { Ok(amount) } else { Err(Error::tool("too much")) } });
+    let approved = ctx.once("approve", async { if amount < 100 { Ok(amount) } else { Err(Error::msg("too much")) } });
     let approved = approved.await?;
     let _: Name = ctx.elicit("Who pays?").await?;
     Ok(format!("paid {amount}, approved {approved}"))
@@ -34,7 +35,7 @@ fn line(id: u64, params: &str) -> String {
 /// An argument no `Value` can hold (`1e999`, half a surrogate pair) is part of what the state is bound to.
 #[tokio::test]
 async fn request_state_is_bound_to_unrepresentable_arguments() -> Result<()> {
-    let client = TestClient::silent(Server::new("bank", "1.0.0").tools(tools![pay, give]));
+    let client = TestClient::connect_raw(Server::new("bank", "1.0.0").tools(tools![pay, give]));
     for odd in ["1e999", r#""\ud800""#, "-1e400", r#"["\udfff"]"#] {
         let call = |id, name: &str, amount: u64, more: &str| {
             line(id, &format!(r#""name":"{name}","arguments":{{"amount":{amount},"odd":{odd}}}{more}"#))
@@ -56,7 +57,7 @@ async fn request_state_is_bound_to_unrepresentable_arguments() -> Result<()> {
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":"call","method":"tools/call","params":{"name":"outcome","arguments":{}}}"#;
 
-async fn asked(limits: Limits) -> Result<TestClient> {
+async fn asked(limits: Limits) -> Result<TestClient, ServerError> {
     let client = TestClient::builder(server().limits(limits)).revision(Revision::V2025_11_25);
     let client = client.capability("elicitation", json!({})).connect().await?;
     client.send(CALL)?;

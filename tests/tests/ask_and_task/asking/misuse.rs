@@ -3,7 +3,10 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use mcp_runtime::{AskError, Limits, Revision, prelude::*};
+use mcp_runtime::ask::AskError;
+use mcp_runtime::prelude::*;
+use mcp_runtime::testing::TestClient;
+use mcp_runtime::{Limits, Revision};
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{sleep, timeout};
@@ -110,7 +113,7 @@ async fn either(ctx: &Context) -> Result<String> {
 
 fn misused() -> Server {
     let mut limits = Limits::default();
-    (limits.in_flight, limits.asks) = (4, 20);
+    (limits.in_flight, limits.asks_per_call) = (4, 20);
     Server::new("misused", "1.0.0").limits(limits).tools(tools![
         afterthought,
         impatient,
@@ -123,7 +126,7 @@ fn misused() -> Server {
     ])
 }
 
-async fn connect(revision: Revision) -> Result<TestClient> {
+async fn connect(revision: Revision) -> Result<TestClient, ServerError> {
     TestClient::builder(misused()).revision(revision).capability("elicitation", json!({})).connect().await
 }
 

@@ -8,7 +8,8 @@ mod sessions;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_runtime::{AskError, prelude::*};
+use mcp_runtime::ask::AskError;
+use mcp_runtime::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Revision, prelude::*};
 use serde_json::Value;
 
@@ -35,7 +36,7 @@ impl Pages {
     }
 }
 
-async fn client(revision: Revision, capabilities: &[(&str, Value)]) -> Result<TestClient> {
+async fn client(revision: Revision, capabilities: &[(&str, Value)]) -> Result<TestClient, ServerError> {
     let server = Server::new("demanding", "1.0.0").tools(tools![form]).prompts(prompts![two]).mount(Pages);
     let client = TestClient::builder(server).revision(revision);
     let client = capabilities.iter().fold(client, |client, (name, settings)| client.capability(*name, settings));

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Limits, prelude::*};
 use serde_json::Value;
 
@@ -24,7 +25,7 @@ impl Client {
         Self::of(server()).await
     }
 
-    async fn call(&self, name: &str, more: Value) -> Result<Value> {
+    async fn call(&self, name: &str, more: Value) -> Result<Value, ServerError> {
         let mut params = json!({"name": name, "arguments": {}});
         if let Value::Object(more) = more {
             params.as_object_mut().unwrap().extend(more);
@@ -143,12 +144,12 @@ async fn state_is_bound_to_its_call() -> Result<()> {
 #[tokio::test]
 async fn secrets_can_be_shared_and_rotated() -> Result<()> {
     const NEXT: &str = "the next secret, which is as long as that";
-    let old = Client::of(server().secrets([SECRET])).await?;
+    let old = Client::of(server().state_secrets([SECRET])).await?;
     let state = old.call("greet", json!({})).await?["requestState"].clone();
     let answers = json!({"inputResponses": {"ask-1": accept(&json!({"name": "Ada"}))}, "requestState": state});
-    let both = Client::of(server().secrets([NEXT, SECRET])).await?;
+    let both = Client::of(server().state_secrets([NEXT, SECRET])).await?;
     assert_eq!(both.call("greet", answers.clone()).await?["content"][0]["text"], "Hello, Ada!");
-    let new = Client::of(server().secrets([NEXT])).await?;
+    let new = Client::of(server().state_secrets([NEXT])).await?;
     assert_eq!(new.error("greet", answers).await.0, -32602);
     Ok(())
 }
@@ -156,7 +157,7 @@ async fn secrets_can_be_shared_and_rotated() -> Result<()> {
 #[tokio::test]
 async fn state_expires() -> Result<()> {
     let mut limits = Limits::default();
-    limits.answer_time = Duration::from_secs(1);
+    limits.answer_timeout = Duration::from_secs(1);
     let client = Client::of(server().limits(limits)).await?;
     let state = client.call("greet", json!({})).await?["requestState"].clone();
     tokio::time::sleep(Duration::from_millis(2100)).await;
@@ -228,7 +229,7 @@ async fn endless(ctx: &Context) -> Result<()> {
 #[tokio::test]
 async fn asks_limit_bounds_the_rounds() -> Result<()> {
     let mut limits = Limits::default();
-    limits.asks = 3;
+    limits.asks_per_call = 3;
     let client = Client::of(Server::new("endless", "1.0.0").tools(tools![endless]).limits(limits)).await?;
     let mut round = client.call("endless", json!({})).await?;
     for number in 1..=3 {
@@ -245,7 +246,7 @@ async fn asks_limit_bounds_the_rounds() -> Result<()> {
 /// Do two things under one name.
 #[tool]
 async fn twice(ctx: &Context) -> Result<u8> {
-    let failed: Result<u8> = ctx.once("it", async { Err(Error::tool("not yet")) }).await;
+    let failed: Result<u8> = ctx.once("it", async { Err(Error::msg("not yet")) }).await;
     assert!(failed.is_err(), "what failed may be tried again");
     let one: u8 = ctx.once("it", async { Ok(1) }).await?;
     let two: u8 = ctx.once("it", async { Ok(2) }).await?;
@@ -254,7 +255,7 @@ async fn twice(ctx: &Context) -> Result<u8> {
 
 #[tokio::test]
 async fn duplicate_once_key_is_an_error() -> Result<()> {
-    for revision in mcp_runtime::Revision::ALL {
+    for revision in mcp_runtime::Revision::ALL.iter().copied() {
         let client = TestClient::with_revision(Server::new("twice", "1.0.0").tools(tools![twice]), revision).await?;
         let answer = client.call("twice", json!({})).await?;
         assert!(answer.is_error() && answer.text().contains("have the key `it`"), "{revision}: {}", answer.text());

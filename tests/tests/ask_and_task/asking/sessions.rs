@@ -1,11 +1,12 @@
 //! Sessions: a request on the stream of the call, answered by a response.
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Revision, prelude::*};
 use serde_json::Value;
 
 use super::server;
 
-async fn connect(revision: Revision, capabilities: Value) -> Result<TestClient> {
+async fn connect(revision: Revision, capabilities: Value) -> Result<TestClient, ServerError> {
     let mut client = TestClient::builder(server()).revision(revision);
     if let Value::Object(capabilities) = capabilities {
         for (name, settings) in capabilities {

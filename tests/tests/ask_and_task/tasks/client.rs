@@ -1,7 +1,7 @@
 //! `TestClient` and tasks: the same test code in both eras.
 
 use mcp_runtime::store::TaskStatus;
-use mcp_runtime::testing::{Question, Reply, TestClientBuilder};
+use mcp_runtime::testing::{ElicitReply, ElicitRequest, TestClient, TestClientBuilder};
 use mcp_runtime::{Revision, prelude::*};
 
 use super::server;
@@ -9,7 +9,7 @@ use super::server;
 const WIRES: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 fn builder(revision: Revision) -> TestClientBuilder {
-    let sure = |question: &Question| json!({"sure": question.message() != "Two?"});
+    let sure = |question: &ElicitRequest| json!({"sure": question.message() != "Two?"});
     TestClient::builder(server()).revision(revision).on_elicit(sure)
 }
 
@@ -84,8 +84,8 @@ async fn client_with_tasks_waits_for_results() -> Result<()> {
 #[tokio::test]
 async fn task_is_followed_at_the_server_that_created_it() -> Result<()> {
     const SECRET: &str = "the secret of these tests, long enough";
-    let client = TestClient::builder(server().secrets([SECRET])).on_elicit(|_| json!({"sure": true}));
-    let client = client.fresh_each_round(|| server().secrets([SECRET])).tasks().connect().await?;
+    let client = TestClient::builder(server().state_secrets([SECRET])).on_elicit(|_| json!({"sure": true}));
+    let client = client.new_server_per_round(|| server().state_secrets([SECRET])).tasks().connect().await?;
     assert_eq!(client.call("prepared", json!({})).await?.text(), "true true");
     let task = client.start_task("prepared", json!({})).await?;
     assert_eq!(task.result().await?.text(), "true true");
@@ -98,7 +98,7 @@ async fn missing_elicit_callback_is_named() -> Result<()> {
     let client = TestClient::builder(server()).capability("elicitation", json!({})).connect().await?;
     let error = client.start_task("ask", json!({})).await?.result().await.unwrap_err().to_string();
     assert!(error.ends_with("give the client's builder an `on_elicit`"), "{error}");
-    let client = builder(Revision::V2026_07_28).on_elicit(|_| Reply::decline()).connect().await?;
+    let client = builder(Revision::V2026_07_28).on_elicit(|_| ElicitReply::decline()).connect().await?;
     let task = client.start_task("ask", json!({})).await?;
     assert_eq!(task.result().await?.text(), "the user declined");
     Ok(())

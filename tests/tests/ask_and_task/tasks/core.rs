@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Revision, prelude::*};
 use serde_json::Value;
 
 use super::{accept, server};
 
-async fn connect() -> Result<TestClient> {
+async fn connect() -> Result<TestClient, ServerError> {
     TestClient::builder(server()).revision(Revision::V2025_11_25).capability("elicitation", json!({})).connect().await
 }
 
-async fn start(client: &TestClient, name: &str, arguments: Value) -> Result<Value> {
+async fn start(client: &TestClient, name: &str, arguments: Value) -> Result<Value, ServerError> {
     client.request("tools/call", json!({"name": name, "arguments": arguments, "task": {"ttl": 60_000}})).await
 }
 
@@ -84,13 +85,13 @@ async fn tools_list_declares_task_support() -> Result<()> {
         (support("slow"), support("failing"), support("greet")),
         (Some("optional".into()), Some("required".into()), None)
     );
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         if revision != Revision::V2025_11_25 {
             let client = TestClient::with_revision(server(), revision).await?;
             assert!(client.list_tools().await?.iter().all(|tool| tool.execution.is_none()), "{revision}");
         }
     }
-    let client = TestClient::silent(server());
+    let client = TestClient::connect_raw(server());
     let hello = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
     let answer: Value = serde_json::from_str(&client.exchange(hello).await?)?;
     assert_eq!(answer["result"]["capabilities"]["tasks"], json!({"cancel": {}, "requests": {"tools": {"call": {}}}}));

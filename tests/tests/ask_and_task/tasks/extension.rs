@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::store::{MemoryTasks, TaskStatus, TaskStore as _};
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Limits, prelude::*};
 use serde_json::Value;
 
 use super::{accept, server};
 
-async fn connect(server: Server) -> Result<TestClient> {
+async fn connect(server: Server) -> Result<TestClient, ServerError> {
     TestClient::builder(server)
         .capability("extensions", json!({"io.modelcontextprotocol/tasks": {}}))
         .capability("elicitation", json!({}))
@@ -17,11 +18,11 @@ async fn connect(server: Server) -> Result<TestClient> {
         .await
 }
 
-async fn call(client: &TestClient, name: &str, arguments: Value) -> Result<Value> {
+async fn call(client: &TestClient, name: &str, arguments: Value) -> Result<Value, ServerError> {
     client.request("tools/call", json!({"name": name, "arguments": arguments})).await
 }
 
-async fn get(client: &TestClient, id: &Value) -> Result<Value> {
+async fn get(client: &TestClient, id: &Value) -> Result<Value, ServerError> {
     client.request("tasks/get", json!({"taskId": id})).await
 }
 

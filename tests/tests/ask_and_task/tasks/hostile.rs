@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mcp_runtime::Revision;
+use mcp_runtime::prelude::*;
+use mcp_runtime::store::{Change, ChangeBus, ChangeListener, LocalBus};
 use mcp_runtime::store::{MemoryTasks, TaskRecord, TaskStore};
-use mcp_runtime::{Change, ChangeBus, Listener, LocalBus, Revision, prelude::*};
+use mcp_runtime::testing::TestClient;
 use serde_json::Value;
 
 use super::server;
 
-async fn legacy() -> Result<TestClient> {
+async fn legacy() -> Result<TestClient, ServerError> {
     TestClient::builder(server()).revision(Revision::V2025_11_25).connect().await
 }
 
@@ -61,10 +64,10 @@ async fn notifications_of_a_task_name_it() -> Result<()> {
     #[tool(task)]
     async fn talk(ctx: &Context) {
         ctx.progress(1, 2).await;
-        ctx.log(mcp_runtime::LogLevel::Error, "something").await;
+        ctx.log(mcp_runtime::protocol::LogLevel::Error, "something").await;
     }
     let server = Server::new("talkative", "1.0.0").tools(tools![talk]);
-    let _layer = server.log_layer();
+    let _layer = server.tracing_layer();
     let client = TestClient::builder(server).revision(Revision::V2025_11_25).connect().await?;
     client.request("logging/setLevel", json!({"level": "debug"})).await?;
     let params = json!({"name": "talk", "arguments": {}, "task": {}, "_meta": {"progressToken": "p"}});
@@ -149,14 +152,14 @@ impl ChangeBus for Broken {
         panic!("on purpose");
     }
 
-    fn subscribe(&self, listener: std::sync::Weak<dyn Listener>) {
+    fn subscribe(&self, listener: std::sync::Weak<dyn ChangeListener>) {
         self.0.subscribe(listener);
     }
 }
 
 #[tokio::test]
 async fn panicking_bus_does_not_end_a_task() -> Result<()> {
-    let server = server().bus(Arc::new(Broken::default()));
+    let server = server().change_bus(Arc::new(Broken::default()));
     let client = TestClient::builder(server).capability("extensions", json!({TASKS: {}})).connect().await?;
     let task = client.request("tools/call", json!({"name": "slow", "arguments": {"millis": 50}})).await?;
     for _ in 0..200 {

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Limits, Revision, prelude::*};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
@@ -52,7 +53,7 @@ async fn elsewhere(ctx: &Context) -> Result<String> {
 #[tool(task, asks_first)]
 async fn never(ctx: &Context, fail: Option<bool>) -> Result<&'static str> {
     tokio::task::yield_now().await;
-    if fail == Some(true) || ctx.is_task() { Err(Error::tool("it failed")) } else { Ok("no task") }
+    if fail == Some(true) || ctx.is_task() { Err(Error::msg("it failed")) } else { Ok("no task") }
 }
 
 /// Have no way to become one.
@@ -98,20 +99,20 @@ fn misused() -> Server {
     Server::new("misused", "1.0.0").limits(limits).tools(tools)
 }
 
-async fn connect(revision: Revision) -> Result<TestClient> {
+async fn connect(revision: Revision) -> Result<TestClient, ServerError> {
     let client = TestClient::builder(misused()).revision(revision).capability("elicitation", json!({}));
     client.capability("extensions", json!({"io.modelcontextprotocol/tasks": {}})).connect().await
 }
 
-async fn modern() -> Result<TestClient> {
+async fn modern() -> Result<TestClient, ServerError> {
     connect(Revision::V2026_07_28).await
 }
 
-async fn legacy() -> Result<TestClient> {
+async fn legacy() -> Result<TestClient, ServerError> {
     connect(Revision::V2025_11_25).await
 }
 
-async fn call(client: &TestClient, name: &str, arguments: Value) -> Result<Value> {
+async fn call(client: &TestClient, name: &str, arguments: Value) -> Result<Value, ServerError> {
     let call = client.request("tools/call", json!({"name": name, "arguments": arguments, "task": {"ttl": 10_000}}));
     timeout(SOON, call).await.expect("it waits for ever")
 }

@@ -31,7 +31,7 @@ async fn slow(ctx: &Context, millis: u64) -> Result<String> {
 #[tool(task = "required")]
 async fn failing() -> Result<String> {
     tokio::task::yield_now().await;
-    Err(Error::tool("it went wrong"))
+    Err(Error::msg("it went wrong"))
 }
 
 /// Fail in the protocol.
@@ -63,10 +63,10 @@ async fn prepared(ctx: &Context) -> Result<String> {
 #[tool(task, blocking)]
 fn thread(ctx: &Context) -> bool {
     for done in 0..200 {
-        if ctx.cancelled() {
+        if ctx.is_cancelled() {
             return false;
         }
-        ctx.progress_now(done, 200);
+        ctx.try_progress(done, 200);
         std::thread::sleep(Duration::from_millis(5));
     }
     true

@@ -157,7 +157,7 @@ mod shadowed {
         text
     }
 
-    fn texts(_: &::std::primitive::str, _: &::mcp_runtime::Arguments) -> ::std::vec::Vec<Text> {
+    fn texts(_: &::std::primitive::str, _: &::mcp_runtime::protocol::CompletionContext) -> ::std::vec::Vec<Text> {
         ::std::vec::Vec::new()
     }
 
@@ -232,7 +232,8 @@ mod shadowed {
 
 /// What a body asks for may have a name that means something only in there, or only there something else.
 mod asking {
-    use mcp_runtime::{AskError, Context, Result, handlers, tool, tools};
+    use mcp_runtime::ask::AskError;
+    use mcp_runtime::{Context, Result, handlers, tool, tools};
     use schemars::JsonSchema;
     use serde::Deserialize;
 

@@ -68,7 +68,7 @@ impl State {
         ::std::format!("{text}{}", self.0)
     }
 
-    fn texts(&self, typed: &str, others: &::mcp_runtime::Arguments) -> Vec<String> {
+    fn texts(&self, typed: &str, others: &::mcp_runtime::protocol::CompletionContext) -> Vec<String> {
         ::std::vec![::std::format!("{}{typed}{others:?}", self.0)]
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_runtime::testing::{Question, Reply, TestClientBuilder};
+use mcp_runtime::testing::{ElicitReply, ElicitRequest, TestClient, TestClientBuilder};
 use mcp_runtime::{Revision, prelude::*};
 use proptest::prelude::any;
 use proptest::test_runner::TestCaseError;
@@ -25,7 +25,7 @@ struct Transcript {
 }
 
 fn server(journal: &Arc<Journal>) -> Server {
-    Server::new("stage", "1.0.0").secrets([SECRET]).mount(Stage(Arc::clone(journal)))
+    Server::new("stage", "1.0.0").state_secrets([SECRET]).mount(Stage(Arc::clone(journal)))
 }
 
 /// The same for the same question, and for nothing else.
@@ -40,14 +40,14 @@ fn client(revision: Revision, seed: u64, journal: &Arc<Journal>) -> TestClientBu
     let (forms, samples, servers) = (Arc::clone(journal), Arc::clone(journal), Arc::clone(journal));
     TestClient::builder(server(journal))
         .revision(revision)
-        .on_elicit(move |question: &Question| {
+        .on_elicit(move |question: &ElicitRequest| {
             forms.note(format!("asked {}", question.message()));
             let dice = dice(seed, question.message());
             match dice % 12 {
-                0 => Reply::decline(),
-                1 => Reply::cancel(),
-                2 => Reply::accept(json!({"yes": true, "number": 100})),
-                _ => Reply::accept(json!({"yes": dice & 64 == 0, "number": dice / 128 % 20})),
+                0 => ElicitReply::decline(),
+                1 => ElicitReply::cancel(),
+                2 => ElicitReply::accept(json!({"yes": true, "number": 100})),
+                _ => ElicitReply::accept(json!({"yes": dice & 64 == 0, "number": dice / 128 % 20})),
             }
         })
         .on_sample(move |params: &Value| {
@@ -56,7 +56,7 @@ fn client(revision: Revision, seed: u64, journal: &Arc<Journal>) -> TestClientBu
             "x".repeat(usize::try_from(dice(seed, text) % 20).unwrap())
         })
         .roots([("file:///a", "A"), ("file:///b", "B")])
-        .fresh_each_round(move || server(&servers))
+        .new_server_per_round(move || server(&servers))
 }
 
 async fn play(revision: Revision, as_task: bool, seed: u64, program: &[Step]) -> Result<Transcript> {

@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Limits, Revision, prelude::*};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
@@ -82,7 +83,7 @@ fn server(drain: Duration, message_bytes: usize) -> Server {
     let mut limits = Limits::default();
     limits.in_flight = 6;
     limits.message_bytes = message_bytes;
-    limits.drain = drain;
+    limits.drain_timeout = drain;
     Server::new("properties", "1.0.0").limits(limits).tools(tools![
         quick,
         nap,
@@ -105,7 +106,7 @@ async fn converse(revision: Revision, ops: &[Op], drain: Duration) -> Result<Vec
             op => client.send(&line(op, tag))?,
         }
     }
-    client.close().await
+    Ok(client.close().await?)
 }
 
 /// A failure with the conversation in it.
@@ -210,7 +211,7 @@ fn framing_does_not_depend_on_chunk_boundaries() {
         let mut bytes = lines.join(&b'\n');
         bytes.extend(ends_with_newline.then_some(b'\n'));
         let send = async |pieces: &[usize]| {
-            let client = TestClient::silent(server(Duration::from_secs(5), 400));
+            let client = TestClient::connect_raw(server(Duration::from_secs(5), 400));
             let (mut rest, mut sizes) = (&bytes[..], pieces.iter().cycle());
             while let Some((piece, after)) = rest.split_at_checked(*sizes.next().unwrap_or(&rest.len())) {
                 client.send_bytes(piece)?;

@@ -139,7 +139,7 @@ impl Play<'_> {
                 part.hear(ask.await?.text());
             }
             Step::Roots => {
-                let ask = self.ctx.roots();
+                let ask = self.ctx.list_roots();
                 let ask = if part.named { ask.key(&site.run) } else { ask };
                 part.hear(ask.await?.iter().map(|root| &*root.uri).collect());
             }
@@ -149,7 +149,7 @@ impl Play<'_> {
             }
             Step::OnceFails => self.ctx.once(&site.run, async { Err("it failed".into()) }).await?,
             Step::OnceAsks => {
-                let asking = async { Ok(self.ctx.roots().await?) };
+                let asking = async { Ok(self.ctx.list_roots().await?) };
                 self.ctx.once(&site.run, asking).await?;
             }
             Step::Progress => self.ctx.progress_message(1, 2, &site.run).await,

@@ -3,8 +3,8 @@
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, Weak};
 
+use mcp_runtime::store::{Change, ChangeBus, ChangeListener, LocalBus};
 use mcp_runtime::testing::contract;
-use mcp_runtime::{Change, ChangeBus, Listener, LocalBus};
 
 use super::{breaks, breaks_each};
 
@@ -31,7 +31,7 @@ impl ChangeBus for Distant {
         self.0.send(change.clone()).unwrap();
     }
 
-    fn subscribe(&self, listener: Weak<dyn Listener>) {
+    fn subscribe(&self, listener: Weak<dyn ChangeListener>) {
         self.1.subscribe(listener);
     }
 }
@@ -54,8 +54,8 @@ enum Fault {
 
 #[derive(Default)]
 struct State {
-    listeners: Vec<Weak<dyn Listener>>,
-    kept: Vec<Arc<dyn Listener>>,
+    listeners: Vec<Weak<dyn ChangeListener>>,
+    kept: Vec<Arc<dyn ChangeListener>>,
     held: Option<Change>,
     told: usize,
 }
@@ -77,7 +77,7 @@ impl ChangeBus for Faulty {
         match self.1 {
             Fault::TellsTwice => changes.push(change.clone()),
             // Every second is told after the one behind it.
-            Fault::TellsInAnyOrder if matches!(change, Change::Updated(uri) if uri.starts_with("note://1") && uri.len() == 10) => {
+            Fault::TellsInAnyOrder if matches!(change, Change::ResourceUpdated(uri) if uri.starts_with("note://1") && uri.len() == 10) => {
                 match state.held.take() {
                     Some(held) => changes.push(held),
                     None => state.held = changes.pop(),
@@ -94,7 +94,7 @@ impl ChangeBus for Faulty {
         drop(locked);
     }
 
-    fn subscribe(&self, listener: Weak<dyn Listener>) {
+    fn subscribe(&self, listener: Weak<dyn ChangeListener>) {
         let mut state = self.0.lock().unwrap();
         if self.1 == Fault::KeepsListeners {
             state.kept.extend(listener.upgrade());
@@ -123,7 +123,7 @@ fn faulty_buses_are_caught() {
 
 /// A bus whose `subscribe` waits for listeners that are being called.
 #[derive(Default)]
-struct Locking(Mutex<Vec<Weak<dyn Listener>>>);
+struct Locking(Mutex<Vec<Weak<dyn ChangeListener>>>);
 
 impl std::fmt::Debug for Locking {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -143,7 +143,7 @@ impl ChangeBus for Locking {
         later.iter().for_each(tell);
     }
 
-    fn subscribe(&self, listener: Weak<dyn Listener>) {
+    fn subscribe(&self, listener: Weak<dyn ChangeListener>) {
         self.0.lock().unwrap().push(listener);
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use mcp_runtime::store::{EventStore, MemoryEvents, Tail};
+use mcp_runtime::store::{EventStore, EventTail, MemoryEvents};
 use mcp_runtime::testing::contract;
 use mcp_tests::file_stores::FileStores;
 
@@ -49,12 +49,12 @@ impl Faulty {
 }
 
 impl EventStore for Faulty {
-    async fn keep(&self, stream: &str, keep: Duration) -> io::Result<()> {
+    async fn touch(&self, stream: &str, keep: Duration) -> io::Result<()> {
         if self.has(Fault::BeginsAgainWhenKept) {
-            self.0.forget(stream).await?;
+            self.0.remove(stream).await?;
         }
         let keep = if self.has(Fault::NeverExpires) { Duration::from_hours(1) } else { keep };
-        self.0.keep(&self.name(stream), keep).await
+        self.0.touch(&self.name(stream), keep).await
     }
 
     async fn append(&self, stream: &str, number: u64, event: &[u8], oldest: u64) -> io::Result<()> {
@@ -65,15 +65,15 @@ impl EventStore for Faulty {
         self.0.append(&self.name(stream), number, event, oldest).await
     }
 
-    async fn end(&self, stream: &str) -> io::Result<()> {
+    async fn close(&self, stream: &str) -> io::Result<()> {
         if self.has(Fault::NeverSaysThatItIsOver) {
             return Ok(());
         }
-        self.0.end(&self.name(stream)).await
+        self.0.close(&self.name(stream)).await
     }
 
-    async fn after(&self, stream: &str, number: u64) -> io::Result<Option<Tail>> {
-        let mut found = self.0.after(&self.name(stream), number).await?;
+    async fn read_after(&self, stream: &str, number: u64) -> io::Result<Option<EventTail>> {
+        let mut found = self.0.read_after(&self.name(stream), number).await?;
         match self.1 {
             Fault::KnowsNothingBeforeTheFirst => {
                 found = found.filter(|tail| !tail.events.is_empty() || number > 0);
@@ -85,7 +85,8 @@ impl EventStore for Faulty {
                 }
             }
             Fault::RefusesWhatIsAhead => {
-                let last = self.0.after(stream, 0).await?.and_then(|tail| tail.events.last().map(|(last, _)| *last));
+                let last =
+                    self.0.read_after(stream, 0).await?.and_then(|tail| tail.events.last().map(|(last, _)| *last));
                 found = found.filter(|_| last.is_none_or(|last| number <= last));
             }
             _ => {}
@@ -93,11 +94,11 @@ impl EventStore for Faulty {
         Ok(found)
     }
 
-    async fn forget(&self, stream: &str) -> io::Result<()> {
+    async fn remove(&self, stream: &str) -> io::Result<()> {
         if self.has(Fault::ForgetsNothing) {
             return Ok(());
         }
-        self.0.forget(&self.name(stream)).await
+        self.0.remove(&self.name(stream)).await
     }
 }
 

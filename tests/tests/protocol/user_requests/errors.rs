@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use mcp_runtime::{AppCode, Revision, prelude::*};
+use mcp_runtime::prelude::*;
+use mcp_runtime::testing::TestClient;
+use mcp_runtime::{ErrorCode, Revision};
 use mcp_tests::fixture;
 use serde_json::Value;
 
@@ -11,7 +13,7 @@ use super::{MODERN, client, exchange};
 #[tokio::test]
 async fn invalid_param_is_described_in_data() -> Result<()> {
     let expected = json!({"field": "b", "expectedType": "integer", "actualType": "string"});
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = TestClient::with_revision(fixture::server(), revision).await?;
         let outcome = client.call("add", json!({"a": 1, "b": "two"})).await;
         let text = if revision >= Revision::V2025_11_25 {
@@ -62,8 +64,8 @@ async fn notification_with_an_id_is_rejected() -> Result<()> {
     Ok(())
 }
 
-const OUT_OF_STOCK: AppCode = AppCode::new(-31999);
-const TOO_DEAR: AppCode = AppCode::new(7);
+const OUT_OF_STOCK: ErrorCode = ErrorCode::new(-31999);
+const TOO_DEAR: ErrorCode = ErrorCode::new(7);
 
 /// Buy at once.
 #[tool]
@@ -98,7 +100,7 @@ fn shelf() -> Result<String> {
 
 #[tokio::test]
 async fn application_errors_keep_their_code_and_data() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let server = Server::new("shop", "1.0.0")
             .tools(tools![buy, order, fetch])
             .prompts(prompts![haggle])
@@ -121,10 +123,10 @@ async fn application_errors_keep_their_code_and_data() -> Result<()> {
 
 #[test]
 fn app_code_rejects_protocol_codes() {
-    // As constants they would not compile: see the documentation of `AppCode`.
-    assert!((-32768..=-32000).all(|code| AppCode::try_new(code).is_none()));
-    assert_eq!(AppCode::try_new(-31999), Some(OUT_OF_STOCK));
-    assert!(AppCode::try_new(-32769).is_some());
+    // As constants they would not compile: see the documentation of `ErrorCode`.
+    assert!((-32768..=-32000).all(|code| ErrorCode::try_new(code).is_none()));
+    assert_eq!(ErrorCode::try_new(-31999), Some(OUT_OF_STOCK));
+    assert!(ErrorCode::try_new(-32769).is_some());
 }
 
 /// Dream.
@@ -149,7 +151,7 @@ async fn dreams(n: u32) -> String {
 
 #[tokio::test]
 async fn handler_timeouts_are_reported() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let server = Server::new("sleeper", "1.0.0").tools(tools![dream]).prompts(prompts![dream_on]);
         let client = TestClient::with_revision(server.resources(resources![dreams]), revision).await?;
         let tool = client.call("dream", json!({})).await?;
@@ -181,7 +183,7 @@ async fn is_error_is_omitted_when_false() -> Result<()> {
 
 #[tokio::test]
 async fn resources_read_needs_a_uri() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = TestClient::with_revision(fixture::server(), revision).await?;
         let error = client.request("resources/read", json!({"id": "docs://manual"})).await.unwrap_err();
         assert_eq!(error.code(), Some(-32602));

@@ -1,5 +1,6 @@
 //! The beginning and the end of a connection.
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Revision, prelude::*};
 use mcp_tests::{fixture, process::Process};
 use serde_json::Value;
@@ -57,7 +58,7 @@ fn server_sends_no_exit_and_closes_stdout() {
 
 #[tokio::test]
 async fn bare_initialized_is_accepted() -> Result<()> {
-    let client = TestClient::silent(fixture::server());
+    let client = TestClient::connect_raw(fixture::server());
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#;
     assert_eq!(exchange(&client, hello).await["result"]["protocolVersion"], "2025-06-18");
     client.notify("initialized", &json!({}))?;
@@ -67,7 +68,7 @@ async fn bare_initialized_is_accepted() -> Result<()> {
 
 #[tokio::test]
 async fn server_never_sends_initialized() -> Result<()> {
-    let client = TestClient::silent(fixture::server());
+    let client = TestClient::connect_raw(fixture::server());
     client.notify("$/initialized", &json!({}))?;
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#;
     assert!(exchange(&client, hello).await["result"].is_object());
@@ -79,7 +80,7 @@ async fn server_never_sends_initialized() -> Result<()> {
 
 /// The result of `initialize` with these parameters, by a server with everything.
 async fn initialize(params: Value) -> Value {
-    let client = TestClient::silent(fixture::server());
+    let client = TestClient::connect_raw(fixture::server());
     let line = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string();
     let answer = exchange(&client, &line).await;
     is_silent(&client).await;
@@ -145,7 +146,7 @@ fn describe(#[arg(complete = cities)] city: String) -> String {
 
 #[tokio::test]
 async fn completions_capability_is_declared_in_2024_11_05() -> Result<()> {
-    let client = TestClient::silent(Server::new("cities", "1.0.0").prompts(prompts![describe]));
+    let client = TestClient::connect_raw(Server::new("cities", "1.0.0").prompts(prompts![describe]));
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}"#;
     let result = &exchange(&client, hello).await["result"];
     assert_eq!(result["protocolVersion"], "2024-11-05");
@@ -158,7 +159,7 @@ async fn completions_capability_is_declared_in_2024_11_05() -> Result<()> {
 
 #[tokio::test]
 async fn before_initialize_only_ping_is_served() -> Result<()> {
-    let client = TestClient::silent(fixture::server());
+    let client = TestClient::connect_raw(fixture::server());
     is_silent(&client).await;
     for method in ["tools/list", "tools/call", "resources/list", "resources/read", "prompts/list", "logging/setLevel"] {
         let answer =

@@ -1,5 +1,6 @@
 //! Messages and methods.
 
+use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Revision, prelude::*};
 use mcp_tests::fixture;
 use serde_json::Value;
@@ -47,7 +48,7 @@ async fn params_must_be_an_object() -> Result<()> {
 
 #[tokio::test]
 async fn every_result_is_an_object() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = TestClient::with_revision(fixture::server(), revision).await?;
         for (method, params) in [
             ("tools/list", json!({})),
@@ -125,7 +126,7 @@ async fn invalid_json_does_not_affect_the_next_message() -> Result<()> {
 #[tokio::test]
 async fn batches_are_accepted_only_in_2025_03_26() -> Result<()> {
     let batch = r#"[{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{}},{"jsonrpc":"2.0","id":"b","method":"no/such"}]"#;
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = TestClient::with_revision(fixture::server(), revision).await?;
         let answer = exchange(&client, batch).await;
         if revision == Revision::V2025_03_26 {
@@ -146,7 +147,7 @@ fn weather(#[arg(rename = "城市")] city: String) -> String {
 
 #[tokio::test]
 async fn unicode_round_trips_unescaped() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = TestClient::with_revision(Server::new("天气", "1.0.0").tools(tools![weather]), revision).await?;
         let meta = if revision.is_modern() { format!(r#","_meta":{MODERN}"#) } else { String::new() };
         // As itself or escaped, it is the same; the answer is never escaped.
@@ -189,7 +190,7 @@ async fn response_has_either_result_or_error() -> Result<()> {
 
 #[tokio::test]
 async fn unregistered_vendor_method_is_unknown() -> Result<()> {
-    for revision in Revision::ALL {
+    for revision in Revision::ALL.iter().copied() {
         let client = TestClient::with_revision(fixture::server(), revision).await?;
         let unknown = client.request("vendor.example/reindex", json!({"deep": true})).await.unwrap_err();
         assert_eq!((unknown.code(), unknown.data()), (Some(-32601), None), "{revision:?}");

@@ -5,7 +5,8 @@ mod lifecycle;
 mod messages;
 mod server;
 
-use mcp_runtime::{Revision, TestClient};
+use mcp_runtime::Revision;
+use mcp_runtime::testing::TestClient;
 use mcp_tests::fixture;
 use serde_json::Value;
 

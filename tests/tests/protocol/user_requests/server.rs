@@ -3,7 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::{Change, Disconnected, Limits, Revision, prelude::*};
+use mcp_runtime::hooks::DisconnectReason;
+use mcp_runtime::prelude::*;
+use mcp_runtime::store::Change;
+use mcp_runtime::testing::TestClient;
+use mcp_runtime::{Limits, Revision};
 use serde_json::Value;
 
 use super::{exchange, is_silent};
@@ -24,7 +28,7 @@ async fn sleep() -> &'static str {
 /// The root of the client's project.
 #[tool]
 fn root(ctx: &Context) -> Option<String> {
-    ctx.client_said("rootUri").map(str::to_owned)
+    ctx.initialize_param("rootUri").map(str::to_owned)
 }
 
 /// A note.
@@ -44,8 +48,8 @@ async fn close_and_abort_are_idempotent() -> Result<()> {
     let client = TestClient::connect(server).await?;
     let close = async {
         tokio::time::sleep(Duration::from_millis(10)).await;
-        handle.close().await;
-        handle.close().await;
+        handle.shutdown().await;
+        handle.shutdown().await;
         handle.abort();
     };
     let (answer, ()) = tokio::join!(client.call("sleep", json!({})), close);
@@ -61,7 +65,7 @@ async fn on_initialized_and_on_disconnected_are_called() -> Result<()> {
     let server = server()
         .on_initialized(move |peer| initialized.lock().unwrap().push(peer.revision().to_string()))
         .on_disconnected(move |reason| {
-            let eof = matches!(reason, Disconnected::Eof);
+            let eof = matches!(reason, DisconnectReason::Eof);
             disconnected.lock().unwrap().push(format!("eof: {eof}"));
         });
     let client = TestClient::with_revision(server, Revision::V2025_06_18).await?;
@@ -75,7 +79,7 @@ async fn malformed_messages_call_on_protocol_error() -> Result<()> {
     let told: Arc<Mutex<Vec<i32>>> = Arc::default();
     let hook = Arc::clone(&told);
     let server = server().on_protocol_error(move |error| hook.lock().unwrap().push(error.code()));
-    let client = TestClient::silent(server);
+    let client = TestClient::connect_raw(server);
     assert_eq!(exchange(&client, "{").await["error"]["code"], -32700);
     assert_eq!(exchange(&client, "{}").await["error"]["code"], -32600);
     is_silent(&client).await;
@@ -88,9 +92,9 @@ async fn errors_in_a_row_end_the_connection() -> Result<()> {
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let hook = Arc::clone(&told);
     let mut limits = Limits::default();
-    limits.errors_in_a_row = 3;
+    limits.consecutive_errors = 3;
     let server = server().limits(limits).on_transport_error(move |error| hook.lock().unwrap().push(error.to_string()));
-    let client = TestClient::silent(server);
+    let client = TestClient::connect_raw(server);
     for line in ["x", "x", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "x", "x", "x"] {
         client.exchange(line).await?;
     }
@@ -105,10 +109,10 @@ async fn update_notification_has_the_uri() -> Result<()> {
     let handle = server.handle();
     let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
     client.request("resources/subscribe", json!({"uri": "note://1"})).await?;
-    handle.updated("note://1");
+    handle.resource_updated("note://1");
     let told: Value = serde_json::from_str(&client.receive().await?)?;
     assert_eq!(told["params"], json!({"uri": "note://1"}));
-    assert_eq!(Change::Updated("a".into()), Change::Updated("a".into()));
+    assert_eq!(Change::ResourceUpdated("a".into()), Change::ResourceUpdated("a".into()));
     Ok(())
 }
 
@@ -138,7 +142,7 @@ async fn server_timeout_applies_to_all_handlers() -> Result<()> {
 
 #[tokio::test]
 async fn extra_initialize_params_can_be_read() -> Result<()> {
-    let client = TestClient::silent(server());
+    let client = TestClient::connect_raw(server());
     let params = r#"{"protocolVersion":"2024-11-05","rootUri":"file:///work","workspaceFolders":[]}"#;
     exchange(&client, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{params}}}"#)).await;
     let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"root"}}"#;
@@ -151,8 +155,8 @@ async fn failing_notification_handler_calls_on_protocol_error() -> Result<()> {
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let hook = Arc::clone(&told);
     let server = server()
-        .notification("asked.example/note", |_, (): ()| async { Err(Error::tool("no")) })
-        .on_protocol_error(move |error| hook.lock().unwrap().push(error.text().to_owned()));
+        .notification("asked.example/note", |_, (): ()| async { Err(Error::msg("no")) })
+        .on_protocol_error(move |error| hook.lock().unwrap().push(error.message().to_owned()));
     let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
     client.notify("asked.example/note", &json!({}))?;
     is_silent(&client).await;

@@ -1,4 +1,5 @@
-use mcp_runtime::{HttpService, prelude::*};
+use mcp_runtime::http::HttpService;
+use mcp_runtime::prelude::*;
 
 /// Add two integers.
 #[tool(read_only)]
@@ -12,6 +13,6 @@ fn service() -> HttpService {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> Result<(), ServerError> {
     service().serve("127.0.0.1:8080").await
 }

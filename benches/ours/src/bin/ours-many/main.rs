@@ -12,7 +12,7 @@ fn add(a: i64, b: i64) -> i64 {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> Result<(), ServerError> {
     Server::new("bench", "1").tools(tools![add]).tools(more::tools(wanted())).serve_stdio().await
 }
 

@@ -1,0 +1,224 @@
+//! `#[handlers] impl T`: every annotated method, collected into what can be mounted.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::{Attribute, GenericArgument, ImplItem, ImplItemFn, ItemImpl, Lifetime, Meta, PathArguments, Type};
+
+use crate::attr::{self, Entries};
+use crate::check;
+use crate::describe::{describe, share_state};
+use crate::errors::Errors;
+use crate::function::{already, item_keyword};
+use crate::handler::{Handler, Kind, private};
+use crate::uri;
+
+// Input
+//     #[handlers]
+//     impl Notebook {
+//         #[tool]
+//         fn search(&self, query: String) -> String { … }
+//     }
+// Output
+//     impl Notebook {
+//         fn search(&self, query: String) -> String { … }
+//     }
+//     const _: () = {
+//         use ::mcp_runtime::__private as __mcp;
+//         impl __mcp::Mounted for Notebook {
+//             fn handlers(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
+//                 let __handlers = __mcp::Handlers::new();
+//                 let __handlers = __handlers.tool({ …, as for a function, calling Self::search });
+//                 __handlers
+//             }
+//         }
+//     };
+/// Expands `#[handlers]`.
+pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
+    let mut block: ItemImpl = match syn::parse2(item.clone()) {
+        Ok(block) => block,
+        Err(error) => return not_an_impl(item, error),
+    };
+    let mut errors = Errors::default();
+    let krate = krate(attr, &mut errors);
+    whole_block(&block, &mut errors);
+    let found = collect(&mut block, &mut errors);
+    if found.is_empty() {
+        errors.push_spanned(
+            &block.self_ty,
+            "nothing here has `#[tool]`, `#[prompt]` or `#[resource]` (methods made by `macro_rules!` cannot be seen)",
+        );
+    }
+    no_duplicates(&found, &mut errors);
+
+    let private = private(krate.as_ref());
+    let self_ty = &block.self_ty;
+    let error = errors.into_compile_error();
+    let collected = match &error {
+        None => {
+            let registered = found.iter().map(register);
+            quote! {
+                let __handlers = __mcp::Handlers::new();
+                #(#registered)*
+                __handlers
+            }
+        }
+        Some(_) => quote!(::core::unreachable!()),
+    };
+    let (generics, _, clause) = block.generics.split_for_impl();
+    let output = quote! {
+        const _: () = {
+            use #private as __mcp;
+
+            #[automatically_derived]
+            impl #generics __mcp::Mounted for #self_ty #clause {
+                #[allow(unused_mut, unused_variables, deprecated, clippy::absolute_paths, clippy::redundant_closure)]
+                fn handlers(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
+                    #collected
+                }
+            }
+        };
+    };
+    quote!(#block #output #error)
+}
+
+fn not_an_impl(item: &TokenStream, error: syn::Error) -> TokenStream {
+    let keyword = item_keyword(item);
+    let error = match &keyword {
+        // A broken impl block: the error is in it.
+        Some(word) if word == "impl" || word == "unsafe" => error,
+        Some(word) => syn::Error::new(word.span(), "`#[handlers]` goes on an impl block"),
+        None => error,
+    }
+    .into_compile_error();
+    quote!(#item #error)
+}
+
+/// `crate = path`, the only key.
+fn krate(attr: TokenStream, errors: &mut Errors) -> Option<syn::Path> {
+    let all = errors.handle(syn::parse2::<Entries>(attr))?;
+    let mut krate = None;
+    if let Some(literal) = all.positional {
+        errors.push_spanned(literal, "`#[handlers]` takes no text; what it may need is `crate = path`");
+    }
+    for entry in all.entries {
+        if entry.key == "crate" && krate.is_some() {
+            errors.push_at(entry.key.span(), "`crate` is given twice");
+        } else if entry.key == "crate" {
+            let path = attr::path(entry);
+            krate = errors.handle(path);
+        } else {
+            errors.push_at(entry.key.span(), format!("unknown key `{}`; there is only `crate`", entry.key));
+        }
+    }
+    krate
+}
+
+fn whole_block(block: &ItemImpl, errors: &mut Errors) {
+    if let Some((path, _)) = &block.trait_ {
+        errors
+            .push_spanned(path, "`#[handlers]` collects a type's own methods: put it on an impl block without a trait");
+    }
+    if let (Some(lifetime), true) = (borrowed(&block.self_ty), block.generics.params.is_empty()) {
+        errors.push_spanned(
+            lifetime,
+            "what is mounted outlives every call: it cannot borrow; let it own, or share with `Arc`",
+        );
+    }
+    if !block.generics.params.is_empty() {
+        errors.push_spanned(
+            &block.generics.params,
+            "handlers have one schema, so their type cannot be generic; mount a concrete type",
+        );
+    }
+}
+
+/// The first lifetime argument of a type that is not `'static`.
+fn borrowed(ty: &Type) -> Option<&Lifetime> {
+    let Type::Path(path) = ty else { return None };
+    let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else { return None };
+    arguments.args.iter().find_map(|argument| match argument {
+        GenericArgument::Lifetime(lifetime) if lifetime.ident != "static" => Some(lifetime),
+        _ => None,
+    })
+}
+
+/// Takes the handler attributes off the methods and reads what they say.
+fn collect(block: &mut ItemImpl, errors: &mut Errors) -> Vec<Handler> {
+    let methods = block.items.iter_mut().filter_map(|item| match item {
+        ImplItem::Fn(method) => Some(method),
+        _ => None,
+    });
+    methods.filter_map(|method| read(method, errors)).collect()
+}
+
+fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Option<Handler> {
+    let mut ours: Vec<(Kind, Attribute)> = Vec::new();
+    method.attrs.retain(|attr| match Kind::of(attr) {
+        Some(kind) => {
+            ours.push((kind, attr.clone()));
+            false
+        }
+        None => true,
+    });
+    let mut ours = ours.into_iter();
+    let (kind, attr) = ours.next()?;
+    for (other, second) in ours {
+        errors.push_spanned(second, already(kind, other));
+    }
+    let tokens = match attr.meta {
+        Meta::List(list) => list.tokens,
+        Meta::Path(_) => TokenStream::new(),
+        Meta::NameValue(pair) => {
+            errors.push_spanned(pair, format!("expected `#[{0}]` or `#[{0}(…)]`", kind.attribute()));
+            TokenStream::new()
+        }
+    };
+    let handler = Handler::read(kind, tokens, &method.attrs, &mut method.sig, &method.block, errors);
+    // Arguments are taken by value because they come from the caller, not because they are consumed.
+    method.attrs.push(syn::parse_quote!(#[allow(clippy::needless_pass_by_value)]));
+    check::handler(&handler, &method.sig, true, errors);
+    Some(handler)
+}
+
+fn no_duplicates(handlers: &[Handler], errors: &mut Errors) {
+    for (index, handler) in handlers.iter().enumerate() {
+        // Of two that exclude each other by `cfg`, only one will be there.
+        if !handler.cfgs.is_empty() {
+            continue;
+        }
+        let (wire, span) = identity(handler);
+        let earlier = handlers[..index]
+            .iter()
+            .find(|other| other.kind == handler.kind && other.cfgs.is_empty() && identity(other).0 == wire);
+        if let Some(earlier) = earlier {
+            let what = handler.kind.attribute();
+            let message = match &handler.options.uri {
+                Some(_) => format!("these URIs are those of the {what} `{}` already", earlier.ident),
+                None => format!("`{wire}` is the {what} `{}` already", earlier.ident),
+            };
+            errors.push_at(span, message);
+        }
+    }
+}
+
+/// What must be unique: the name, or the places the URI stands for, whatever its variables are called.
+fn identity(handler: &Handler) -> (String, proc_macro2::Span) {
+    match &handler.options.uri {
+        Some(uri) => (uri::shape(&uri.value()), uri.span()),
+        None => handler.name(),
+    }
+}
+
+fn register(handler: &Handler) -> TokenStream {
+    let add = format_ident!("{}", handler.kind.attribute());
+    let (ident, cfgs) = (&handler.ident, &handler.cfgs);
+    let described = describe(handler, &quote!(Self::#ident), true);
+    let state = handler.receiver.as_ref().map(|_| share_state());
+    quote! {
+        #(#cfgs)*
+        let __handlers = __handlers.#add({
+            #state
+            #described
+        });
+    }
+}

@@ -1,0 +1,323 @@
+//! Calls to handlers: the way from a method to a function.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::ask::{self, Resumed};
+use crate::call::invocation::{CallChannel, Invocation, extract};
+use crate::call::run::{PendingCall, Started};
+use crate::catalog::Catalog;
+use crate::catalog::pagination::{Cursor, ListKind};
+use crate::era::{self, Accepted, Method, Offers, encode};
+use crate::handler::args::Args;
+use crate::handler::builder::Handler;
+use crate::handler::completion::{self, Reference};
+use crate::jsonrpc::Id;
+use crate::jsonrpc::error::{RpcError, shorten};
+use crate::jsonrpc::object::{JsonStr, Object};
+use crate::jsonrpc::raw::Raw;
+use crate::outcome::{Failure, Reply, Step};
+use crate::protocol::{CacheHint, Revision};
+use crate::server::core::Core;
+use crate::task::{self, Job};
+
+/// One call on its way to its handler.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Router<'a> {
+    pub(crate) core: &'a Core,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) invocation: Invocation<'a>,
+}
+
+impl<'a> Router<'a> {
+    pub(crate) fn new(
+        core: &'a Core,
+        catalog: &'a Catalog,
+        id: Id<'a>,
+        call: &'a Accepted<'a>,
+        channel: &'a CallChannel<'a>,
+    ) -> Self {
+        Router {
+            core,
+            catalog,
+            invocation: Invocation { id, envelope: &call.envelope, channel, call: Some(call), uri: "", guarded: false },
+        }
+    }
+
+    /// Finds the handler of a call and takes its first step.
+    pub(crate) fn start(&self, call: &Accepted<'a>) -> Result<Started, Failure> {
+        if !self.catalog.offers(call.method) {
+            return Err(era::unknown_method(call.method.name()).into());
+        }
+        let params = &call.params;
+        self.resume(params)?;
+        match call.method {
+            Method::Initialize => Ok(Reply::Initialized(self.capabilities()).into()),
+            Method::Discover => Ok(Reply::Discovered(self.capabilities()).into()),
+            Method::ToolsCall => self.call_tool(params),
+            Method::PromptsGet => self.get_prompt(params),
+            Method::ResourcesRead => self.read_resource(params),
+            Method::Complete => self.complete(params),
+            Method::ToolsList => self.list(params, ListKind::Tools),
+            Method::PromptsList => self.list(params, ListKind::Prompts),
+            Method::ResourcesList => self.list(params, ListKind::Resources),
+            Method::TemplatesList => self.list(params, ListKind::Templates),
+            Method::TasksGet | Method::TasksResult | Method::TasksList | Method::TasksUpdate | Method::TasksCancel => {
+                Ok(Started { step: super::tasks::method(self, call)?, timeout: None, dialogue: None })
+            }
+            Method::Custom(index) => self.custom(index, call),
+            // What these do is the connection's business, and done.
+            Method::Ping
+            | Method::SetLevel
+            | Method::Shutdown
+            | Method::Subscribe
+            | Method::Unsubscribe
+            | Method::Listen => Ok(Reply::Empty.into()),
+        }
+    }
+
+    /// What the server can do, as the revision of the caller says it.
+    fn capabilities(&self) -> Value {
+        let mut capabilities = self.catalog.capabilities();
+        if self.catalog.has_tasks() {
+            let listed = self.invocation.channel.principal().is_some();
+            era::task::declare(&mut capabilities, self.invocation.envelope.revision, listed);
+        }
+        capabilities
+    }
+
+    /// Takes what a call brings back from an earlier round.
+    fn resume(&self, params: &Object<'_>) -> Result<(), Failure> {
+        if params.get("inputResponses").or_else(|| params.get("requestState")).is_some()
+            && let Some(purpose) = self.invocation.purpose()
+        {
+            *self.invocation.channel.resumed.borrow_mut() = Resumed::read(params, &purpose, &self.core.secrets)?;
+        }
+        Ok(())
+    }
+
+    fn call_tool(&self, params: &Object<'a>) -> Result<Started, Failure> {
+        let JsonStr(name) = string(params, "name")?;
+        let tool = self.catalog.tools.get(&name).filter(|tool| self.sees(&tool.handler));
+        let tool = tool.ok_or_else(|| {
+            let known = self.catalog.tools.iter().filter(|(_, tool)| self.sees(&tool.handler));
+            unknown("tool", &name, known.map(|(name, _)| name))
+        })?;
+        let args = Args::json(params.get("arguments"))?;
+        match task::wanted(&self.invocation, self.catalog, tool)? {
+            None => self.started(&tool.handler, &args),
+            Some(job) => Ok(self.task(job, &tool.handler, &args)),
+        }
+    }
+
+    /// A call that goes on when it is answered: at once, or when its handler says so.
+    fn task(&self, job: Arc<Job>, handler: &Handler, args: &Args<'_>) -> Started {
+        let channel = self.invocation.channel;
+        channel.set_task(Arc::clone(&job));
+        let started = match self.started(handler, args) {
+            Err(failure) => Started { step: Step::Ready(Err(failure)), timeout: None, dialogue: None },
+            Ok(started) => started,
+        };
+        let owed = match &started.step {
+            Step::Ready(answer) => job.is_owed(answer),
+            // Without a context it never says so.
+            Step::Future(_) | Step::Blocking(_) => !job.asks_first || started.dialogue.is_none(),
+        };
+        if !owed {
+            return started;
+        }
+        let work = PendingCall::of_task(Arc::clone(channel.core), started);
+        Started { step: Step::Future(task::launch(job, work, |_| ())), timeout: None, dialogue: None }
+    }
+
+    fn get_prompt(&self, params: &Object<'a>) -> Result<Started, Failure> {
+        let JsonStr(name) = string(params, "name")?;
+        let handler = self.prompt(&name)?;
+        let args = Args::text(params.get("arguments"))?;
+        self.started(handler, &args)
+    }
+
+    fn prompt(&self, name: &str) -> Result<&'a Handler, Failure> {
+        let catalog = self.catalog;
+        let found = catalog.prompts.get(name).map(|prompt| &prompt.handler).filter(|handler| self.sees(handler));
+        found.ok_or_else(|| {
+            let known = catalog.prompts.iter().filter(|(_, prompt)| self.sees(&prompt.handler));
+            unknown("prompt", name, known.map(|(name, _)| name))
+        })
+    }
+
+    fn read_resource(&self, params: &Object<'_>) -> Result<Started, Failure> {
+        let JsonStr(uri) = string(params, "uri")?;
+        let read = |handler: &Handler, variables| {
+            let invocation = Invocation { uri: &uri, guarded: handler.visible.is_some(), ..self.invocation };
+            Router { invocation, ..*self }.started(handler, &Args::uri(variables))
+        };
+        if let Some(resource) = self.catalog.resources.get(&uri).filter(|resource| self.sees(&resource.handler)) {
+            return read(&resource.handler, Vec::new());
+        }
+        let mut misfit = None;
+        for (_, family) in self.catalog.templates.iter() {
+            let Some(variables) = family.template.matches(&uri) else { continue };
+            if !self.sees(&family.handler) {
+                continue;
+            }
+            match read(&family.handler, variables) {
+                // The variables are of other types: the next template may be meant.
+                Err(Failure::Arguments(error)) => misfit = misfit.or(Some(Failure::Arguments(error))),
+                outcome => return outcome,
+            }
+        }
+        Err(misfit.unwrap_or_else(|| Failure::ResourceNotFound(uri.into_owned())))
+    }
+
+    /// Whether changes of the resource at `uri` can be told; none if there is no resource.
+    pub(crate) fn announces(&self, uri: &str) -> Option<bool> {
+        let fixed = self.catalog.resources.get(uri).map(|resource| (&resource.handler, resource.announced));
+        let families = self.catalog.templates.iter().filter(|(_, family)| family.template.matches(uri).is_some());
+        let families = families.map(|(_, family)| (&family.handler, family.announced));
+        let seen = fixed.into_iter().chain(families).filter(|(handler, _)| self.sees(handler));
+        seen.map(|(_, announced)| announced || self.catalog.settings.dynamic).reduce(|one, other| one || other)
+    }
+
+    fn complete(&self, params: &Object<'_>) -> Result<Started, Failure> {
+        let request = completion::CompletionRequest::read(params, self.invocation.envelope.completion_context(params))?;
+        let handler = match &request.reference {
+            Reference::Prompt(name) => self.prompt(name)?,
+            Reference::Resource(uri) => self.template(uri)?,
+        };
+        Ok(Started { step: handler.completers.start(request), timeout: self.timeout(handler), dialogue: None })
+    }
+
+    /// The template `uri` is, or else the first it matches: a template matches the text of some others.
+    fn template(&self, uri: &str) -> Result<&'a Handler, Failure> {
+        let seen = || self.catalog.templates.iter().filter(|(_, family)| self.sees(&family.handler));
+        let found = seen().find(|(template, _)| *template == uri);
+        let found = found.or_else(|| seen().find(|(_, family)| family.template.matches(uri).is_some()));
+        let (_, family) = found.ok_or_else(|| unknown("resource template", uri, std::iter::empty()))?;
+        Ok(&family.handler)
+    }
+
+    /// A method of the server's own: what is left of the parameters when the protocol has its share.
+    fn custom(&self, index: usize, call: &Accepted<'a>) -> Result<Started, Failure> {
+        let method = self.catalog.methods.at(index).ok_or_else(|| era::unknown_method("?"))?;
+        let params = own_params(call.raw_params, &call.params);
+        let future = (method.call)(extract(&self.invocation), &params).map_err(Failure::Arguments)?;
+        let dialogue = self.invocation.channel.dialogue();
+        Ok(Started { step: Step::Future(future), timeout: self.catalog.settings.timeout, dialogue })
+    }
+
+    fn started(&self, handler: &Handler, args: &Args<'_>) -> Result<Started, Failure> {
+        for capability in &handler.requires {
+            ask::required(*capability, &self.invocation).map_err(Failure::MissingCapability)?;
+        }
+        let step = handler.call(args, &self.invocation).map_err(Failure::Arguments)?;
+        Ok(Started { step, timeout: self.timeout(handler), dialogue: self.invocation.channel.dialogue() })
+    }
+
+    fn timeout(&self, handler: &Handler) -> Option<Duration> {
+        handler.timeout.or(self.catalog.settings.timeout)
+    }
+
+    /// Whether the caller may know of a handler. What it may not know of does not exist.
+    pub(crate) fn sees(&self, handler: &Handler) -> bool {
+        handler.visible.as_ref().is_none_or(|visible| visible.to(&extract(&self.invocation)))
+    }
+
+    fn list(&self, params: &Object<'_>, list: ListKind) -> Result<Started, Failure> {
+        let cursor = Cursor::wanted(params.get("cursor"), list)?;
+        let revision = self.invocation.envelope.revision;
+        let page = match cursor {
+            None if !self.depends_on_caller(list) => {
+                self.catalog.rendered.first_page(list, revision, || self.page(list, revision, None))
+            }
+            cursor => self.page(list, revision, cursor),
+        };
+        Ok(Reply::List(page).into())
+    }
+
+    /// Whether some of a list is only for some.
+    fn depends_on_caller(&self, list: ListKind) -> bool {
+        let Catalog { tools, prompts, resources, templates, .. } = self.catalog;
+        match list {
+            ListKind::Tools => tools.iter().any(|(_, tool)| tool.handler.visible.is_some()),
+            ListKind::Prompts => prompts.iter().any(|(_, prompt)| prompt.handler.visible.is_some()),
+            ListKind::Resources => resources.iter().any(|(_, resource)| resource.handler.visible.is_some()),
+            ListKind::Templates => templates.iter().any(|(_, family)| family.handler.visible.is_some()),
+        }
+    }
+
+    fn page(&self, list: ListKind, revision: Revision, cursor: Option<Cursor>) -> Arc<str> {
+        let (catalog, caches) = (self.catalog, self.core.info.caches);
+        match list {
+            ListKind::Tools => {
+                let items = catalog.tools.iter().filter(|(_, tool)| self.sees(&tool.handler));
+                let items = items.map(|(name, tool)| (name, encode::tool_descriptor(tool.descriptor(), revision)));
+                self.render(list, &items.collect::<Vec<_>>(), cursor, caches.tools)
+            }
+            ListKind::Prompts => {
+                let items = catalog.prompts.iter().filter(|(_, prompt)| self.sees(&prompt.handler));
+                let items = items.map(|(name, prompt)| (name, &prompt.descriptor));
+                self.render(list, &items.collect::<Vec<_>>(), cursor, caches.prompts)
+            }
+            ListKind::Resources => {
+                let items = catalog.resources.iter().filter(|(_, resource)| self.sees(&resource.handler));
+                let items = items.map(|(uri, resource)| (uri, &resource.descriptor));
+                self.render(list, &items.collect::<Vec<_>>(), cursor, caches.resources)
+            }
+            ListKind::Templates => {
+                let items = catalog.templates.iter().filter(|(_, family)| self.sees(&family.handler));
+                let items = items.map(|(uri, family)| (uri, &family.descriptor));
+                self.render(list, &items.collect::<Vec<_>>(), cursor, caches.resources)
+            }
+        }
+    }
+
+    /// One page of a list of everything the caller may know of.
+    fn render<T: serde::Serialize>(
+        &self,
+        list: ListKind,
+        items: &[(&str, T)],
+        cursor: Option<Cursor>,
+        cache: Option<CacheHint>,
+    ) -> Arc<str> {
+        let start = cursor.map_or(0, |cursor| cursor.start(items.iter().map(|(name, _)| *name)));
+        let end =
+            self.catalog.settings.page_size.map_or(items.len(), |size| start.saturating_add(size).min(items.len()));
+        let next = (end < items.len()).then(|| Cursor::behind(end - 1, items[end - 1].0).print(list));
+        let mut cache = cache.unwrap_or(self.core.info.caches.server);
+        if self.depends_on_caller(list) {
+            cache = cache.unshared();
+        }
+        let page: Vec<&T> = items[start..end].iter().map(|(_, item)| item).collect();
+        encode::list(&self.core.info, self.invocation.envelope.revision, list.member(), &page, next.as_deref(), cache)
+    }
+}
+
+/// The parameters of a method that is not the protocol's, without the protocol's `_meta`.
+pub(crate) fn own_params<'a>(raw: Option<Raw<'a>>, params: &Object<'a>) -> Cow<'a, str> {
+    match raw {
+        Some(raw) if params.get("_meta").is_none() && raw.get() != "null" => Cow::Borrowed(raw.get()),
+        None => Cow::Borrowed("{}"),
+        Some(_) => {
+            let members: Vec<String> = params
+                .iter()
+                .filter(|(name, _)| *name != "_meta")
+                .map(|(name, value)| format!("{}:{}", serde_json::Value::from(name), value.get()))
+                .collect();
+            Cow::Owned(format!("{{{}}}", members.join(",")))
+        }
+    }
+}
+
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
+    RpcError::invalid_params(format!("Unknown {what}: {}", shorten(name))).suggest(name, known).into()
+}
+
+/// A member that must be a text.
+pub(crate) fn string<'a>(params: &Object<'a>, field: &str) -> Result<JsonStr<'a>, RpcError> {
+    let raw = params.get(field).ok_or_else(|| RpcError::wrong_field(field, "string", "missing"))?;
+    raw.text().map(JsonStr).ok_or_else(|| RpcError::wrong_field(field, "string", raw.kind()))
+}

@@ -1,0 +1,78 @@
+//! Batches: several messages in one frame, where the revision has them.
+//! <https://modelcontextprotocol.io/specification/2025-03-26/basic#batching>
+
+use tokio::sync::mpsc;
+
+use crate::era;
+use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::raw::Raw;
+use crate::jsonrpc::{self, Id, Message, Rejection};
+
+/// The messages of a batch, not yet read.
+pub(crate) fn elements(frame: &[u8], limit: usize) -> Result<Vec<Raw<'_>>, Rejection<'static>> {
+    let reject = |error| Rejection { id: Id::NULL, error };
+    let elements: Vec<Raw<'_>> = serde_json::from_slice(frame)
+        .map_err(|error| reject(RpcError::parse(&format!("the message is not valid JSON: {error}"))))?;
+    if elements.is_empty() {
+        return Err(reject(RpcError::invalid_request("a batch has at least one message")));
+    }
+    if elements.len() > limit {
+        return Err(reject(RpcError::invalid_request(&format!("a batch has at most {limit} messages"))));
+    }
+    Ok(elements)
+}
+
+/// One message of a batch. What opens or ends a connection cannot be one of several.
+pub(crate) fn element(raw: Raw<'_>) -> Result<Message<'_>, Rejection<'_>> {
+    if raw.get().starts_with('[') {
+        return Err(Rejection { id: Id::NULL, error: RpcError::invalid_request("a message is a JSON object") });
+    }
+    match jsonrpc::parse(raw.get().as_bytes())? {
+        Message::Request(request) if matches!(&*request.method, "initialize" | "shutdown") => {
+            let error = RpcError::invalid_request(&format!("`{}` cannot be part of a batch", request.method));
+            Err(Rejection { id: request.id, error })
+        }
+        // A stream in a list of answers would hold up all of them, for ever.
+        Message::Request(request) if era::is_modern(&request) => {
+            let error = RpcError::invalid_request("a request of 2026-07-28 cannot be part of a batch");
+            Err(Rejection { id: request.id, error })
+        }
+        message => Ok(message),
+    }
+}
+
+/// The answers to a batch, as far as they are there.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    list: Vec<u8>,
+}
+
+impl Batch {
+    /// Adds an answer: a line, or nothing for what is owed none.
+    pub(crate) fn add(&mut self, line: &[u8]) {
+        if !line.is_empty() {
+            self.list.push(if self.list.is_empty() { b'[' } else { b',' });
+            self.list.extend_from_slice(line.trim_ascii_end());
+        }
+    }
+
+    /// The list as one line; nothing if nothing is owed an answer.
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        if !self.list.is_empty() {
+            self.list.extend_from_slice(b"]\n");
+        }
+        self.list
+    }
+
+    /// Adds the answers still to come, until none can come any more, and sends the list.
+    pub(crate) async fn complete(mut self, mut answers: mpsc::Receiver<Vec<u8>>, outbox: mpsc::Sender<Vec<u8>>) {
+        while let Some(line) = answers.recv().await {
+            self.add(&line);
+        }
+        let line = self.finish();
+        if !line.is_empty() {
+            // As for single answers: a client that is gone wants none.
+            let _ = outbox.send(line).await;
+        }
+    }
+}

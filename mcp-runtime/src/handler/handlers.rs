@@ -1,0 +1,97 @@
+//! What `#[handlers] impl T` makes of a `T`: its tools, prompts and resources.
+
+use std::sync::Arc;
+
+use super::prompt::Prompt;
+use super::resource::Resource;
+use super::tool::Tool;
+
+/// The handlers of one mounted value, in the order they stand in its impl block.
+#[derive(Debug, Default)]
+pub struct Handlers {
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) prompts: Vec<Prompt>,
+    pub(crate) resources: Vec<Resource>,
+}
+
+impl Handlers {
+    /// No handlers yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a tool.
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Adds a prompt.
+    pub fn prompt(mut self, prompt: Prompt) -> Self {
+        self.prompts.push(prompt);
+        self
+    }
+
+    /// Adds a resource.
+    pub fn resource(mut self, resource: impl Into<Resource>) -> Self {
+        self.resources.push(resource.into());
+        self
+    }
+
+    /// Puts `prefix_` in front of every name. URIs stay as they are.
+    pub(crate) fn prefixed(mut self, prefix: &str) -> Self {
+        for tool in &mut self.tools {
+            tool.descriptor.name = format!("{prefix}_{}", tool.descriptor.name);
+        }
+        for prompt in &mut self.prompts {
+            prompt.descriptor.name = format!("{prefix}_{}", prompt.descriptor.name);
+        }
+        for resource in &mut self.resources {
+            resource.rename(format!("{prefix}_{}", resource.name()));
+        }
+        self
+    }
+}
+
+/// A type whose impl block has `#[handlers]`, which implements this.
+pub trait Mounted: Sized {
+    /// Its handlers, sharing the value.
+    fn handlers(this: Arc<Self>) -> Handlers;
+}
+
+/// What [`Server::mount`](crate::Server::mount) takes: a value whose impl block has `#[handlers]`,
+/// an [`Arc`] of one, or [`Handlers`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no handlers to mount",
+    label = "put `#[handlers]` on its impl block, and `#[tool]`, `#[prompt]` or `#[resource]` on methods in it"
+)]
+pub trait IntoHandlers {
+    /// The handlers.
+    fn into_handlers(self) -> Handlers;
+}
+
+impl IntoHandlers for Handlers {
+    fn into_handlers(self) -> Handlers {
+        self
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Mounted> IntoHandlers for T {
+    fn into_handlers(self) -> Handlers {
+        T::handlers(Arc::new(self))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Mounted> IntoHandlers for Arc<T> {
+    fn into_handlers(self) -> Handlers {
+        T::handlers(self)
+    }
+}
+
+impl<T: Mounted> From<T> for Handlers {
+    fn from(value: T) -> Self {
+        value.into_handlers()
+    }
+}

@@ -1,0 +1,59 @@
+//! What a prompt may return.
+
+use std::borrow::Cow;
+
+use crate::error::{HandlerError, Result};
+use crate::protocol::{Content, PromptMessage, PromptResult};
+
+/// A return type of a `#[prompt]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be returned from a prompt",
+    label = "not a prompt",
+    note = "return text, `Content`, `PromptMessage`, `Vec<PromptMessage>`, `PromptResult`, or a `Result` of these"
+)]
+pub trait IntoPromptResult {
+    /// Makes the messages, or fails like the handler would.
+    fn into_prompt_result(self) -> Result<PromptResult>;
+}
+
+impl IntoPromptResult for PromptResult {
+    fn into_prompt_result(self) -> Result<PromptResult> {
+        Ok(self)
+    }
+}
+
+impl IntoPromptResult for PromptMessage {
+    fn into_prompt_result(self) -> Result<PromptResult> {
+        Ok(PromptResult::new([self]))
+    }
+}
+
+impl IntoPromptResult for Vec<PromptMessage> {
+    fn into_prompt_result(self) -> Result<PromptResult> {
+        Ok(PromptResult::new(self))
+    }
+}
+
+impl<const N: usize> IntoPromptResult for [PromptMessage; N] {
+    fn into_prompt_result(self) -> Result<PromptResult> {
+        Ok(PromptResult::new(self))
+    }
+}
+
+impl<T: IntoPromptResult, E: HandlerError> IntoPromptResult for Result<T, E> {
+    fn into_prompt_result(self) -> Result<PromptResult> {
+        self.map_err(Into::into)?.into_prompt_result()
+    }
+}
+
+macro_rules! user_messages {
+    ($($ty:ty)*) => {$(
+        impl IntoPromptResult for $ty {
+            fn into_prompt_result(self) -> Result<PromptResult> {
+                Ok(PromptResult::new([PromptMessage::user(self)]))
+            }
+        }
+    )*};
+}
+
+user_messages! { String &'static str Cow<'static, str> Content }

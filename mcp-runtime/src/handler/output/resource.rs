@@ -1,0 +1,75 @@
+//! What a resource may return.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use super::Json;
+use crate::error::{Error, HandlerError, Result};
+use crate::protocol::{ReadResult, ResourceContents};
+
+/// A return type of a `#[resource]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be returned from a resource",
+    label = "not the contents of a resource",
+    note = "return text, bytes (`Vec<u8>`), `Json<T>`, `ResourceContents`, `Vec<ResourceContents>`, `ReadResult`, or an `Option` (`None`: not found) or `Result` of these"
+)]
+pub trait IntoReadResult {
+    /// Makes the contents, or fails like the handler would. `uri` is what was asked for.
+    fn into_read_result(self, uri: &str) -> Result<ReadResult>;
+}
+
+impl IntoReadResult for ReadResult {
+    fn into_read_result(self, _: &str) -> Result<ReadResult> {
+        Ok(self)
+    }
+}
+
+impl IntoReadResult for ResourceContents {
+    fn into_read_result(self, _: &str) -> Result<ReadResult> {
+        Ok(ReadResult::new([self]))
+    }
+}
+
+impl IntoReadResult for Vec<ResourceContents> {
+    fn into_read_result(self, _: &str) -> Result<ReadResult> {
+        Ok(ReadResult::new(self))
+    }
+}
+
+impl IntoReadResult for Vec<u8> {
+    fn into_read_result(self, uri: &str) -> Result<ReadResult> {
+        ResourceContents::blob(self).into_read_result(uri)
+    }
+}
+
+impl<T: Serialize> IntoReadResult for Json<T> {
+    fn into_read_result(self, uri: &str) -> Result<ReadResult> {
+        let text = serde_json::to_string(&self.0)?;
+        ResourceContents::text(text).with_mime("application/json").into_read_result(uri)
+    }
+}
+
+impl<T: IntoReadResult> IntoReadResult for Option<T> {
+    fn into_read_result(self, uri: &str) -> Result<ReadResult> {
+        self.ok_or_else(|| Error::resource_not_found(uri))?.into_read_result(uri)
+    }
+}
+
+impl<T: IntoReadResult, E: HandlerError> IntoReadResult for Result<T, E> {
+    fn into_read_result(self, uri: &str) -> Result<ReadResult> {
+        self.map_err(Into::into)?.into_read_result(uri)
+    }
+}
+
+macro_rules! text_contents {
+    ($($ty:ty)*) => {$(
+        impl IntoReadResult for $ty {
+            fn into_read_result(self, uri: &str) -> Result<ReadResult> {
+                ResourceContents::text(self).into_read_result(uri)
+            }
+        }
+    )*};
+}
+
+text_contents! { String &'static str Cow<'static, str> }

@@ -1,0 +1,120 @@
+//! What a tool may return.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Json;
+use crate::error::{HandlerError, Result};
+use crate::protocol::{Content, ToolResult};
+
+/// A return type of a `#[tool]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be returned from a tool",
+    label = "not a tool result",
+    note = "return text, a number, `bool`, `()`, `Json<T>`, `Content`, `Vec<Content>`, `ToolResult`, or an `Option` or `Result` of these",
+    note = "to send it as structured JSON, return `Json<_>` and derive `serde::Serialize` and `schemars::JsonSchema`"
+)]
+pub trait IntoToolResult {
+    /// Makes the result, or fails like the handler would.
+    fn into_tool_result(self) -> Result<ToolResult>;
+
+    /// The schema of the structured result, if there is one.
+    fn output_schema() -> Option<Value> {
+        None
+    }
+}
+
+impl IntoToolResult for ToolResult {
+    fn into_tool_result(self) -> Result<ToolResult> {
+        Ok(self)
+    }
+}
+
+impl IntoToolResult for () {
+    fn into_tool_result(self) -> Result<ToolResult> {
+        Ok(ToolResult::default())
+    }
+}
+
+impl IntoToolResult for Content {
+    fn into_tool_result(self) -> Result<ToolResult> {
+        Ok(ToolResult::new([self]))
+    }
+}
+
+impl IntoToolResult for Vec<Content> {
+    fn into_tool_result(self) -> Result<ToolResult> {
+        Ok(ToolResult::new(self))
+    }
+}
+
+impl<const N: usize> IntoToolResult for [Content; N] {
+    fn into_tool_result(self) -> Result<ToolResult> {
+        Ok(ToolResult::new(self))
+    }
+}
+
+impl<T: IntoToolResult> IntoToolResult for Option<T> {
+    fn into_tool_result(self) -> Result<ToolResult> {
+        self.map_or_else(|| Ok(ToolResult::default()), T::into_tool_result)
+    }
+    // No schema, even where `T` has one: `None` would not conform to it.
+}
+
+impl<T: IntoToolResult, E: HandlerError> IntoToolResult for Result<T, E> {
+    fn into_tool_result(self) -> Result<ToolResult> {
+        self.map_err(Into::into)?.into_tool_result()
+    }
+
+    fn output_schema() -> Option<Value> {
+        T::output_schema()
+    }
+}
+
+impl<T: Structured> IntoToolResult for Json<T> {
+    fn into_tool_result(self) -> Result<ToolResult> {
+        ToolResult::default().with_structured(&self.0)
+    }
+
+    fn output_schema() -> Option<Value> {
+        crate::handler::schema::output::<T>()
+    }
+}
+
+macro_rules! text_results {
+    ($($ty:ty)*) => {$(
+        impl IntoToolResult for $ty {
+            fn into_tool_result(self) -> Result<ToolResult> {
+                Ok(ToolResult::text(self))
+            }
+        }
+    )*};
+}
+
+text_results! { String &'static str Cow<'static, str> Box<str> }
+
+macro_rules! printed_results {
+    ($($ty:ty)*) => {$(
+        impl IntoToolResult for $ty {
+            fn into_tool_result(self) -> Result<ToolResult> {
+                Ok(ToolResult::text(self.to_string()))
+            }
+        }
+    )*};
+}
+
+printed_results! { i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 bool char }
+
+/// What `Json<T>` can carry: a value with a schema.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be sent as structured JSON",
+    label = "inside `Json`, but has no schema or cannot be serialized",
+    note = "add `#[derive(serde::Serialize, schemars::JsonSchema)]` to it, and to every type inside it"
+)]
+pub trait Structured: Serialize + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + JsonSchema> Structured for T {}

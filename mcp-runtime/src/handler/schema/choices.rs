@@ -1,0 +1,116 @@
+//! Types that have only so many values, and the texts that stand for these.
+
+use serde_json::{Map, Value};
+
+use super::{InputSchema, resolved};
+
+impl InputSchema {
+    /// The texts for all values of a property, if they can be counted: `true` and `false`, or the
+    /// names of an enum.
+    pub(crate) fn choices(&self, name: &str) -> Option<Vec<String>> {
+        let definitions = self.generator.definitions();
+        let schema = resolved(self.properties.get(name)?, definitions);
+        if schema.get("type").is_some_and(|name| name == "boolean") {
+            return Some(vec!["true".to_owned(), "false".to_owned()]);
+        }
+        names(schema, definitions)
+    }
+}
+
+/// The strings a schema allows, if it allows nothing else. The variants of an enum are a list, or one
+/// by one where they have docs. No deeper than that, so a type that contains itself is no trouble.
+fn names(schema: &Value, definitions: &Map<String, Value>) -> Option<Vec<String>> {
+    match schema.get("oneOf").or_else(|| schema.get("anyOf")) {
+        Some(Value::Array(choices)) => {
+            let each = choices.iter().map(|choice| listed(resolved(choice, definitions)));
+            Some(each.collect::<Option<Vec<_>>>()?.concat())
+        }
+        _ => listed(schema),
+    }
+}
+
+fn listed(schema: &Value) -> Option<Vec<String>> {
+    let owned = |name: &Value| name.as_str().map(str::to_owned);
+    match (schema.get("const"), schema.get("enum")) {
+        (Some(name), _) => Some(vec![owned(name)?]),
+        (None, Some(Value::Array(names))) => names.iter().map(owned).collect(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[expect(dead_code, reason = "only the schemas of these types are looked at")]
+mod tests {
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+
+    use super::super::Extras;
+    use super::*;
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum Unit {
+        Celsius,
+        Fahrenheit,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Wrapped(Unit);
+
+    #[derive(Deserialize, JsonSchema)]
+    enum Documented {
+        /// At once.
+        Now,
+        Later,
+        #[serde(rename = "some day")]
+        SomeDay,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    enum WithData {
+        Never,
+        In(u32),
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(untagged)]
+    enum OrAnything {
+        Unit(Unit),
+        Text(String),
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(untagged)]
+    enum Itself {
+        Unit(Unit),
+        Again(Box<Itself>),
+    }
+
+    fn choices<T: JsonSchema>() -> Option<Vec<String>> {
+        let mut schema = InputSchema::new();
+        schema.property::<T>("it", Extras { optional: true, ..Extras::default() });
+        schema.choices("it")
+    }
+
+    #[test]
+    fn enums_and_booleans_have_so_many_values() {
+        let units = Some(vec!["celsius".to_owned(), "fahrenheit".to_owned()]);
+        assert_eq!(choices::<Unit>(), units);
+        assert_eq!(choices::<Option<Unit>>(), units);
+        assert_eq!(choices::<Wrapped>(), units);
+        assert_eq!(choices::<Option<Wrapped>>(), units);
+        let mut documented = choices::<Documented>().unwrap();
+        documented.sort();
+        assert_eq!(documented, ["Later", "Now", "some day"]);
+        assert_eq!(choices::<bool>(), Some(vec!["true".to_owned(), "false".to_owned()]));
+        assert_eq!(choices::<Option<bool>>(), choices::<bool>());
+    }
+
+    #[test]
+    fn others_do_not() {
+        for open in [choices::<WithData>(), choices::<OrAnything>(), choices::<Itself>(), choices::<String>()] {
+            assert_eq!(open, None);
+        }
+        assert_eq!((choices::<char>(), choices::<Option<u8>>(), choices::<Value>()), (None, None, None));
+    }
+}

@@ -1,0 +1,357 @@
+//! JSON Schemas: of a tool's arguments, put together argument by argument, and of its result.
+
+pub(super) mod choices;
+
+use std::borrow::Cow;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+/// The schema of a tool's arguments while they are declared. One generator for all of them, so
+/// that types they share sit once in the root's `$defs`.
+#[derive(Debug)]
+pub(crate) struct InputSchema {
+    generator: SchemaGenerator,
+    root: Map<String, Value>,
+    properties: Map<String, Value>,
+    required: Vec<Value>,
+}
+
+/// What an attribute adds to the schema of an argument's type.
+#[derive(Debug, Default)]
+pub(crate) struct Extras {
+    pub(crate) description: Option<Cow<'static, str>>,
+    pub(crate) default: Option<Value>,
+    pub(crate) header: Option<&'static str>,
+    pub(crate) optional: bool,
+}
+
+impl InputSchema {
+    pub(crate) fn new() -> Self {
+        InputSchema {
+            generator: SchemaSettings::draft2020_12().for_deserialize().into_generator(),
+            root: Map::new(),
+            properties: Map::new(),
+            required: Vec::new(),
+        }
+    }
+
+    /// Adds one property and returns the name of its type, for error texts.
+    pub(crate) fn property<T: JsonSchema>(&mut self, name: &str, extras: Extras) -> Cow<'static, str> {
+        let mut schema = self.generator.subschema_for::<T>().to_value();
+        if schema == true {
+            // The same to JSON Schema, but an object to clients that know only those.
+            schema = json!({});
+        }
+        if extras.optional {
+            schema = without_null(schema);
+        } else if extras.default.is_none() {
+            self.required.push(name.into());
+        }
+        let expected = type_name(&schema, self.generator.definitions());
+        if let Value::Object(map) = &mut schema {
+            map.extend(extras.description.map(|text| ("description".to_owned(), text.into())));
+            // Null is how a default says that there is none.
+            let default = extras.default.filter(|value| !value.is_null());
+            map.extend(default.map(|value| ("default".to_owned(), value)));
+            map.extend(extras.header.map(|header| ("x-mcp-header".to_owned(), header.into())));
+        }
+        self.properties.insert(name.to_owned(), schema);
+        expected
+    }
+
+    /// Adds the properties of the struct `T` as if they were arguments of their own.
+    pub(crate) fn flatten<T: JsonSchema>(&mut self) {
+        let Value::Object(mut schema) = T::json_schema(&mut self.generator).to_value() else { return };
+        let named = schema.get("type").is_some_and(|name| name == "object");
+        assert!(named, "`#[arg(flatten)]` needs a struct; `{}` has no fields to be arguments", T::schema_name());
+        if let Some(Value::Object(properties)) = schema.remove("properties") {
+            self.properties.extend(properties);
+        }
+        if let Some(Value::Array(required)) = schema.remove("required") {
+            self.required.extend(required);
+        }
+        for annotation in ["type", "title", "description"] {
+            schema.remove(annotation);
+        }
+        self.root.extend(schema);
+    }
+
+    /// Whether any argument was declared.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.properties.is_empty() && self.root.is_empty()
+    }
+
+    pub(crate) fn finish(mut self) -> Value {
+        if self.is_empty() {
+            return json!({"type": "object", "additionalProperties": false});
+        }
+        let mut root = Map::new();
+        root.insert("type".into(), "object".into());
+        root.insert("properties".into(), self.properties.into());
+        if !self.required.is_empty() {
+            root.insert("required".into(), self.required.into());
+        }
+        root.extend(self.root);
+        tidy(root, self.generator.take_definitions(true))
+    }
+}
+
+/// The schema of a structured result, if it says anything.
+pub(crate) fn output<T: JsonSchema + ?Sized>() -> Option<Value> {
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let Value::Object(schema) = T::json_schema(&mut generator).to_value() else { return None };
+    let schema = tidy(schema, generator.take_definitions(true));
+    let says_something =
+        schema.as_object().is_some_and(|map| map.keys().any(|key| key != "description" && key != "title"));
+    says_something.then_some(schema)
+}
+
+/// An absent optional argument is left out of `required`; its type need not say `null` as well.
+/// Plain types are also what `x-mcp-header` and many clients' form builders ask for. What is said
+/// beside the choice of a type and `null` wins over what the type says of itself.
+pub(crate) fn without_null(schema: Value) -> Value {
+    let Value::Object(mut map) = schema else { return schema };
+    if let Some(Value::Array(types)) = map.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = &types[..] {
+            let only = only.clone();
+            map.insert("type".into(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = map.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if let Some(Value::Array(choices)) = map.get_mut("anyOf") {
+        choices.retain(|choice| choice != &json!({"type": "null"}));
+        if let [Value::Object(only)] = &mut choices[..] {
+            let mut merged = std::mem::take(only);
+            map.shift_remove("anyOf");
+            merged.extend(map);
+            return merged.into();
+        }
+    }
+    map.into()
+}
+
+/// What to call a schema's type in a sentence.
+fn type_name(schema: &Value, definitions: &Map<String, Value>) -> Cow<'static, str> {
+    let schema = resolved(schema, definitions);
+    match schema.get("type") {
+        Some(Value::String(name)) => Cow::Owned(name.clone()),
+        Some(Value::Array(names)) => {
+            Cow::Owned(names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "))
+        }
+        _ if schema.get("enum").is_some() || schema.get("oneOf").is_some_and(all_constants) => Cow::Borrowed("string"),
+        _ => Cow::Borrowed("value"),
+    }
+}
+
+fn all_constants(choices: &Value) -> bool {
+    choices
+        .as_array()
+        .is_some_and(|choices| choices.iter().all(|choice| choice.get("const").is_some_and(Value::is_string)))
+}
+
+/// What a reference stands for; any other schema is what it is.
+fn resolved<'a>(mut schema: &'a Value, definitions: &'a Map<String, Value>) -> &'a Value {
+    while let Some(target) = reference(schema).and_then(|name| definitions.get(name)) {
+        schema = target;
+    }
+    schema
+}
+
+fn reference(schema: &Value) -> Option<&str> {
+    schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
+}
+
+/// Puts definitions that are used once where they are used, the rest into `$defs`, and drops the
+/// number formats (`int64`, `uint32`) that exist in no JSON Schema vocabulary and that strict
+/// clients refuse.
+fn tidy(root: Map<String, Value>, mut definitions: Map<String, Value>) -> Value {
+    let mut root = Value::Object(root);
+    loop {
+        let single = definitions.keys().find(|name| {
+            let uses = |schema: &Value| count(schema, name);
+            uses(&definitions[*name]) == 0 && uses(&root) + definitions.values().map(uses).sum::<usize>() == 1
+        });
+        let Some(name) = single.cloned() else { break };
+        let Some(target) = definitions.shift_remove(&name) else { break };
+        inline(&mut root, &name, &target);
+        definitions.values_mut().for_each(|schema| inline(schema, &name, &target));
+    }
+    if let (Value::Object(root), false) = (&mut root, definitions.is_empty()) {
+        match root.get_mut("$defs") {
+            // A schema written by hand may have brought its own.
+            Some(Value::Object(written)) => written.extend(definitions),
+            _ => drop(root.insert("$defs".into(), definitions.into())),
+        }
+    }
+    drop_number_formats(&mut root);
+    root
+}
+
+/// How often `schema` refers to the definition `name`.
+fn count(schema: &Value, name: &str) -> usize {
+    let here = usize::from(reference(schema) == Some(name));
+    here + children(schema).map(|child| count(child, name)).sum::<usize>()
+}
+
+/// Replaces references to `name` by `target`; keywords beside the reference win.
+fn inline(schema: &mut Value, name: &str, target: &Value) {
+    if reference(schema) == Some(name) {
+        let (Value::Object(map), Value::Object(target)) = (&mut *schema, target) else { return };
+        map.shift_remove("$ref");
+        let mut merged = target.clone();
+        merged.extend(std::mem::take(map));
+        *map = merged;
+        return;
+    }
+    children_mut(schema).for_each(|child| inline(child, name, target));
+}
+
+fn drop_number_formats(schema: &mut Value) {
+    if let Value::Object(map) = schema {
+        let numeric = matches!(map.get("format"), Some(Value::String(format))
+            if format.starts_with("int") || format.starts_with("uint") || format == "float" || format == "double");
+        if numeric && map.get("type").is_some_and(|name| name != "string") {
+            map.shift_remove("format");
+        }
+    }
+    children_mut(schema).for_each(drop_number_formats);
+}
+
+fn children(schema: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
+    match schema {
+        Value::Object(map) => Box::new(map.values()),
+        Value::Array(list) => Box::new(list.iter()),
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+fn children_mut(schema: &mut Value) -> Box<dyn Iterator<Item = &mut Value> + '_> {
+    match schema {
+        Value::Object(map) => Box::new(map.values_mut()),
+        Value::Array(list) => Box::new(list.iter_mut()),
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum Unit {
+        Celsius,
+        Fahrenheit,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Point {
+        x: i32,
+        unit: Option<Unit>,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Tree {
+        children: Vec<Tree>,
+    }
+
+    #[test]
+    fn a_type_used_once_is_inlined() {
+        let mut schema = InputSchema::new();
+        let expected = schema.property::<Unit>("unit", Extras { default: Some("celsius".into()), ..Extras::default() });
+        assert_eq!(expected, "string");
+        assert_eq!(
+            schema.finish(),
+            json!({"type": "object", "properties": {"unit": {"type": "string", "enum": ["celsius", "fahrenheit"], "default": "celsius"}}})
+        );
+    }
+
+    #[test]
+    fn a_type_used_twice_is_shared() {
+        let mut schema = InputSchema::new();
+        schema.property::<Point>("from", Extras::default());
+        schema.property::<Point>("to", Extras::default());
+        let schema = schema.finish();
+        assert_eq!(schema["properties"]["to"], json!({"$ref": "#/$defs/Point"}));
+        assert_eq!(schema["required"], json!(["from", "to"]));
+        assert_eq!(schema["$defs"]["Point"]["properties"]["x"], json!({"type": "integer"}));
+        assert_eq!(schema["$defs"].as_object().unwrap().len(), 1, "{schema}");
+    }
+
+    #[test]
+    fn a_recursive_type_keeps_its_definition() {
+        let mut schema = InputSchema::new();
+        schema.property::<Tree>("tree", Extras::default());
+        let schema = schema.finish();
+        assert_eq!(schema["$defs"]["Tree"]["properties"]["children"]["items"], json!({"$ref": "#/$defs/Tree"}));
+    }
+
+    #[test]
+    fn optional_arguments_are_plain_and_not_required() {
+        let mut schema = InputSchema::new();
+        schema.property::<Option<String>>("tag", Extras { optional: true, ..Extras::default() });
+        schema.property::<Option<Unit>>("unit", Extras { optional: true, ..Extras::default() });
+        assert_eq!(
+            schema.finish(),
+            json!({"type": "object", "properties": {
+                "tag": {"type": "string"},
+                "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]},
+            }})
+        );
+    }
+
+    struct Written;
+
+    impl JsonSchema for Written {
+        fn schema_name() -> Cow<'static, str> {
+            "Written".into()
+        }
+
+        fn json_schema(_: &mut SchemaGenerator) -> schemars::Schema {
+            written().try_into().unwrap()
+        }
+    }
+
+    /// What a derive would not write.
+    fn written() -> Value {
+        json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "$defs": {"address": {"$anchor": "addressDef", "type": "object"}},
+            "properties": {"address": {"$ref": "#/$defs/address"}, "email": {"type": "string", "format": "email"}},
+            "required": ["address"],
+            "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+            "if": {"required": ["email"]},
+            "then": {"minProperties": 2},
+            "else": {"maxProperties": 1},
+            "additionalProperties": false,
+        })
+    }
+
+    #[test]
+    fn a_schema_written_by_hand_stays_as_it_is() {
+        let mut schema = InputSchema::new();
+        schema.flatten::<Written>();
+        assert_eq!(schema.finish(), written());
+    }
+
+    #[test]
+    fn definitions_written_by_hand_stay_beside_those_of_other_arguments() {
+        let mut schema = InputSchema::new();
+        schema.flatten::<Written>();
+        schema.property::<Tree>("tree", Extras::default());
+        let schema = schema.finish();
+        assert_eq!(schema["$defs"]["address"], written()["$defs"]["address"]);
+        assert_eq!(schema["properties"]["tree"], json!({"$ref": "#/$defs/Tree"}));
+        assert!(schema["$defs"]["Tree"].is_object(), "{schema}");
+        assert_eq!(schema["required"], json!(["address", "tree"]));
+    }
+}

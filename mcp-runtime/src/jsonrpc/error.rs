@@ -1,0 +1,86 @@
+//! The `error` member of a response, and the texts in it that quote the caller.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The `error` member of a response.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct RpcError {
+    pub(crate) code: i32,
+    pub(crate) message: Cow<'static, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) data: Option<Value>,
+}
+
+impl RpcError {
+    pub(crate) const PARSE: i32 = -32700;
+    pub(crate) const INVALID_REQUEST: i32 = -32600;
+    pub(crate) const METHOD_NOT_FOUND: i32 = -32601;
+    pub(crate) const INVALID_PARAMS: i32 = -32602;
+    pub(crate) const INTERNAL: i32 = -32603;
+    /// Resource not found, up to 2025-11-25.
+    pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
+    /// Somebody has to visit a page first, in 2025-11-25.
+    pub(crate) const URL_REQUIRED: i32 = -32042;
+    /// The client does not declare a capability the call needs, from 2026-07-28.
+    pub(crate) const MISSING_CAPABILITY: i32 = -32021;
+    /// A header and the body say different things, from 2026-07-28.
+    #[cfg(feature = "http")]
+    pub(crate) const HEADER_MISMATCH: i32 = -32020;
+    /// Unsupported protocol version, from 2026-07-28.
+    pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
+
+    pub(crate) fn new(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
+        RpcError { code, message: message.into(), data: None }
+    }
+
+    pub(crate) fn parse(detail: &str) -> Self {
+        Self::new(Self::PARSE, format!("Parse error: {detail}"))
+    }
+
+    pub(crate) fn invalid_request(detail: &str) -> Self {
+        Self::new(Self::INVALID_REQUEST, format!("Invalid request: {detail}"))
+    }
+
+    pub(crate) fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Self::INVALID_PARAMS, message)
+    }
+
+    /// A parameter of the wrong type, or missing; `data` says which and how.
+    pub(crate) fn wrong_field(field: &str, expected: &str, actual: &str) -> Self {
+        let message = match actual {
+            "missing" => format!("Invalid params: `{field}` is missing; it is of type {expected}"),
+            _ if actual == expected => format!("Invalid params: `{field}` is not a valid {expected}"),
+            _ => format!("Invalid params: `{field}` must be of type {expected}, not {actual}"),
+        };
+        Self::invalid_params(message)
+            .with_data(serde_json::json!({"field": field, "expectedType": expected, "actualType": actual}))
+    }
+
+    pub(crate) fn with_data(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+}
+
+/// The text of a JSON error without "at line 1 column 7": positions in a frame nobody sees as text.
+pub(crate) fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" at line ") {
+        Some(end) if error.line() > 0 => shorten(&text[..end]).into_owned(),
+        _ => shorten(&text).into_owned(),
+    }
+}
+
+/// A text that quotes the caller, without the middle of what is too long to be read anyway.
+pub(crate) fn shorten(text: &str) -> Cow<'_, str> {
+    const LONG: usize = 300;
+    if text.len() <= LONG {
+        return Cow::Borrowed(text);
+    }
+    let head = text.floor_char_boundary(LONG / 2);
+    let tail = text.ceil_char_boundary(text.len() - LONG / 2);
+    Cow::Owned(format!("{}…{}", &text[..head], &text[tail..]))
+}

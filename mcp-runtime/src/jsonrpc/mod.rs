@@ -1,0 +1,348 @@
+//! Bytes to messages: a JSON-RPC 2.0 frame, classified by which of its members are present.
+//!
+//! Nothing is copied: a message borrows its frame, `id` and `params` stay raw. What cannot be a
+//! message becomes a [`Rejection`], an answer the peer gets while the connection lives on.
+
+pub(crate) mod depth;
+pub(crate) mod error;
+pub(crate) mod object;
+#[cfg(test)]
+pub(crate) mod properties;
+pub(crate) mod raw;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+
+use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::object::JsonStr;
+use crate::jsonrpc::raw::{Raw, string_end, type_of};
+
+/// One well-formed frame.
+#[derive(Debug)]
+pub(crate) enum Message<'a> {
+    Request(Request<'a>),
+    Notification(Notification<'a>),
+    Response(Response<'a>),
+}
+
+/// A frame with a method and an id: it is owed exactly one answer.
+#[derive(Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) id: Id<'a>,
+    pub(crate) method: Cow<'a, str>,
+    pub(crate) params: Option<Raw<'a>>,
+}
+
+/// A frame with a method and no id: it is never answered.
+#[derive(Debug)]
+pub(crate) struct Notification<'a> {
+    pub(crate) method: Cow<'a, str>,
+    pub(crate) params: Option<Raw<'a>>,
+}
+
+/// A frame without a method: an answer to a request of ours, as far as it can be read.
+#[derive(Debug)]
+pub(crate) struct Response<'a> {
+    pub(crate) id: Option<Id<'a>>,
+    pub(crate) result: Option<Raw<'a>>,
+    pub(crate) error: Option<Raw<'a>>,
+}
+
+/// The JSON text of a request id (a string or an integer), echoed byte for byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Id<'a>(&'a str);
+
+impl<'a> Id<'a> {
+    /// What an answer carries when the request's own id could not be read.
+    pub(crate) const NULL: Id<'static> = Id("null");
+
+    /// The id in `raw`, if it is a string or an integer; null, fractions and the rest are not ids.
+    pub(crate) fn parse(raw: &'a str) -> Option<Self> {
+        let usable = match raw.as_bytes().first()? {
+            b'"' => true,
+            b'-' | b'0'..=b'9' => !raw.contains(['.', 'e', 'E']),
+            _ => false,
+        };
+        usable.then_some(Id(raw))
+    }
+
+    /// The id whose JSON text is `raw`, kept by [`Id::as_str`] when the frame went away.
+    pub(crate) fn new_unchecked(raw: &'a str) -> Self {
+        Id(raw)
+    }
+
+    pub(crate) fn as_str(self) -> &'a str {
+        self.0
+    }
+}
+
+/// A frame that is no message: the error to answer with, and the id when one could be read.
+#[derive(Debug)]
+pub(crate) struct Rejection<'a> {
+    pub(crate) id: Id<'a>,
+    pub(crate) error: RpcError,
+}
+
+/// Reads one frame.
+pub(crate) fn parse(frame: &[u8]) -> Result<Message<'_>, Rejection<'_>> {
+    let text = std::str::from_utf8(frame).map_err(|_| reject(Id::NULL, RpcError::parse("the message is not UTF-8")))?;
+    let wire: Wire<'_> = serde_json::from_str(text).map_err(|error| malformed(text, &error))?;
+    wire.classify()
+}
+
+/// What is said of a frame nested deeper than `limit`: nothing if nothing was asked.
+pub(crate) fn refuse_deep(frame: &[u8], limit: usize) -> Option<Rejection<'_>> {
+    let error = RpcError::invalid_request(&format!("the message is nested deeper than {limit} levels"));
+    // Members stay raw, so that this takes no stack however deep they are.
+    match parse(frame) {
+        Ok(Message::Request(request)) => Some(reject(request.id, error)),
+        Ok(Message::Notification(_) | Message::Response(_)) => None,
+        Err(rejection) if rejection.error.code == RpcError::PARSE => Some(rejection),
+        Err(rejection) => Some(reject(rejection.id, error)),
+    }
+}
+
+/// The members of a frame, before they are judged.
+#[derive(Default)]
+struct Wire<'a> {
+    jsonrpc: Option<Cow<'a, str>>,
+    id: Option<Raw<'a>>,
+    method: Option<Cow<'a, str>>,
+    params: Option<Raw<'a>>,
+    result: Option<Raw<'a>>,
+    error: Option<Raw<'a>>,
+}
+
+/// The names of a frame's members.
+#[derive(serde::Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Member {
+    Jsonrpc,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    #[serde(other)]
+    Other,
+}
+
+// By hand, because a derived one would also read a list, member by member, and take an explicit
+// `null` for an absent member.
+impl<'de> Deserialize<'de> for Wire<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Frame;
+        impl<'de> Visitor<'de> for Frame {
+            type Value = Wire<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON-RPC message")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut wire = Wire::default();
+                while let Some(member) = map.next_key()? {
+                    let twice = match member {
+                        Member::Jsonrpc => wire.jsonrpc.replace(map.next_value::<JsonStr<'_>>()?.0).is_some(),
+                        Member::Id => wire.id.replace(map.next_value()?).is_some(),
+                        Member::Method => wire.method.replace(map.next_value::<JsonStr<'_>>()?.0).is_some(),
+                        Member::Params => wire.params.replace(map.next_value()?).is_some(),
+                        Member::Result => wire.result.replace(map.next_value()?).is_some(),
+                        Member::Error => wire.error.replace(map.next_value()?).is_some(),
+                        Member::Other => map.next_value::<IgnoredAny>().map(|_| false)?,
+                    };
+                    if twice {
+                        return Err(A::Error::custom("a member is there twice"));
+                    }
+                }
+                Ok(wire)
+            }
+        }
+        deserializer.deserialize_map(Frame)
+    }
+}
+
+impl<'a> Wire<'a> {
+    fn classify(self) -> Result<Message<'a>, Rejection<'a>> {
+        let id = self.id.map(|raw| Id::parse(raw.get()));
+        let echo = id.flatten().unwrap_or(Id::NULL);
+        let invalid = |text: &'static str| reject(echo, RpcError::invalid_request(text));
+        let answers = self.result.is_some() || self.error.is_some();
+        if answers && self.method.is_none() {
+            // Even a malformed answer is not answered.
+            return Ok(Message::Response(Response { id: id.flatten(), result: self.result, error: self.error }));
+        }
+        if self.jsonrpc.as_deref() != Some("2.0") {
+            return Err(invalid("every message carries \"jsonrpc\": \"2.0\""));
+        }
+        match (self.method, id) {
+            (Some(_), _) if answers => Err(invalid("a message has a method, or a result or error, not both")),
+            (Some(method), Some(Some(id))) => Ok(Message::Request(Request { id, method, params: self.params })),
+            (Some(_), Some(None)) => Err(invalid("a request id is a string or an integer")),
+            (Some(method), None) => Ok(Message::Notification(Notification { method, params: self.params })),
+            (None, _) => Err(invalid("a message has a method, a result or an error")),
+        }
+    }
+}
+
+fn reject(id: Id<'_>, error: RpcError) -> Rejection<'_> {
+    Rejection { id, error }
+}
+
+/// The answer to a frame that is not JSON, or JSON of another shape than a message.
+fn malformed<'a>(text: &'a str, error: &serde_json::Error) -> Rejection<'a> {
+    let not_json = |error: &serde_json::Error| {
+        reject(Id::NULL, RpcError::parse(&format!("the message is not valid JSON: {error}")))
+    };
+    if !error.is_data() {
+        return not_json(error);
+    }
+    // The error is about a shape, but further on there may be no JSON at all.
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
+        return not_json(&error);
+    }
+    match type_of(text.trim_ascii_start()) {
+        "object" => {
+            let id = only_id(Raw::new_unchecked(text.trim_ascii())).unwrap_or(Id::NULL);
+            let why = crate::jsonrpc::error::without_position(error);
+            reject(id, RpcError::invalid_request(&format!("not a JSON-RPC message: {why}")))
+        }
+        "array" => reject(
+            Id::NULL,
+            RpcError::invalid_request("batches are not part of this protocol revision; send one message per line"),
+        ),
+        _ => reject(Id::NULL, RpcError::invalid_request("a message is a JSON object")),
+    }
+}
+
+/// The id of a frame that is no message, if there is no doubt which it is.
+fn only_id(frame: Raw<'_>) -> Option<Id<'_>> {
+    let mut ids = frame.members().filter_map(Result::ok).filter(|(name, _)| name == "id");
+    match (ids.next(), ids.next()) {
+        (Some((_, id)), None) => Id::parse(id.get()),
+        _ => None,
+    }
+}
+
+/// The id of a frame of which only the beginning is there, if it stands in that: whoever sent a
+/// message that is too long should not wait for ever.
+pub(crate) fn id_in_prefix(beginning: &[u8]) -> Option<Id<'_>> {
+    let value = member_in_prefix(beginning, &[r#""id""#])?;
+    let text = value.starts_with('"');
+    let length = if text { string_end(value.as_bytes(), 0)? } else { value.find([',', '}'])? };
+    // Nobody has read this as JSON yet, and it is to be echoed.
+    let raw: Raw<'_> = serde_json::from_str(&value[..length]).ok()?;
+    Id::parse(raw.get())
+}
+
+/// Whether a frame of which only the beginning is there is an answer: that is not answered.
+pub(crate) fn prefix_is_response(beginning: &[u8]) -> bool {
+    member_in_prefix(beginning, &[r#""result""#, r#""error""#]).is_some()
+        && member_in_prefix(beginning, &[r#""method""#]).is_none()
+}
+
+/// What comes after the first of these names in the outermost object, as far as it is there.
+fn member_in_prefix<'a>(beginning: &'a [u8], names: &[&str]) -> Option<&'a str> {
+    let text = match std::str::from_utf8(beginning) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&beginning[..error.valid_up_to()]).ok()?,
+    };
+    let (mut depth, mut rest) = (0_usize, text);
+    while let Some(at) = rest.find(['{', '}', '[', ']', '"']) {
+        match rest.as_bytes()[at] {
+            b'{' | b'[' => depth += 1,
+            b'"' => {
+                let end = string_end(rest.as_bytes(), at)?;
+                let value = rest[end..].trim_start().strip_prefix(':').map(str::trim_start);
+                if depth == 1 && value.is_some() && names.contains(&&rest[at..end]) {
+                    return value;
+                }
+                rest = &rest[end..];
+                continue;
+            }
+            _ => depth = depth.checked_sub(1)?,
+        }
+        rest = &rest[at + 1..];
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rejected(frame: &str) -> (String, i32) {
+        let Err(Rejection { id, error }) = parse(frame.as_bytes()) else { panic!("{frame} was accepted") };
+        (id.as_str().to_owned(), error.code)
+    }
+
+    #[test]
+    fn presence_of_members_decides() {
+        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), Ok(Message::Request(_))));
+        assert!(matches!(parse(br#"{"jsonrpc":"2.0","method":"ping"}"#), Ok(Message::Notification(_))));
+        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":null}"#), Ok(Message::Response(_))));
+        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":"a","error":{}}"#), Ok(Message::Response(_))));
+    }
+
+    #[test]
+    fn ids_are_echoed_as_they_came() {
+        for id in ["1", "-7", "\"a\\u0062\"", "123456789012345678901234567890"] {
+            let frame = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping","params":null}}"#);
+            let Ok(Message::Request(request)) = parse(frame.as_bytes()) else { panic!("{frame}") };
+            assert_eq!(request.id.as_str(), id);
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_rejected_with_the_id_if_there_is_one() {
+        assert_eq!(rejected("{"), ("null".into(), -32700));
+        assert_eq!(rejected("nonsense"), ("null".into(), -32700));
+        assert_eq!(rejected("5"), ("null".into(), -32600));
+        assert_eq!(rejected("[]"), ("null".into(), -32600));
+        assert_eq!(rejected(r#"["2.0",1,"ping"]"#), ("null".into(), -32600));
+        assert_eq!(rejected("[1,"), ("null".into(), -32700));
+        assert_eq!(rejected("5 6"), ("null".into(), -32700));
+        assert_eq!(rejected(r#"{"id":3,"method":"x"}"#), ("3".into(), -32600));
+        assert_eq!(rejected(r#"{"jsonrpc":"1.0","id":3,"method":"x"}"#), ("3".into(), -32600));
+        assert_eq!(rejected(r#"{"jsonrpc":2,"id":3,"method":"x"}"#), ("3".into(), -32600));
+        assert_eq!(rejected(r#"{"jsonrpc":"2.0","id":3,"method":5}"#), ("3".into(), -32600));
+        assert_eq!(rejected(r#"{"jsonrpc":"2.0","id":3}"#), ("3".into(), -32600));
+        assert_eq!(rejected(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#), ("null".into(), -32600));
+        assert_eq!(rejected(r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#), ("null".into(), -32600));
+        assert_eq!(rejected(r#"{"jsonrpc":"2.0","id":3,"id":4,"method":"x"}"#), ("null".into(), -32600));
+        assert_eq!(rejected(r#"{"jsonrpc":"2.0","id":3,"method":"x","result":{}}"#), ("3".into(), -32600));
+    }
+
+    #[test]
+    fn the_beginning_of_a_message_may_tell_its_id() {
+        let id = |text: &str| id_in_prefix(text.as_bytes()).map(|id| id.as_str().to_owned());
+        assert_eq!(id(r#"{"jsonrpc":"2.0","id": 77 ,"method":"x","params":{"a":"yyy"#), Some("77".into()));
+        assert_eq!(id(r#"{"a":["{\"id\":1}",{"id":2}],"id":"a\"b","params":"zz"#), Some(r#""a\"b""#.into()));
+        assert_eq!(id(r#"{"method":"x","params":{"id":5,"text":"yyy"#), None, "not the message's own");
+        assert_eq!(id(r#"{"id":7"#), None, "perhaps 77");
+        assert_eq!(id(r#"{"id":{"x":1},"method":"#), None);
+        assert_eq!(id(r#"{"x":"id","y":"id"#), None);
+        assert_eq!(id("}}}"), None);
+        for no_json in ["-", "7x", "01", "7\u{a0}", "\"\t\"", "\"\\q\""] {
+            assert_eq!(id(&format!(r#"{{"id":{no_json},"params":"#)), None, "{no_json}");
+        }
+        assert_eq!(id(""), None);
+        assert_eq!(id_in_prefix(b"{\"id\":1,\"m\":\"\xff"), Some(Id("1")));
+    }
+
+    #[test]
+    fn depth_is_refused_by_id_and_does_not_exhaust_the_stack() {
+        let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
+        let refused =
+            |frame: &str| refuse_deep(frame.as_bytes(), 128).map(|it| (it.id.as_str().to_owned(), it.error.code));
+        let params = format!(r#""method":"x","params":{open}{close}"#);
+        assert_eq!(refused(&format!(r#"{{"jsonrpc":"2.0",{params},"id":7}}"#)), Some(("7".into(), -32600)));
+        assert_eq!(refused(&format!(r#"{{"jsonrpc":"1.0",{params},"id":7}}"#)), Some(("7".into(), -32600)));
+        assert_eq!(refused(&format!(r#"{{"jsonrpc":"2.0",{params}}}"#)), None, "a notification");
+        assert_eq!(refused(&format!(r#"{{"jsonrpc":"2.0","id":7,"result":{open}{close}}}"#)), None, "an answer");
+        assert_eq!(refused(&format!("{open}{close}")), Some(("null".into(), -32600)));
+        assert_eq!(refused(&open), Some(("null".into(), -32700)), "not JSON at all");
+    }
+}

@@ -1,0 +1,142 @@
+//! What a client says it can be asked.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::Revision;
+use crate::jsonrpc::object::Object;
+use crate::jsonrpc::raw::Raw;
+
+/// Something a client can be asked, if it says so.
+/// <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#capabilities>
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientCapability {
+    /// To have a person fill in a form.
+    Elicitation,
+    /// To have a person visit a page.
+    ElicitationUrl,
+    /// To have its model say something.
+    Sampling,
+    /// To have its model say something, with tools.
+    SamplingTools,
+    /// To give its model what else it knows.
+    SamplingContext,
+    /// Which directories it works in.
+    Roots,
+    /// To come back for what takes long.
+    Tasks,
+}
+
+impl ClientCapability {
+    /// Whether a client declares it, in a revision that has it. `settings` finds what is declared
+    /// under a name.
+    pub(crate) fn is_declared<'a>(self, revision: Revision, settings: impl Fn(&str) -> Option<&'a str>) -> bool {
+        let (name, part, since) = self.parts();
+        let Some(declared) = settings(name).filter(|_| revision >= since) else { return false };
+        let has =
+            |part: &str| Object::read(Raw::new_unchecked(declared)).is_ok_and(|settings| settings.get(part).is_some());
+        match (self, part) {
+            // Where nothing more is said, a form it is.
+            (Self::Elicitation, _) => revision < Revision::V2025_11_25 || has("form") || !has("url"),
+            (_, Some(part)) => has(part),
+            (_, None) => true,
+        }
+    }
+
+    /// Its name, the part of it that is meant, and the first revision that has it.
+    fn parts(self) -> (&'static str, Option<&'static str>, Revision) {
+        match self {
+            Self::Elicitation => ("elicitation", None, Revision::V2025_06_18),
+            Self::ElicitationUrl => ("elicitation", Some("url"), Revision::V2025_11_25),
+            Self::Sampling => ("sampling", None, Revision::V2024_11_05),
+            Self::SamplingTools => ("sampling", Some("tools"), Revision::V2025_11_25),
+            Self::SamplingContext => ("sampling", Some("context"), Revision::V2025_11_25),
+            Self::Roots => ("roots", None, Revision::V2024_11_05),
+            Self::Tasks => ("extensions", Some(TASKS_EXTENSION), Revision::V2026_07_28),
+        }
+    }
+
+    /// The first revision that has it.
+    pub(crate) fn since(self) -> Revision {
+        self.parts().2
+    }
+
+    /// It, as a client declares it.
+    pub(crate) fn required(self) -> Value {
+        match self.parts() {
+            (name, Some(part), _) => json!({name: {part: {}}}),
+            (name, None, _) => json!({name: {}}),
+        }
+    }
+
+    pub(crate) fn what_it_cannot(self) -> &'static str {
+        match self {
+            Self::Elicitation => "this client cannot ask its user to fill in a form",
+            Self::ElicitationUrl => "this client cannot ask its user to visit a page",
+            Self::Sampling => "this client cannot ask its model",
+            Self::SamplingTools => "this client cannot give tools to its model",
+            Self::SamplingContext => "this client cannot give context to its model",
+            Self::Tasks => "this client cannot come back for what takes long",
+            Self::Roots => "this client does not tell which directories it works in",
+        }
+    }
+}
+
+impl fmt::Display for ClientCapability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.parts() {
+            (name, Some(part), _) => write!(f, "{name}.{part}"),
+            (name, None, _) => f.write_str(name),
+        }
+    }
+}
+
+/// What the extension is called.
+pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn declares(declared: &str, revision: Revision, capability: ClientCapability) -> bool {
+        let all = Object::read(Raw::new_unchecked(declared)).unwrap();
+        capability.is_declared(revision, |name| all.get(name).map(Raw::get))
+    }
+
+    #[test]
+    fn nothing_said_of_elicitation_means_forms() {
+        use ClientCapability::{Elicitation, ElicitationUrl};
+        use Revision::{V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
+        for (declared, form, url) in [
+            (r#"{"elicitation":{}}"#, true, false),
+            (r#"{"elicitation":{"form":{}}}"#, true, false),
+            (r#"{"elicitation":{"url":{}}}"#, false, true),
+            (r#"{"elicitation":{"form":{},"url":{}}}"#, true, true),
+            (r#"{"elicitation":{"later":{}}}"#, true, false),
+            ("{}", false, false),
+        ] {
+            for revision in [V2025_11_25, V2026_07_28] {
+                let can = (declares(declared, revision, Elicitation), declares(declared, revision, ElicitationUrl));
+                assert_eq!(can, (form, url), "{declared} {revision}");
+            }
+            let any = declared != "{}";
+            assert_eq!(declares(declared, V2025_06_18, Elicitation), any, "2025-06-18 has forms only");
+            assert!(!declares(declared, V2025_06_18, ElicitationUrl));
+            assert!(!declares(declared, V2025_03_26, Elicitation));
+        }
+    }
+
+    #[test]
+    fn sampling_with_tools_is_more_than_sampling() {
+        let revision = Revision::V2025_11_25;
+        assert!(declares(r#"{"sampling":{}}"#, revision, ClientCapability::Sampling));
+        assert!(!declares(r#"{"sampling":{}}"#, revision, ClientCapability::SamplingTools));
+        assert!(declares(r#"{"sampling":{"tools":{}}}"#, revision, ClientCapability::SamplingTools));
+        assert!(!declares(r#"{"sampling":{"tools":{}}}"#, Revision::V2025_06_18, ClientCapability::SamplingTools));
+        assert!(declares(r#"{"sampling":{}}"#, Revision::V2024_11_05, ClientCapability::Sampling));
+        assert_eq!(ClientCapability::SamplingTools.required(), json!({"sampling": {"tools": {}}}));
+        assert_eq!(ClientCapability::Roots.to_string(), "roots");
+    }
+}

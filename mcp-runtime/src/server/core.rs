@@ -1,0 +1,23 @@
+//! A server that is being served: immutable, and shared by every connection, call and task.
+
+use std::sync::Arc;
+
+use super::hooks::Hooks;
+use super::state::ServerState;
+use crate::ask::sealed_state::StateSealer;
+use crate::call::run::BlockingThreads;
+use crate::era::server_info::ServerInfo;
+use crate::limits::Limits;
+use crate::task::Tasks;
+
+/// A server being served: complete and shared by everything that serves it.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) info: ServerInfo,
+    pub(crate) limits: Limits,
+    pub(crate) hooks: Hooks,
+    pub(crate) blocking_threads: BlockingThreads,
+    pub(crate) secrets: Arc<StateSealer>,
+    pub(crate) tasks: Tasks,
+    pub(crate) shared: Arc<ServerState>,
+}

@@ -1,0 +1,253 @@
+//! Who may reach the server over HTTP: hosts and origins, against pages that rebind a name to this
+//! machine.
+//! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-warning>
+
+use http::Uri;
+use http::uri::Authority;
+
+use super::headers::{Field, Headers};
+
+/// The hosts and origins that are let in, by host name; none means those of this machine.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct OriginPolicy {
+    pub(crate) hosts: Vec<String>,
+    pub(crate) origins: Vec<String>,
+}
+
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+impl OriginPolicy {
+    /// Why a request is not let in, if it is not: a sentence that says which option would.
+    pub(crate) fn refusal(&self, headers: &Headers<'_>, uri: &Uri) -> Option<String> {
+        let host = match one(headers.host) {
+            Ok(Some(host)) => host,
+            // HTTP/2 says it in the URI.
+            Ok(None) => uri.authority().map_or("", |authority| authority.as_str()),
+            Err(()) => return Some("a request has one `Host` header".to_owned()),
+        };
+        // A target with a host in it has the last word; it must not be smuggled past this.
+        let target = uri.authority().map(Authority::as_str);
+        let known = |host: &str| allowed(&self.hosts, name_of(host));
+        if !known(host) || !target.is_none_or(known) {
+            return Some(format!(
+                "host `{host}` is not one this server answers to; name it in `HttpService::allow_hosts`, whose list \
+                 replaces the default one"
+            ));
+        }
+        let Ok(origin) = one(headers.origin) else { return Some("a request has one `Origin` header".to_owned()) };
+        let origin = origin?;
+        let known = match origin.split_once("://") {
+            Some((_, host)) => {
+                let exact = self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin));
+                exact || (self.origins.is_empty() && allowed(&self.hosts, name_of(host)))
+            }
+            // `null`: a page that will not say where it is from.
+            None => self.origins.iter().any(|known| known == origin),
+        };
+        (!known).then(|| {
+            format!(
+                "origin `{origin}` is not allowed; name it in `HttpService::allow_origins`, whose list replaces the \
+                 default one"
+            )
+        })
+    }
+}
+
+fn allowed(hosts: &[String], name: &str) -> bool {
+    if hosts.is_empty() {
+        return LOOPBACK.iter().any(|known| known.eq_ignore_ascii_case(name));
+    }
+    hosts.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(name))
+}
+
+/// What is wrong with the name of a host that no request can have.
+pub(crate) fn check_host(host: &str) -> Result<(), String> {
+    let wrong = |why: &str| Err(format!("host `{host}` can never match: {why}"));
+    if host == "*" {
+        return Ok(());
+    }
+    if host.contains("://") {
+        return wrong("it has a scheme; a host is a name alone, like `mcp.example.com`");
+    }
+    if host.contains(['/', '?', '#']) {
+        return wrong("it has a path; a host is a name alone, like `mcp.example.com`");
+    }
+    check_name(host).or_else(|why| wrong(&why))?;
+    match host.rsplit_once(':') {
+        Some((name, _)) if !host.ends_with(']') => wrong(&format!("hosts are compared without ports; write `{name}`")),
+        _ => Ok(()),
+    }
+}
+
+/// What is wrong with an origin that no page can have.
+pub(crate) fn check_origin(origin: &str) -> Result<(), String> {
+    let wrong = |why: &str| Err(format!("origin `{origin}` can never match: {why}"));
+    // Pages that will not say where they are from.
+    if origin == "null" {
+        return Ok(());
+    }
+    let Some((scheme, host)) = origin.split_once("://") else {
+        return wrong("an origin is a scheme and a host, like `https://app.example.com`");
+    };
+    if host.contains(['/', '?', '#']) {
+        return wrong("an origin has no path, nor a `/` at its end, like `https://app.example.com`");
+    }
+    let default =
+        [("http", ":80"), ("https", ":443")].into_iter().find(|(known, _)| known.eq_ignore_ascii_case(scheme));
+    match default {
+        // `file://`: others may have none.
+        None if host.is_empty() => return Ok(()),
+        Some((_, port)) if host.ends_with(port) => return wrong("browsers leave out the scheme's own port"),
+        _ => {}
+    }
+    check_name(host).or_else(|why| wrong(&why))
+}
+
+/// What is wrong with a name, which may have a port.
+fn check_name(name: &str) -> Result<(), String> {
+    let why = if name.is_empty() {
+        "it is empty"
+    } else if name.contains('*') {
+        "names are compared as a whole; name each"
+    } else if name.contains('@') {
+        "it has a user; that is no part of a name"
+    } else if !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        "names are sent in ASCII, without spaces: a name in other letters begins with `xn--`"
+    } else if !name.starts_with('[') && name.matches(':').count() > 1 {
+        "an IPv6 address stands in brackets, like `[::1]`"
+    } else {
+        return Ok(());
+    };
+    Err(why.to_owned())
+}
+
+/// A host without its port.
+fn name_of(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.ends_with(':') => name,
+        _ => host,
+    }
+}
+
+fn one(field: Field<'_>) -> Result<Option<&str>, ()> {
+    match field {
+        Field::Absent => Ok(None),
+        Field::Once(value) => value.to_str().map(Some).map_err(|_| ()),
+        Field::Twice => Err(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+    use http::header::{HOST, ORIGIN};
+
+    use super::*;
+
+    fn refused(guard: &OriginPolicy, host: &str, origin: Option<&str>) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, origin.parse().unwrap());
+        }
+        guard.refusal(&Headers::of(&headers), &Uri::from_static("/mcp")).is_some()
+    }
+
+    #[test]
+    fn only_this_machine_by_default() {
+        let guard = OriginPolicy::default();
+        for (host, origin) in [
+            ("localhost:8080", None),
+            ("127.0.0.1:8080", Some("http://127.0.0.1:8080")),
+            ("[::1]:8080", Some("http://[::1]:8080")),
+            ("[::1]", None),
+            ("LOCALHOST", Some("http://localhost:3000")),
+        ] {
+            assert!(!refused(&guard, host, origin), "{host} {origin:?}");
+        }
+        for (host, origin) in [
+            ("evil.example.com", None),
+            ("localhost.evil.example.com", None),
+            ("localhost:8080", Some("http://evil.example.com")),
+            ("localhost:8080", Some("null")),
+            ("localhost:8080", Some("http://localhost.evil.example")),
+            ("", None),
+        ] {
+            assert!(refused(&guard, host, origin), "{host} {origin:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_allowed_is_allowed() {
+        let guard =
+            OriginPolicy { hosts: vec!["api.example.com".into()], origins: vec!["https://app.example.com".into()] };
+        assert!(!refused(&guard, "api.example.com:443", Some("https://app.example.com")));
+        assert!(refused(&guard, "localhost", None), "a list replaces the default");
+        assert!(refused(&guard, "api.example.com", Some("https://api.example.com")));
+        let anywhere = OriginPolicy { hosts: vec!["*".into()], origins: Vec::new() };
+        assert!(!refused(&anywhere, "whatever", None));
+    }
+
+    #[test]
+    fn what_can_never_match_is_told() {
+        let hosts = [
+            ("", "it is empty"),
+            ("https://mcp.example.com", "a scheme"),
+            ("mcp.example.com/mcp", "a path"),
+            ("mcp.example.com/", "a path"),
+            ("mcp.example.com:8095", "without ports; write `mcp.example.com`"),
+            ("[::1]:8095", "without ports; write `[::1]`"),
+            ("mcp.example.com:", "without ports; write `mcp.example.com`"),
+            ("mcp.example.com:http", "without ports; write `mcp.example.com`"),
+            ("::1", "in brackets"),
+            ("*.example.com", "as a whole"),
+            ("ann@example.com", "a user"),
+            ("bücher.example", "in ASCII"),
+            (" mcp.example.com", "without spaces"),
+        ];
+        for (host, why) in hosts {
+            let told = check_host(host).unwrap_err();
+            assert!(told.starts_with(&format!("host `{host}` can never match: ")) && told.contains(why), "{told}");
+        }
+        let origins = [
+            ("", "a scheme and a host"),
+            ("app.example.com", "a scheme and a host"),
+            ("*", "a scheme and a host"),
+            ("https://app.example.com/", "no path"),
+            ("https://app.example.com/page", "no path"),
+            ("https://", "it is empty"),
+            ("https://app.example.com:443", "leave out"),
+            ("HTTP://app.example.com:80", "leave out"),
+            ("https://*.example.com", "as a whole"),
+            ("https://bücher.example", "in ASCII"),
+            ("http://::1", "in brackets"),
+        ];
+        for (origin, why) in origins {
+            let told = check_origin(origin).unwrap_err();
+            assert!(told.starts_with(&format!("origin `{origin}` can never match: ")) && told.contains(why), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_can_match_does() {
+        for host in ["*", "localhost", "mcp.example.com", "MCP.example.com", "127.0.0.1", "[::1]", "my_host"] {
+            check_host(host).unwrap();
+            let sent = if host == "*" { "anything" } else { host };
+            let guard = OriginPolicy { hosts: vec![host.to_owned()], origins: Vec::new() };
+            assert!(!refused(&guard, sent, None) && !refused(&guard, &format!("{sent}:8095"), None), "{host}");
+        }
+        let origins = [
+            "https://app.example.com",
+            "http://localhost:3000",
+            "http://[::1]:8080",
+            "https://a:80",
+            "null",
+            "file://",
+        ];
+        for origin in origins {
+            check_origin(origin).unwrap();
+            let guard = OriginPolicy { hosts: Vec::new(), origins: vec![origin.to_owned()] };
+            assert!(!refused(&guard, "localhost", Some(origin)), "{origin}");
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! One stream of events, bounded: written by a call, read by its client, however often that comes back.
+//! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery>
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use tokio::sync::{Notify, mpsc};
+
+use crate::call::outbox::LET_GO;
+use crate::store::EventTail;
+use crate::transport::http::response::body::Events;
+
+/// How many events, and bytes of them, a stream keeps for a client that may come back.
+pub(crate) const EVENTS: usize = 256;
+pub(crate) const BYTES: usize = 1024 * 1024;
+/// How long a client should wait before it comes back.
+const RETRY: &str = "retry: 500\n";
+
+/// What the streams of a session may keep together.
+#[derive(Debug, Default)]
+pub(crate) struct ReplayBudget {
+    pub(crate) used: Arc<AtomicUsize>,
+    pub(crate) limit: usize,
+}
+
+impl ReplayBudget {
+    fn take(&self, bytes: usize) {
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    fn is_spent(&self) -> bool {
+        self.used.load(Ordering::Relaxed) > self.limit
+    }
+}
+
+/// One stream: the events of a request, or those that belong to none.
+#[derive(Debug)]
+pub(crate) struct EventStream {
+    pub(crate) number: u64,
+    /// Whether it is the session's, for what belongs to no request.
+    pub(crate) of_session: bool,
+    state: Mutex<StreamState>,
+    budget: ReplayBudget,
+    /// For whoever copies it.
+    news: Notify,
+    /// Told when a reader has taken something, or has gone.
+    taken: Notify,
+}
+
+#[derive(Debug, Default)]
+struct StreamState {
+    /// The events that are kept, each under its number.
+    events: VecDeque<(u64, Bytes)>,
+    bytes: usize,
+    /// The number of the last event there was.
+    last: u64,
+    /// The reader that was told to come back later, if one was.
+    let_go: u64,
+    over: bool,
+    reader: Option<Waker>,
+    /// Counts readers: a new one takes the place of the one before.
+    readers: u64,
+    /// The last event the newest reader has taken, while it is there.
+    taken: Option<u64>,
+}
+
+/// What came after an event.
+#[derive(Debug)]
+pub(crate) struct News {
+    pub(crate) events: Vec<(u64, Bytes)>,
+    /// The oldest event that is kept.
+    pub(crate) oldest: u64,
+    pub(crate) over: bool,
+}
+
+impl EventStream {
+    pub(crate) fn new(number: u64, of_session: bool, budget: ReplayBudget) -> Self {
+        EventStream { number, of_session, state: Mutex::default(), budget, news: Notify::new(), taken: Notify::new() }
+    }
+
+    /// A session's own stream, begun elsewhere, of which this came after the event.
+    pub(crate) fn adopted(number: u64, event: u64, tail: EventTail, budget: ReplayBudget) -> Self {
+        let events: VecDeque<_> = tail.events.into_iter().map(|(number, event)| (number, Bytes::from(event))).collect();
+        let bytes = events.iter().map(|(_, event)| event.len()).sum();
+        let last = events.back().map_or(event, |(last, _)| *last);
+        budget.take(bytes);
+        let state = StreamState { events, bytes, last, over: tail.closed, ..StreamState::default() };
+        let (state, news, taken) = (Mutex::new(state), Notify::new(), Notify::new());
+        EventStream { number, of_session: true, state, budget, news, taken }
+    }
+
+    fn state(&self) -> MutexGuard<'_, StreamState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.state().over
+    }
+
+    /// How many events it keeps, and how many bytes of them.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.events.len(), state.bytes)
+    }
+
+    /// The number of the last event there was.
+    pub(crate) fn last(&self) -> u64 {
+        self.state().last
+    }
+
+    /// Whether there was such an event, and nothing after it is missing.
+    pub(crate) fn has_all_after(&self, event: u64) -> bool {
+        let state = self.state();
+        let kept = state.events.front().map_or(state.last, |(first, _)| first - 1);
+        event <= state.last && event >= kept
+    }
+
+    /// Adds lines, an event each; nobody is waited for.
+    pub(crate) fn push(&self, lines: &[u8]) {
+        let mut state = self.state();
+        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            state.last += 1;
+            let mut event = format!("id: {}_{}\nevent: message\ndata: ", self.number, state.last).into_bytes();
+            event.extend_from_slice(line);
+            event.extend_from_slice(b"\n\n");
+            state.bytes += event.len();
+            self.budget.take(event.len());
+            let number = state.last;
+            state.events.push_back((number, event.into()));
+        }
+        // The newest is kept, however long it is: it may be the answer. So is what a reader has to take yet.
+        while state.events.len() > 1
+            && (state.events.len() > EVENTS || state.bytes > BYTES || self.budget.is_spent())
+            && state.oldest_is_taken()
+        {
+            let dropped = state.events.pop_front().map_or(0, |(_, event)| event.len());
+            state.bytes -= dropped;
+            self.budget.give_back(dropped);
+        }
+        state.wake();
+        self.news.notify_one();
+    }
+
+    /// Waits until something came after this event, or nothing will. For one who copies it.
+    pub(crate) async fn news(&self, at: u64) -> News {
+        loop {
+            {
+                let state = self.state();
+                if state.over || state.last > at {
+                    let events = state.events.iter().filter(|(number, _)| *number > at).cloned().collect();
+                    let oldest = state.events.front().map_or(state.last + 1, |(number, _)| *number);
+                    return News { events, oldest, over: state.over };
+                }
+            }
+            self.news.notified().await;
+        }
+    }
+
+    /// Takes everything a request says, to its end; from who talks faster than they are listened to, as
+    /// fast as they are. Who is not listened to is not held up.
+    pub(crate) async fn take(self: Arc<Self>, mut lines: mpsc::Receiver<Vec<u8>>) {
+        while let Some(line) = lines.recv().await {
+            if line == LET_GO {
+                self.let_go();
+            } else {
+                self.room().await;
+                self.push(&line);
+            }
+        }
+        self.end();
+    }
+
+    /// Waits until nothing has to be dropped that a reader has not taken.
+    async fn room(&self) {
+        loop {
+            let taken = self.taken.notified();
+            if self.state().has_room(&self.budget) {
+                return;
+            }
+            taken.await;
+        }
+    }
+
+    /// Ends what there is of readers, not of the stream: they come back.
+    pub(crate) fn let_go(&self) {
+        let mut state = self.state();
+        state.let_go = state.readers;
+        state.wake();
+    }
+
+    pub(crate) fn end(&self) {
+        let mut state = self.state();
+        state.over = true;
+        state.wake();
+        self.news.notify_one();
+    }
+
+    /// Reads it from the beginning; `primed` begins with an event that says where it is, so that a
+    /// client which is cut off before the first real one can come back.
+    pub(crate) fn read(self: &Arc<Self>, primed: bool) -> Reader {
+        let first = primed.then(|| format!("id: {}_0\n{RETRY}data: \n\n", self.number).into());
+        Reader::new(Arc::clone(self), 0, first)
+    }
+}
+
+impl Drop for EventStream {
+    fn drop(&mut self) {
+        let bytes = self.state().bytes;
+        self.budget.give_back(bytes);
+    }
+}
+
+impl StreamState {
+    /// Whether there may be one more event without a gap for who reads.
+    fn has_room(&self, budget: &ReplayBudget) -> bool {
+        let Some(taken) = self.taken else { return true };
+        let ahead = self.events.iter().rev().take_while(|(number, _)| *number > taken);
+        let (count, bytes) = ahead.fold((0, 0), |(count, bytes), (_, event)| (count + 1, bytes + event.len()));
+        count == 0 || (count < EVENTS && bytes < BYTES && !budget.is_spent())
+    }
+
+    /// Whether no reader waits for the oldest event.
+    fn oldest_is_taken(&self) -> bool {
+        let oldest = self.events.front().map_or(0, |(oldest, _)| *oldest);
+        self.taken.is_none_or(|taken| oldest <= taken)
+    }
+
+    fn wake(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
+    }
+}
+
+/// A client's place in a stream.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    pub(crate) stream: Arc<EventStream>,
+    /// The last event it has.
+    at: u64,
+    number: u64,
+    first: Option<Bytes>,
+}
+
+impl Reader {
+    pub(crate) fn new(stream: Arc<EventStream>, at: u64, first: Option<Bytes>) -> Self {
+        let mut state = stream.state();
+        state.readers += 1;
+        let number = state.readers;
+        state.taken = Some(at);
+        // The one before, if it is still there, has been left.
+        state.wake();
+        drop(state);
+        Reader { stream, at, number, first }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.stream.state();
+        if state.readers == self.number {
+            state.taken = None;
+            self.stream.taken.notify_waiters();
+        }
+    }
+}
+
+impl Events for Reader {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let first = self.first.take();
+        let stream = Arc::clone(&self.stream);
+        let mut state = stream.state();
+        let mut out: Vec<u8> = first.map(Vec::from).unwrap_or_default();
+        let at = self.at;
+        for (number, event) in state.events.iter().filter(|(number, _)| *number > at) {
+            out.extend_from_slice(event);
+            self.at = *number;
+        }
+        if state.readers == self.number && state.taken != Some(self.at) {
+            state.taken = Some(self.at);
+            stream.taken.notify_waiters();
+        }
+        if !out.is_empty() {
+            return Poll::Ready(Some(out.into()));
+        }
+        if state.over || state.let_go >= self.number || state.readers > self.number {
+            return Poll::Ready(None);
+        }
+        state.reader = Some(cx.waker().clone());
+        Poll::Pending
+    }
+}
