@@ -191,7 +191,7 @@ async fn client_without_event_stream_cannot_be_asked() {
 }
 
 #[tokio::test]
-async fn sessionless_service_cannot_ask() {
+async fn stateless_service_cannot_ask() {
     let site = Site::serving(server().into_service().stateless()).await;
     assert_eq!(site.ask(&initialize("2025-11-25")).await.status, 200);
     let alone =

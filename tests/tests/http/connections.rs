@@ -127,7 +127,7 @@ async fn idle_keep_alive_connection_times_out() {
 
 /// `request_timeout` does not bound the handler, a listening stream, or the reading of a response.
 #[tokio::test]
-async fn request_time_bounds_only_reading_the_request() {
+async fn request_timeout_bounds_only_reading_the_request() {
     let (site, _) = site_within(|limits| limits.request_timeout = Duration::from_millis(100)).await;
     let long = Duration::from_millis(600);
     let mut called = site.open().await;

@@ -108,7 +108,7 @@ async fn sessions_limit_gets_503() {
 }
 
 #[tokio::test]
-async fn sessions_each_limits_a_principal() {
+async fn sessions_per_principal_is_enforced() {
     let mut limits = Limits::default();
     limits.sessions_per_principal = 1;
     let site = with_users(limits).await;
@@ -170,7 +170,7 @@ async fn running_call_and_open_stream_keep_a_session_alive() {
 }
 
 #[tokio::test]
-async fn session_age_ends_a_session_in_use() {
+async fn session_lifetime_ends_a_session_in_use() {
     let (site, _) = site_within(|limits| limits.session_lifetime = Duration::from_millis(300)).await;
     let session = site.session(NEWEST).await;
     let (head, mut stream) = site.begin(&stream_of(&session)).await;
@@ -186,7 +186,7 @@ async fn session_age_ends_a_session_in_use() {
 }
 
 #[tokio::test]
-async fn session_age_ends_its_stream() {
+async fn session_lifetime_ends_its_stream() {
     let (site, _) = site_within(|limits| limits.session_lifetime = Duration::from_millis(150)).await;
     let session = site.session(NEWEST).await;
     let (_, mut stream) = site.begin(&stream_of(&session)).await;

@@ -46,7 +46,7 @@ fn server(told: &Told) -> Server {
         })
         .on_disconnected(move |reason| disconnected.say(format!("{reason:?}")))
         .on_transport_error(move |error| transport.say(format!("failed: {error}")))
-        .on_protocol_error(move |error| protocol.say(format!("{} {}", error.code(), error.message())))
+        .on_protocol_error(move |error| protocol.say(format!("{} {}", error.code(), error.received())))
         .notification("told.example/greet", |ctx: Context, (name,): (String,)| async move {
             assert!(!name.is_empty(), "a panic stays here");
             ctx.log(mcp_runtime::protocol::LogLevel::Error, format!("hello {name}")).await;

@@ -184,7 +184,7 @@ enum AppError {
 }
 
 async fn call_unknown_tool() -> Result<(), ServerError> {
-    let client = TestClient::connect(Server::new("s", "1").tools(tools![perhaps])).await?;
+    let client = TestClient::connect(Server::new("s", "1").tools(tools![add])).await?;
     client.call("sing", json!({})).await.map(drop)
 }
 

@@ -226,7 +226,7 @@ async fn listen_stream_carries_task_status() -> Result<()> {
 }
 
 #[tokio::test]
-async fn closed_server_fails_its_tasks() -> Result<()> {
+async fn shutdown_fails_running_tasks() -> Result<()> {
     let store = Arc::new(MemoryTasks::new());
     let client = connect(server().task_store(Arc::clone(&store))).await?;
     let task = call(&client, "slow", json!({"millis": 60_000})).await?;
