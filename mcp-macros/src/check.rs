@@ -182,7 +182,7 @@ fn resource_uri(handler: &Handler, errors: &mut Errors) {
     if let Some((span, size)) = &handler.options.size {
         match size {
             Size::Counted => {
-                errors.push_at(*span, "a function's contents are not counted: give the bytes, `size = 1024`")
+                errors.push_at(*span, "a function's contents are not counted: give the bytes, `size = 1024`");
             }
             Size::Given(_) if !variables.is_empty() => errors.push_at(*span, "a family of resources has no one size"),
             Size::Given(_) => {}
