@@ -231,8 +231,8 @@ async fn changes_reach_only_subscribers() -> Result<()> {
         assert_eq!(changes.next().await?, index);
         client.call("edit", json!({"id": 2, "text": "Sugar."})).await?;
         assert_eq!([changes.next().await?, changes.next().await?], [second.clone(), index.clone()]);
-        client.call("delete", json!({"id": 9})).await?; // there is none, so nothing has changed
-        client.call("delete", json!({"id": 1})).await?; // which nobody has subscribed to
+        client.call("delete", json!({"id": 9})).await?; // unknown: nothing has changed
+        client.call("delete", json!({"id": 1})).await?; // not subscribed to
         assert_eq!(changes.next().await?, index);
         client.call("delete", json!({"id": 2})).await?;
         assert_eq!([changes.next().await?, changes.next().await?], [second, index]);

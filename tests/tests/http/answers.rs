@@ -145,7 +145,7 @@ async fn unacceptable_format_gets_406() {
     ] {
         assert_eq!(site.ask(&add().but("Accept", usable)).await.outcome(), (200, 0), "{usable}");
     }
-    assert_eq!(site.ask(&add().without("Accept")).await.outcome(), (200, 0), "who says nothing takes anything");
+    assert_eq!(site.ask(&add().without("Accept")).await.outcome(), (200, 0), "no header accepts anything");
     let refused = site.ask(&add().but("Accept", "text/html")).await;
     assert_eq!(refused.outcome(), (406, -32600), "nothing that could be sent");
     let listen = modern("subscriptions/listen", json!({"notifications": {}}));

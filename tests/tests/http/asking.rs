@@ -119,13 +119,13 @@ async fn resumed_stream_replays_the_elicitation_and_the_result() {
     let (ids, question) = first_message(&mut wire).await;
     drop(wire);
     let [primer, asked] = &ids[..] else { panic!("the stream begins with {ids:?}") };
-    // Who saw nothing but the beginning is asked again, and can answer.
+    // A client that saw only the first event is asked again, and can answer.
     let (head, mut wire) = site.begin(&again(&session, primer).with("X-User", "ann")).await;
     assert_eq!(head.status, 200);
     assert_eq!(soon(wire.event()).await.as_ref(), Some(&question));
     drop(wire);
     assert_eq!(site.ask(&answer(&session, &question, &named("Ada"))).await.status, 202);
-    // Who saw the question, and answered without a stream, gets the result.
+    // A client that saw the question and answered without a stream gets the result.
     let rest = soon(site.ask(&again(&session, asked).with("X-User", "ann"))).await.events();
     assert_eq!(rest.len(), 1);
     is_greeting(rest.last(), "Ada");
@@ -141,7 +141,7 @@ async fn only_the_same_session_and_principal_can_answer() {
     for stranger in [wrong.clone().without("X-User"), wrong.clone().but("X-User", "bob")] {
         assert_eq!(site.ask(&stranger).await.status, 404);
     }
-    // Sessions do not answer for each other, whoever has them.
+    // Sessions do not answer for each other, even of one principal.
     for user in ["ann", "bob"] {
         let other = session(&site, Revision::V2025_11_25, user).await;
         let elsewhere = answer(&other, &question, &named("Eve")).but("X-User", user);
@@ -191,7 +191,7 @@ async fn client_without_event_stream_cannot_be_asked() {
 }
 
 #[tokio::test]
-async fn sessionless_service_cannot_ask() {
+async fn stateless_service_cannot_ask() {
     let site = Site::serving(server().into_service().stateless()).await;
     assert_eq!(site.ask(&initialize("2025-11-25")).await.status, 200);
     let alone =
@@ -200,7 +200,7 @@ async fn sessionless_service_cannot_ask() {
         let text = is_error(&soon(site.ask(&alone("greet", version))).await);
         assert!(text.contains("it needs a session"), "{text}");
     }
-    // Where there is no error for it, the text says where to go.
+    // Revisions without an error code for it get the URL in the text.
     for version in ["2025-03-26", "2025-06-18"] {
         let text = is_error(&soon(site.ask(&alone("sign_in", version))).await);
         assert!(text.ends_with("Please sign in. https://example.com/sign-in"), "{text}");

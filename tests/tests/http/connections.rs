@@ -20,7 +20,7 @@ async fn connection_over_the_limit_waits_for_a_slot() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(state.begun.load(SeqCst), 2, "it is not listened to yet");
     for wire in &mut wires {
-        assert_eq!(wire.response().await.outcome(), (200, 0), "who was there before is answered");
+        assert_eq!(wire.response().await.outcome(), (200, 0), "the first two are served");
     }
     assert_eq!(third.response().await.outcome(), (200, 0));
 }
@@ -127,7 +127,7 @@ async fn idle_keep_alive_connection_times_out() {
 
 /// `request_timeout` does not bound the handler, a listening stream, or the reading of a response.
 #[tokio::test]
-async fn request_time_bounds_only_reading_the_request() {
+async fn request_timeout_bounds_only_reading_the_request() {
     let (site, _) = site_within(|limits| limits.request_timeout = Duration::from_millis(100)).await;
     let long = Duration::from_millis(600);
     let mut called = site.open().await;

@@ -207,7 +207,7 @@ async fn notifications_and_responses_get_an_empty_202() {
         }
     }
     for answer in &answers {
-        assert_eq!(site.ask(&Ask::post(answer.to_string())).await.outcome(), (400, -32600), "nobody asked");
+        assert_eq!(site.ask(&Ask::post(answer.to_string())).await.outcome(), (400, -32600), "unsolicited");
     }
 }
 

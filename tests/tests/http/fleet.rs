@@ -30,7 +30,7 @@ async fn proxy(behind: [SocketAddr; 2]) -> SocketAddr {
             let (mut near, _) = listener.accept().await.unwrap();
             tokio::spawn(async move {
                 let mut far = TcpStream::connect(next).await.unwrap();
-                // Whoever leaves first ends it.
+                // Ends when either side closes.
                 let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
             });
         }

@@ -184,7 +184,7 @@ async fn body_over_message_bytes_gets_413() {
         wire.send(format!("400\r\n{}\r\n", "x".repeat(0x400)).as_bytes()).await;
     }
     assert_eq!(wire.response().await.status, 413);
-    assert!(wire.is_closed().await, "what follows is no request");
+    assert!(wire.is_closed().await, "the rest of the body is not read as a request");
     site.serves().await;
 }
 

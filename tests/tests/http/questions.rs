@@ -70,7 +70,7 @@ async fn elicitation_ids_differ_between_replicas() {
     let (first, mut at_one) = asked(&one, &session, "greet").await;
     let (second, mut at_other) = asked(&other, &session, "greet").await;
     assert_ne!(first["id"], second["id"]);
-    // At the wrong one it is nobody's.
+    // The other replica ignores it.
     one.ask(&answer(&session, &second["id"], "Mallory")).await;
     other.ask(&answer(&session, &first["id"], "Mallory")).await;
     one.ask(&answer(&session, &first["id"], "Ada")).await;

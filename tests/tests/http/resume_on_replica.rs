@@ -324,7 +324,7 @@ async fn stream_ttl_is_extended_while_it_is_written() {
     let said = response.into_body().collect().await.unwrap().to_bytes();
     let said = std::str::from_utf8(&said).unwrap();
     assert_eq!(said.matches("notifications/message").count(), 20, "{said}");
-    // Five minutes, two at a time; and once for who comes back.
+    // Every two of five minutes, and once for the time after the end.
     let kept = fleet.events.kept.load(Ordering::SeqCst);
     assert!((4..20).contains(&kept), "{kept}");
 }

@@ -189,7 +189,7 @@ async fn custom_notification_reaches_its_handler() {
 }
 
 #[tokio::test]
-async fn sessionless_service_serves_each_request_alone() {
+async fn stateless_service_serves_each_request_alone() {
     let site = Site::serving(server().into_service().stateless()).await;
     let opened = site.ask(&initialize("2025-06-18")).await;
     assert_eq!((opened.status, opened.header("mcp-session-id")), (200, None));

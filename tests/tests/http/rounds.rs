@@ -78,7 +78,7 @@ async fn request_state_is_rejected_for_another_principal() {
     }
     let done = site.ask(&retry.with("X-User", "ann")).await;
     assert_eq!(done.json()["result"]["content"][0]["text"], "Hello, Ada!");
-    // Nobody's is nobody's.
+    // A state without a principal is rejected for one.
     let asked = site.ask(&round("greet", &json!({}))).await.json()["result"].clone();
     assert_eq!(site.ask(&round("greet", &answered(&asked)).with("X-User", "ann")).await.outcome().1, -32602);
 }

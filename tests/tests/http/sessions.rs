@@ -108,7 +108,7 @@ async fn sessions_limit_gets_503() {
 }
 
 #[tokio::test]
-async fn sessions_each_limits_a_principal() {
+async fn sessions_per_principal_is_enforced() {
     let mut limits = Limits::default();
     limits.sessions_per_principal = 1;
     let site = with_users(limits).await;
@@ -160,7 +160,7 @@ async fn running_call_and_open_stream_keep_a_session_alive() {
     let (head, stream) = site.begin(&stream_of(&session)).await;
     assert_eq!(head.status, 200);
     sleep(idle * 3).await;
-    assert_eq!(site.ask(&ping(&session)).await.status, 200, "somebody listens");
+    assert_eq!(site.ask(&ping(&session)).await.status, 200, "a stream is open");
     sleep(idle * 3).await;
     drop(stream);
     sleep(idle / 4).await;
@@ -170,7 +170,7 @@ async fn running_call_and_open_stream_keep_a_session_alive() {
 }
 
 #[tokio::test]
-async fn session_age_ends_a_session_in_use() {
+async fn session_lifetime_ends_a_session_in_use() {
     let (site, _) = site_within(|limits| limits.session_lifetime = Duration::from_millis(300)).await;
     let session = site.session(NEWEST).await;
     let (head, mut stream) = site.begin(&stream_of(&session)).await;
@@ -186,7 +186,7 @@ async fn session_age_ends_a_session_in_use() {
 }
 
 #[tokio::test]
-async fn session_age_ends_its_stream() {
+async fn session_lifetime_ends_its_stream() {
     let (site, _) = site_within(|limits| limits.session_lifetime = Duration::from_millis(150)).await;
     let session = site.session(NEWEST).await;
     let (_, mut stream) = site.begin(&stream_of(&session)).await;

@@ -9,7 +9,7 @@ use mcp_tests::http::{call, call_in, modern, soon, stream_of, until};
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn close_drains_calls_and_ends_streams() {
+async fn shutdown_drains_calls_and_ends_streams() {
     let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut idle = site.open().await;
@@ -33,7 +33,7 @@ async fn close_drains_calls_and_ends_streams() {
     let begun = Instant::now();
     let closing = tokio::spawn(async move { handle.shutdown().await });
     until(|| site.handle.is_shutting_down()).await;
-    assert!(idle.is_closed().await, "who waits for nothing is let go");
+    assert!(idle.is_closed().await, "an idle connection is closed");
     assert_eq!(listening.event().await.unwrap()["result"]["resultType"], "complete");
     assert_eq!(listening.event().await, None);
     assert_eq!(stream.event().await, None, "the stream of a session ends, too");
@@ -50,7 +50,7 @@ async fn close_drains_calls_and_ends_streams() {
 
 /// A connection in use may have sent another request before it learns of the shutdown.
 #[tokio::test]
-async fn requests_after_begin_close_are_rejected() {
+async fn requests_after_start_shutdown_are_rejected() {
     let (site, state) = site().await;
     let mut wire = site.open().await;
     wire.send(&call("sleep", &json!({"ms": 150})).bytes()).await;
@@ -103,7 +103,7 @@ async fn abort_drops_calls_at_once() {
 
 /// A call in a session whose client is gone is still a call in flight.
 #[tokio::test]
-async fn close_waits_for_calls_of_disconnected_clients() {
+async fn shutdown_waits_for_calls_of_disconnected_clients() {
     let (site, state) = site().await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut wire = site.open().await;
@@ -114,9 +114,9 @@ async fn close_waits_for_calls_of_disconnected_clients() {
     assert_eq!(state.finished.load(SeqCst), 1);
 }
 
-/// An incomplete request is bounded by `request_timeout`, not by `drain`.
+/// An incomplete request is bounded by `request_timeout`, not by `drain_timeout`.
 #[tokio::test]
-async fn close_does_not_wait_for_an_incomplete_request() {
+async fn shutdown_does_not_wait_for_an_incomplete_request() {
     let (site, _) = site_within(|limits| {
         limits.request_timeout = Duration::from_millis(150);
         limits.drain_timeout = Duration::from_mins(10);

@@ -127,7 +127,7 @@ async fn silent_call_stream_sends_keep_alive_comments() {
 }
 
 #[tokio::test]
-async fn closed_service_rejects_requests() {
+async fn service_rejects_requests_after_shutdown() {
     let (mut service, _) = service();
     let handle = service.handle();
     let listen = modern("subscriptions/listen", json!({"notifications": {}}));

@@ -174,7 +174,7 @@ async fn json_return_is_structured_with_a_schema() {
     assert_eq!(schema(0), schema(1), "the type decides, not its spelling");
     assert_eq!(schema(2).unwrap()["type"], "array");
     assert_eq!(schema(3).unwrap()["type"], "object");
-    assert_eq!(schema(4), None, "a schema that says nothing is none");
+    assert_eq!(schema(4), None, "an empty schema is omitted");
     assert_eq!(schema(5), None, "nothing would not conform to it");
     let client = client(tools).await;
     for name in ["structured", "aliased"] {

@@ -156,7 +156,7 @@ async fn cancelled_calls_free_in_flight_slots() -> Result<()> {
 }
 
 #[tokio::test]
-async fn ends_on_request_false_disables_shutdown_and_exit() -> Result<()> {
+async fn allow_remote_shutdown_false_disables_shutdown_and_exit() -> Result<()> {
     let server = Server::new("sleeper", "1.0.0").allow_remote_shutdown(false).mount(Sleeper::default());
     let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
     assert_eq!(client.request("shutdown", json!({})).await.unwrap_err().code(), Some(-32601));

@@ -163,7 +163,7 @@ async fn session_gets_no_changes_before_initialized() -> Result<()> {
 }
 
 #[tokio::test]
-async fn listen_stream_ends_with_a_result_at_close() -> Result<()> {
+async fn listen_stream_ends_with_a_result_at_shutdown() -> Result<()> {
     let server = server();
     let handle = server.handle();
     let client = TestClient::connect(server).await?;
@@ -243,7 +243,7 @@ async fn listen_streams_take_no_in_flight_slot_and_can_be_cancelled() -> Result<
 }
 
 #[tokio::test]
-async fn close_drains_calls_and_abort_drops_them() -> Result<()> {
+async fn shutdown_drains_calls_and_abort_drops_them() -> Result<()> {
     /// Sleep so many milliseconds.
     #[tool]
     async fn sleep(ms: u64) -> String {

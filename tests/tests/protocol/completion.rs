@@ -218,7 +218,7 @@ async fn completion_functions_may_read_other_arguments() -> Result<()> {
             ("stateless", "b", "free"),
         ];
         for (prompt, argument, who) in cases {
-            // What is being typed is none of the others.
+            // The argument being typed is not one of the others.
             let others = json!({"x": "1", argument: "half", "y": "\u{e9}\n"});
             let expected = if told { json!([who, "t", "x=1", "y=\u{e9}\n"]) } else { json!([who, "t"]) };
             assert_eq!(values(&client, prompt, argument, "t", others).await?, expected, "{prompt} {argument}");

@@ -2,7 +2,6 @@
 
 mod cancellation;
 mod changes;
-mod closing;
 mod completion;
 mod context;
 mod hooks;
@@ -10,6 +9,7 @@ mod notifications;
 mod offering;
 mod properties;
 mod setup;
+mod shutdown;
 mod store_contract;
 mod tracing_layer;
 mod transcripts;

@@ -72,6 +72,15 @@ async fn cursor_survives_a_changed_list() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test]
+async fn huge_page_size_does_not_overflow() -> Result<()> {
+    let client = TestClient::connect(counting().page_size(usize::MAX)).await?;
+    // base64 of `tools:9:gone`
+    let page = client.request("tools/list", json!({"cursor": "dG9vbHM6OTpnb25l"})).await?;
+    assert_eq!(page["tools"], json!([]));
+    Ok(())
+}
+
 #[resource("atlas://sea", ttl = "1h", cache = "public")]
 fn sea() -> &'static str {
     "blue"

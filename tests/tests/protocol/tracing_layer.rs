@@ -96,7 +96,7 @@ async fn with_global_subscriber() -> Result<()> {
         assert!(babble.logs().len() <= 1000, "{} messages", babble.logs().len());
 
         if revision.is_modern() {
-            client.call("blurt", json!({})).await?; // who asks for no messages gets none
+            client.call("blurt", json!({})).await?; // without a `logLevel` there are no log messages
         } else {
             client.request("logging/setLevel", json!({"level": "warning"})).await?;
             client.call("blurt", json!({})).await?;

@@ -243,7 +243,7 @@ fn slow_reader_gets_every_response_in_bounded_memory() {
     });
     std::thread::sleep(Duration::from_millis(500));
     let peak = server.peak();
-    assert!(peak < 24 * 1024, "40 MB of answers nobody reads, and {peak} kB in memory");
+    assert!(peak < 24 * 1024, "40 MB of unread responses, and {peak} kB in memory");
 
     let mut ids: Vec<u64> = (1..=20_000).map(|_| server.next()["id"].as_u64().unwrap()).collect();
     ids.sort_unstable();

@@ -106,7 +106,7 @@ async fn questions_set_input_required_until_answered() -> Result<()> {
             break;
         }
     }
-    // What was not asked or is no answer is ignored; what is answered is not asked any more.
+    // Unknown keys and malformed answers are ignored; an answered question is not asked again.
     let acknowledged = update(json!({"ask-2": accept(true), "ask-9": accept(true), "ask-1": {"action": 5}})).await?;
     assert_eq!(acknowledged["resultType"], "complete");
     assert!(acknowledged.get("taskId").is_none() && acknowledged.get("status").is_none());
@@ -226,7 +226,7 @@ async fn listen_stream_carries_task_status() -> Result<()> {
 }
 
 #[tokio::test]
-async fn closed_server_fails_its_tasks() -> Result<()> {
+async fn shutdown_fails_running_tasks() -> Result<()> {
     let store = Arc::new(MemoryTasks::new());
     let client = connect(server().task_store(Arc::clone(&store))).await?;
     let task = call(&client, "slow", json!({"millis": 60_000})).await?;

@@ -39,7 +39,7 @@ impl Account {
                 return Err(format!("tag {tag} is answered twice, or with another's id"));
             }
         }
-        // What nobody cancelled has its own answer: its tag, or one of those that do not tell.
+        // A call that was not cancelled has its own response: with its tag, or one without a tag.
         let told = |request: &&Asked| request.tag.is_some_and(|tag| self.tags.contains(&tag));
         let untold = self.requests.iter().filter(|request| !request.cancelled && !told(request)).count();
         if untold > self.others {

@@ -179,7 +179,7 @@ async fn response_has_either_result_or_error() -> Result<()> {
         let answer = exchange(&client, line).await;
         assert!(answer.get("result").is_some() != answer.get("error").is_some(), "{answer}");
     }
-    // A client's answer with both, or neither: nobody asked, and nobody answers an answer.
+    // An unsolicited response with both is ignored.
     client.send(r#"{"jsonrpc":"2.0","id":"x","result":{},"error":{"code":1,"message":"x"}}"#)?;
     is_silent(&client).await;
     // Asking and answering at once is neither.

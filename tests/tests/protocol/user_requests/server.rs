@@ -42,7 +42,7 @@ fn server() -> Server {
 }
 
 #[tokio::test]
-async fn close_and_abort_are_idempotent() -> Result<()> {
+async fn shutdown_and_abort_are_idempotent() -> Result<()> {
     let server = server();
     let handle = server.handle();
     let client = TestClient::connect(server).await?;
@@ -88,7 +88,7 @@ async fn malformed_messages_call_on_protocol_error() -> Result<()> {
 }
 
 #[tokio::test]
-async fn errors_in_a_row_end_the_connection() -> Result<()> {
+async fn consecutive_errors_end_the_connection() -> Result<()> {
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let hook = Arc::clone(&told);
     let mut limits = Limits::default();
