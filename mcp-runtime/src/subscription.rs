@@ -5,7 +5,7 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>
 
 #[cfg(feature = "http")]
-use crate::sync::lock;
+use crate::sync::until_some;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -16,6 +16,7 @@ use crate::catalog::Catalog;
 use crate::era::notification;
 use crate::jsonrpc::error::RpcError;
 use crate::store::{Change, ChangeBus, ChangeListener};
+use crate::sync::lock;
 use crate::task::TaskReader;
 
 /// Which changes a client wants to be told of; on the wire, a filter.
@@ -161,13 +162,7 @@ impl Subscription {
 
     /// Something to tell, when there is something.
     async fn next(&self) -> Change {
-        loop {
-            let news = self.news.notified();
-            if let Some(change) = self.state().pending.pop_front() {
-                return change;
-            }
-            news.await;
-        }
+        until_some(&self.news, || self.state().pending.pop_front()).await
     }
 
     /// Tells a client everything until the connection is to end, and what changed before that; on a

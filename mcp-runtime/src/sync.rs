@@ -12,10 +12,15 @@ pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Waits until `condition` holds. Whoever makes it hold calls `notify_waiters` afterwards: the waiter
 /// registers before it looks, so no wake-up is lost in between.
 pub(crate) async fn until(notify: &Notify, mut condition: impl FnMut() -> bool) {
+    until_some(notify, || condition().then_some(())).await;
+}
+
+/// Waits until `value` is there, as [`until`] waits for a condition.
+pub(crate) async fn until_some<T>(notify: &Notify, mut value: impl FnMut() -> Option<T>) -> T {
     loop {
         let notified = notify.notified();
-        if condition() {
-            return;
+        if let Some(value) = value() {
+            return value;
         }
         notified.await;
     }

@@ -21,7 +21,7 @@ use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::{Object, optional_object};
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, Outcome, Question, Reply};
-use crate::sync::lock;
+use crate::sync::{lock, until};
 
 /// What the client keeps for us between rounds.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -205,14 +205,9 @@ impl Rounds {
             return Ok(answer);
         }
         let _asked = self.note(key, question);
-        loop {
-            let ended = self.ended.notified();
-            if self.round().over {
-                // Nobody is here but a handler on a thread of its own, which cannot be dropped.
-                return Err(AskError::Misused("the call goes on without this question; its round is over".to_owned()));
-            }
-            ended.await;
-        }
+        until(&self.ended, || self.round().over).await;
+        // Nobody is here but a handler on a thread of its own, which cannot be dropped.
+        Err(AskError::Misused("the call goes on without this question; its round is over".to_owned()))
     }
 
     fn note(&self, key: &str, question: Question) -> AnsweredQuestion<'_> {

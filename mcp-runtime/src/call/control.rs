@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use super::in_flight::InFlight;
 use crate::ask::PendingRequests;
+use crate::sync::until;
 
 /// What a connection and whoever ends it share.
 #[derive(Debug, Default)]
@@ -50,7 +51,7 @@ impl ConnectionControl {
 
     /// Waits until the connection is to end.
     pub(crate) async fn closing(&self) {
-        self.until(|| self.is_closing()).await;
+        until(&self.told, || self.is_closing()).await;
     }
 
     /// Says that messages have been read and are being taken.
@@ -65,7 +66,7 @@ impl ConnectionControl {
         self.close();
         let done = async {
             // What the reader has taken may be a call yet; from then on it takes nothing.
-            self.until(|| !self.at_work.load(Ordering::SeqCst)).await;
+            until(&self.told, || !self.at_work.load(Ordering::SeqCst)).await;
             self.in_flight.at_most(0).await;
         };
         if tokio::time::timeout(limit, done).await.is_err() {
@@ -90,16 +91,6 @@ impl ConnectionControl {
 
     /// Waits until the connection has ended.
     pub(crate) async fn ended(&self) {
-        self.until(|| self.has_ended()).await;
-    }
-
-    async fn until(&self, so: impl Fn() -> bool) {
-        loop {
-            let told = self.told.notified();
-            if so() {
-                return;
-            }
-            told.await;
-        }
+        until(&self.told, || self.has_ended()).await;
     }
 }

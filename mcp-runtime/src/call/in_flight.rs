@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::jsonrpc::Id;
-use crate::sync::lock;
+use crate::sync::{lock, until};
 
 /// Waiting calls. Whoever takes a call out of the table decides about it: its own task, which then
 /// answers, or a cancellation, after which nothing is sent.
@@ -115,13 +115,7 @@ impl InFlight {
 
     /// Waits until no more than `count` tasks have something to say.
     pub(crate) async fn at_most(&self, count: usize) {
-        loop {
-            let fewer = self.fewer.notified();
-            if self.running.load(Ordering::Acquire) <= count {
-                return;
-            }
-            fewer.await;
-        }
+        until(&self.fewer, || self.running.load(Ordering::Acquire) <= count).await;
     }
 
     /// Takes out a call and stops it, if it is there. Its future is dropped at its next `.await`.

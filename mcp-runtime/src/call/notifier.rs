@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, mpsc};
 
-use crate::sync::lock;
+use crate::sync::{lock, until};
 
 /// The way from one call to its client.
 #[derive(Debug)]
@@ -88,14 +88,8 @@ impl Notifier {
 
     /// Sends one line, when the client has room for it.
     pub(crate) async fn send(&self, line: Vec<u8>) {
-        loop {
-            let room = self.room.notified();
-            if !self.is_full() {
-                break;
-            }
-            // If this is the call's own first poll, it ends here, and with it the time of holding.
-            room.await;
-        }
+        // If this is the call's own first poll, it ends here, and with it the time of holding.
+        until(&self.room, || !self.is_full()).await;
         let heard = match &mut *self.state() {
             NotifierState::Held(lines) => return lines.extend_from_slice(&line),
             NotifierState::Live => true,

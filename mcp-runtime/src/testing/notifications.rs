@@ -11,7 +11,7 @@ use super::CallResponse;
 use crate::error::{Result, ServerError};
 use crate::protocol::LogLevel;
 use crate::store::Change;
-use crate::sync::lock;
+use crate::sync::{lock, until_some};
 
 /// A call and what it told while it ran.
 #[derive(Debug, Clone)]
@@ -133,17 +133,12 @@ impl ObservedLog {
 
     /// The next; nothing if none can come any more.
     pub(super) async fn next(&self) -> Option<Value> {
-        loop {
-            let arrived = self.arrived.notified();
-            {
-                let mut state = self.state();
-                let message = state.messages.pop_front();
-                if message.is_some() || state.over {
-                    return message;
-                }
-            }
-            arrived.await;
-        }
+        until_some(&self.arrived, || {
+            let mut state = self.state();
+            let message = state.messages.pop_front();
+            (message.is_some() || state.over).then_some(message)
+        })
+        .await
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::{Notify, oneshot};
 
 use super::notifications::{ObservedLog, Wanted};
 use super::rounds::Responder;
-use crate::sync::lock;
+use crate::sync::{lock, until_some};
 
 /// The server's input: what the client sent.
 pub(super) struct Input {
@@ -169,19 +169,12 @@ impl Inbox {
 
     /// The next line that answers none of the expected requests.
     pub(super) async fn next_line(&self) -> Option<String> {
-        loop {
-            let arrived = self.arrived.notified();
-            {
-                let mut state = self.state();
-                if let Some(line) = state.lines.pop_front() {
-                    return Some(line);
-                }
-                if state.closed {
-                    return None;
-                }
-            }
-            arrived.await;
-        }
+        until_some(&self.arrived, || {
+            let mut state = self.state();
+            let line = state.lines.pop_front();
+            (line.is_some() || state.closed).then_some(line)
+        })
+        .await
     }
 
     /// The lines nobody has read.

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::call::outbox::LET_GO;
 use crate::store::EventTail;
-use crate::sync::lock;
+use crate::sync::{lock, until};
 use crate::transport::http::response::body::Events;
 
 /// How many events, and bytes of them, a stream keeps for a client that may come back.
@@ -182,13 +182,7 @@ impl EventStream {
 
     /// Waits until nothing has to be dropped that a reader has not taken.
     async fn room(&self) {
-        loop {
-            let taken = self.taken.notified();
-            if self.state().has_room(&self.budget) {
-                return;
-            }
-            taken.await;
-        }
+        until(&self.taken, || self.state().has_room(&self.budget)).await;
     }
 
     /// Ends what there is of readers, not of the stream: they come back.
