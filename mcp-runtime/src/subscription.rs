@@ -5,18 +5,18 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>
 
 #[cfg(feature = "http")]
-use crate::sync::until_some;
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::BTreeSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc};
 
 use crate::catalog::Catalog;
-use crate::era::notification;
+use crate::era::encode::notification;
 use crate::jsonrpc::error::RpcError;
 use crate::store::{Change, ChangeBus, ChangeListener};
-use crate::sync::lock;
+use crate::sync::{lock, until_some};
 use crate::task::TaskReader;
 
 /// Which changes a client wants to be told of; on the wire, a filter.

@@ -114,7 +114,7 @@ impl Dialogue {
 
     /// The task that talks, where it has to say so.
     pub(crate) fn named(&self, revision: Revision) -> Option<&str> {
-        self.task().map(|job| job.id()).filter(|_| !revision.is_modern())
+        self.task().map(|job| job.id()).filter(|_| revision.relates_task_messages())
     }
 
     /// Becomes the task that was planned; returns when it has. Without a plan, nothing happens.

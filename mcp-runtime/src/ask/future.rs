@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{AskError, Dialogue};
 use crate::call::context::Context;
 use crate::call::notifier::Notifier;
-use crate::era::notification;
+use crate::era::encode::notification;
 use crate::outcome::Question;
 use crate::protocol::Revision;
 
@@ -118,7 +118,7 @@ impl UrlElicitation {
     /// Tells the client that what had to be done at the page is done. Only 2025-11-25 has a message for
     /// that; for other clients nothing happens.
     pub async fn complete(&self) {
-        if self.revision == Revision::V2025_11_25 {
+        if self.revision.has_elicitation_ids() {
             self.notifier.send(notification::visited(&self.id)).await;
         }
     }

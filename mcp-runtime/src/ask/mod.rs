@@ -26,14 +26,14 @@ use serde_json::{Value, json};
 
 use crate::call::context::{Context, member};
 use crate::call::invocation::Invocation;
-use crate::era::CAPABILITIES;
+use crate::era::{CAPABILITIES, SamplingCan};
 use crate::error::Result;
 use crate::outcome::{MissingCapability, Question};
+use crate::protocol::Root;
 use crate::protocol::sampling::{SampleRequest, SampleResult};
-use crate::protocol::{Revision, Root, SamplingCan};
 use crate::random;
 
-pub use crate::protocol::capability::ClientCapability;
+pub use crate::protocol::ClientCapability;
 pub(crate) use dialogue::{Dialogue, OnceResults};
 pub use error::{AskError, Unsupported};
 pub use future::{Ask, UrlElicitation};
@@ -92,7 +92,7 @@ impl Context {
         self.needs(ClientCapability::Elicitation)?;
         let schema = form.schema(self.revision()).map_err(|why| AskError::Unsupported(Unsupported::here(why)))?;
         let mut params = json!({"message": message, "requestedSchema": schema});
-        if self.revision().is_modern() {
+        if self.revision().names_form_mode() {
             params["mode"] = json!("form");
         }
         Ok((form, Question { method: Question::ELICIT, params }))
@@ -120,13 +120,13 @@ impl Context {
             // Whoever reads the error can still go there.
             unsupported.text = format!("{}. {message} {url}", unsupported.text);
             // A client that cannot be sent requests can be sent this.
-            let told = self.revision() == Revision::V2025_11_25 && self.dialogue.reaches().is_err();
+            let told = self.revision().has_url_required_error() && self.dialogue.reaches().is_err();
             unsupported.visit =
                 told.then(|| Visit { message: message.to_owned(), url: url.to_owned(), id: id.to_owned() });
             return Err(AskError::Unsupported(unsupported));
         }
         let mut params = json!({"mode": "url", "message": message, "url": url});
-        if !self.revision().is_modern() {
+        if self.revision().has_elicitation_ids() {
             params["elicitationId"] = json!(id);
         }
         Ok(Question { method: Question::ELICIT, params })
@@ -237,7 +237,7 @@ impl Context {
         }
         let unsupported = match self.dialogue.reaches() {
             // What was declared does not matter where nobody can be asked, or is not known.
-            Err(why) if !self.revision().is_modern() => Unsupported::here(why),
+            Err(why) if !self.revision().asks_by_rounds() => Unsupported::here(why),
             _ => Unsupported::lacks(capability, self.revision()),
         };
         Err(AskError::Unsupported(unsupported))
@@ -269,7 +269,7 @@ impl<T: Serialize + DeserializeOwned> OnceValue for T {}
 /// Whether a caller declares what a handler requires.
 pub(crate) fn required(capability: ClientCapability, invocation: &Invocation<'_>) -> Result<(), MissingCapability> {
     let client = invocation.envelope.client();
-    let all = if invocation.envelope.revision.is_modern() {
+    let all = if invocation.envelope.revision.is_stateless() {
         invocation.envelope.meta.and_then(|meta| member(meta.get(), CAPABILITIES))
     } else {
         client.initialize_param("capabilities")
@@ -295,7 +295,7 @@ pub(crate) fn dialogue(invocation: &Invocation<'_>, mut resumed: Option<Resumed>
             Channel::Rounds(Box::new(Rounds::new(purpose, secrets, resumed, bounds)))
         }
         (None, Some(exchange)) => Channel::Session(exchange),
-        (None, None) => Channel::Nowhere(if channel.can_ask() || invocation.envelope.revision.is_modern() {
+        (None, None) => Channel::Nowhere(if channel.can_ask() || invocation.envelope.revision.asks_by_rounds() {
             "nobody can be asked here: only a tool, a prompt or a resource that was called can ask"
         } else {
             "this client cannot be asked: it needs a session, and to accept `text/event-stream`"

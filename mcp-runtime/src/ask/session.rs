@@ -12,7 +12,7 @@ use super::AskError;
 use crate::call::control::ConnectionControl;
 use crate::call::invocation::Invocation;
 use crate::call::notifier::Notifier;
-use crate::era::notification;
+use crate::era::encode::notification;
 use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{Id, Response};
 use crate::sync::lock;
@@ -127,7 +127,7 @@ pub(crate) struct SessionChannel {
 impl SessionChannel {
     /// The way of a caller's, if its client can be sent requests.
     pub(crate) fn of(invocation: &Invocation<'_>) -> Option<Self> {
-        let can = !invocation.envelope.revision.is_modern() && invocation.channel.can_ask();
+        let can = !invocation.envelope.revision.asks_by_rounds() && invocation.channel.can_ask();
         let control = invocation.channel.control.filter(|_| can)?;
         Some(SessionChannel { control: Arc::clone(control), notifier: invocation.channel.notifier() })
     }

@@ -9,8 +9,9 @@ use super::notifier::Notifier;
 use super::progress::{Amount, Progress, Total};
 use super::trace_context;
 use crate::ask::Dialogue;
+use crate::era::CAPABILITIES;
 use crate::era::client_info::ClientInfo;
-use crate::era::{CAPABILITIES, notification};
+use crate::era::encode::notification;
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
 use crate::protocol::{LogLevel, Revision};
@@ -72,7 +73,7 @@ impl Context {
     ///
     /// In 2026-07-28 every request says it, before that the session did.
     pub fn client_capability(&self, name: &str) -> Option<&str> {
-        let all = if self.revision.is_modern() {
+        let all = if self.revision.is_stateless() {
             self.meta(CAPABILITIES)?
         } else {
             self.client.initialize_param("capabilities")?
@@ -152,7 +153,7 @@ impl Context {
     /// the feature `http`.
     #[cfg(feature = "http")]
     pub async fn close_stream(&self) {
-        if self.resumable && self.revision >= Revision::V2025_11_25 {
+        if self.resumable && self.revision.has_event_priming() {
             self.notifier.send(super::outbox::LET_GO.to_vec()).await;
         }
     }

@@ -39,7 +39,7 @@ impl Invocation<'_> {
     /// What a state would be good for, if this is a call whose client can be asked by its answer.
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
     pub(crate) fn purpose(&self) -> Option<StateBinding> {
-        let call = self.call.filter(|_| self.envelope.revision.is_modern())?;
+        let call = self.call.filter(|_| self.envelope.revision.asks_by_rounds())?;
         let asks = matches!(call.method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead);
         asks.then(|| StateBinding {
             principal: self.channel.principal().cloned(),
@@ -88,7 +88,7 @@ impl<'a> CallChannel<'a> {
     /// The way of a task to its client, which goes on where the connection does: what belongs to a
     /// request that has been answered has nowhere to go.
     pub(crate) fn notifier_of_task(&self, revision: Revision) -> Arc<Notifier> {
-        let lasting = self.outbox.lasting().filter(|_| !revision.is_modern());
+        let lasting = self.outbox.lasting().filter(|_| !revision.is_stateless());
         let sender = lasting.cloned().unwrap_or_else(|| tokio::sync::mpsc::channel(1).0);
         Arc::new(Notifier::live(sender, self.core.limits.log_rate))
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::notifier::Notifier;
-use crate::era::notification;
+use crate::era::encode::notification;
 use crate::protocol::LogLevel;
 
 thread_local! {

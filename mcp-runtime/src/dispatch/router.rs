@@ -84,7 +84,7 @@ impl<'a> Router<'a> {
         let mut capabilities = self.catalog.capabilities();
         if self.catalog.has_tasks() {
             let listed = self.invocation.channel.principal().is_some();
-            era::task::declare(&mut capabilities, self.invocation.envelope.revision, listed);
+            era::encode::task::declare(&mut capabilities, self.invocation.envelope.revision, listed);
         }
         capabilities
     }

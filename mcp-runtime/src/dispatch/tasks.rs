@@ -8,8 +8,8 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::router::{Router, string};
 use crate::ask::{AskError, SessionChannel};
-use crate::era::task::RELATED;
-use crate::era::{Accepted, Method};
+use crate::era::encode::task::RELATED;
+use crate::era::{Accepted, Method, TaskNegotiation};
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::{JsonStr, optional_object};
 use crate::jsonrpc::raw::Raw;
@@ -63,7 +63,7 @@ pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, F
 async fn list(core: Arc<Core>, owner: String) -> Outcome {
     let all = with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.list(Some(&owner)));
     let mut all = all.await.map_err(unavailable)?;
-    all.retain(|task| !task.revision.is_modern());
+    all.retain(|task| task.revision.task_negotiation() == TaskNegotiation::ByClient);
     Ok(Reply::Tasks(all))
 }
 
@@ -83,8 +83,9 @@ impl TaskRequest {
     /// The task, if it is there and theirs: one that is not theirs is not there.
     async fn task(&self) -> Result<TaskRecord, Failure> {
         let task = load(&self.core, &self.id).await.map_err(unavailable)?;
-        let theirs =
-            |task: &TaskRecord| task.owner == self.owner && task.revision.is_modern() == self.revision.is_modern();
+        let theirs = |task: &TaskRecord| {
+            task.owner == self.owner && task.revision.task_negotiation() == self.revision.task_negotiation()
+        };
         task.filter(theirs).ok_or_else(|| {
             let text = format!("Unknown task: {}; it may be over for too long", shorten(&self.id));
             RpcError::invalid_params(text).with_data(json!({"taskId": shorten(&self.id)})).into()
@@ -119,10 +120,10 @@ impl TaskRequest {
             task.answers.clear();
             true
         });
-        match (ended.await.map_err(unavailable)?, self.revision.is_modern()) {
-            (_, true) => Ok(Reply::Acknowledged),
-            (Some(task), false) => Ok(Reply::Task(Box::new(task))),
-            (None, false) => Err(RpcError::invalid_params("This task is over; it cannot be cancelled any more").into()),
+        match (ended.await.map_err(unavailable)?, self.revision.task_negotiation()) {
+            (_, TaskNegotiation::ByServer) => Ok(Reply::Acknowledged),
+            (Some(task), _) => Ok(Reply::Task(Box::new(task))),
+            (None, _) => Err(RpcError::invalid_params("This task is over; it cannot be cancelled any more").into()),
         }
     }
 

@@ -6,14 +6,14 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning>
 
 pub(crate) mod batch;
+mod capability;
 pub(crate) mod client_info;
 pub(crate) mod encode;
+mod features;
 mod legacy;
 mod method;
 mod modern;
-pub(crate) mod notification;
 pub(crate) mod server_info;
-pub(crate) mod task;
 
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ use crate::jsonrpc::object::{Object, invalid_object, optional, optional_object};
 use crate::jsonrpc::raw::Raw;
 use crate::protocol::{LogLevel, Revision};
 
+pub(crate) use encode::sampling::SamplingCan;
+pub(crate) use features::TaskNegotiation;
 pub(crate) use legacy::LegacySession;
 pub(crate) use method::{Method, Offers, unknown as unknown_method};
 pub(crate) use modern::CAPABILITIES;

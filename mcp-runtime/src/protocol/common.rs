@@ -75,3 +75,27 @@ pub(crate) struct Implementation {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) icons: Vec<Icon>,
 }
+
+/// Something a client can be asked, if it says so.
+/// <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#capabilities>
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientCapability {
+    /// To have a person fill in a form.
+    Elicitation,
+    /// To have a person visit a page.
+    ElicitationUrl,
+    /// To have its model say something.
+    Sampling,
+    /// To have its model say something, with tools.
+    SamplingTools,
+    /// To give its model what else it knows.
+    SamplingContext,
+    /// Which directories it works in.
+    Roots,
+    /// To come back for what takes long.
+    Tasks,
+}
+
+/// What the extension is called.
+pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";

@@ -3,7 +3,6 @@
 //! Older revisions are spoken by leaving things out (`era`), never by other types.
 
 mod cache;
-pub(crate) mod capability;
 mod common;
 mod completion;
 mod content;
@@ -17,9 +16,8 @@ pub(crate) mod sampling;
 mod tools;
 
 pub use cache::CacheHint;
-pub(crate) use capability::TASKS_EXTENSION;
-pub(crate) use common::Implementation;
-pub use common::{Annotations, Icon, Meta, Role};
+pub use common::{Annotations, ClientCapability, Icon, Meta, Role};
+pub(crate) use common::{Implementation, TASKS_EXTENSION};
 pub use completion::CompletionContext;
 pub use content::Content;
 pub(crate) use content::ContentKind;
@@ -28,7 +26,6 @@ pub use prompts::{PromptArgument, PromptDescriptor, PromptMessage, PromptResult}
 pub use resources::{ReadResult, ResourceContents, ResourceDescriptor, TemplateDescriptor};
 pub use revision::{Revision, UnknownRevision};
 pub use roots::Root;
-pub(crate) use sampling::SamplingCan;
 
 pub(crate) use tools::Blocks;
 pub use tools::{ToolAnnotations, ToolDescriptor, ToolExecution, ToolResult};

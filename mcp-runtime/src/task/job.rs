@@ -13,8 +13,8 @@ use crate::call::invocation::Invocation;
 use crate::call::notifier::{CloseOnDrop, Notifier};
 use crate::call::run::PendingCall;
 use crate::catalog::Catalog;
-use crate::era::Method;
 use crate::era::encode::{self, ResponseTo};
+use crate::era::{Method, TaskNegotiation};
 use crate::handler::tool::Tool;
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
@@ -85,7 +85,9 @@ impl Job {
     /// 2025-11-25 it does, unless its request is refused.
     pub(crate) fn is_owed(&self, answer: &Outcome) -> bool {
         match answer {
-            _ if self.task.revision.is_modern() => !self.asks_first && answer.is_ok(),
+            _ if self.task.revision.task_negotiation() == TaskNegotiation::ByServer => {
+                !self.asks_first && answer.is_ok()
+            }
             Err(Failure::Protocol(_)) => false,
             _ => true,
         }

@@ -18,12 +18,12 @@ use crate::ask::{ClientCapability, required};
 use crate::call::in_flight::InFlight;
 use crate::call::invocation::Invocation;
 use crate::catalog::Catalog;
+use crate::era::TaskNegotiation;
 use crate::handler::tool::{TaskSupport, Tool};
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::optional_object;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, MissingCapability};
-use crate::protocol::Revision;
 use crate::server::core::Core;
 use crate::store::{Change, DynTaskStore, MemoryTasks, TaskRecord, Unavailable, with_timeout};
 
@@ -127,14 +127,14 @@ pub(crate) fn unavailable(_: Unavailable) -> Failure {
 /// How a tool is called: a task is made of it, or not.
 pub(crate) fn wanted(invocation: &Invocation<'_>, catalog: &Catalog, tool: &Tool) -> Result<Option<Arc<Job>>, Failure> {
     let revision = invocation.envelope.revision;
-    let asked = match (revision, &tool.task) {
-        (Revision::V2026_07_28, Some(TaskSupport { required: needed, .. })) => {
+    let asked = match (revision.task_negotiation(), &tool.task) {
+        (TaskNegotiation::ByServer, Some(TaskSupport { required: needed, .. })) => {
             match required(ClientCapability::Tasks, invocation) {
                 Err(missing) if *needed => return Err(Failure::MissingCapability(missing)),
                 declared => declared.is_ok().then_some(Duration::MAX),
             }
         }
-        (Revision::V2025_11_25, support) => augmented(invocation, catalog, support.as_ref())?,
+        (TaskNegotiation::ByClient, support) => augmented(invocation, catalog, support.as_ref())?,
         _ => None,
     };
     let Some(ttl) = asked else { return Ok(None) };
@@ -178,5 +178,6 @@ fn time(raw: Raw<'_>) -> Result<Duration, RpcError> {
 
 /// Refuses who does not declare the extension, where there is one.
 pub(crate) fn declared(invocation: &Invocation<'_>) -> Result<(), MissingCapability> {
-    if invocation.envelope.revision.is_modern() { required(ClientCapability::Tasks, invocation) } else { Ok(()) }
+    let by_server = invocation.envelope.revision.task_negotiation() == TaskNegotiation::ByServer;
+    if by_server { required(ClientCapability::Tasks, invocation) } else { Ok(()) }
 }

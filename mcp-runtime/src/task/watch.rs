@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use super::load;
 use crate::call::invocation::Invocation;
+use crate::era::TaskNegotiation;
 use crate::server::core::Core;
 use crate::store::{Change, ChangeListener, TaskRecord};
 
@@ -67,7 +68,7 @@ impl TaskReader {
     /// A task as it is now. One that is not theirs is not there.
     pub(crate) async fn task(&self, id: &str) -> Option<TaskRecord> {
         let task = load(&self.core, id).await.ok().flatten()?;
-        (task.owner == self.owner && task.revision.is_modern()).then_some(task)
+        (task.owner == self.owner && task.revision.task_negotiation() == TaskNegotiation::ByServer).then_some(task)
     }
 
     /// Those of these that are there.

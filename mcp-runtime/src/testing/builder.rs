@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::TestClient;
 use super::replies::{Answers, ElicitReply, ElicitRequest, SampleReply};
 use super::rounds::Fresh;
+use crate::era::TaskNegotiation;
 use crate::error::{Result, ServerError};
 use crate::protocol::{Revision, TASKS_EXTENSION};
 use crate::server::Server;
@@ -48,7 +49,10 @@ impl Identity {
     /// What it says it can. In a session, a client of tasks says nothing of it.
     fn capabilities(&self) -> Value {
         let mut all = json!(self.capabilities);
-        if self.tasks && self.revision.is_modern() && all["extensions"].get(TASKS_EXTENSION).is_none() {
+        if self.tasks
+            && self.revision.task_negotiation() == TaskNegotiation::ByServer
+            && all["extensions"].get(TASKS_EXTENSION).is_none()
+        {
             all["extensions"][TASKS_EXTENSION] = json!({});
         }
         all
@@ -66,7 +70,7 @@ impl Identity {
     /// Adds what every request carries; what the request says itself stays.
     pub(super) fn sign(&self, params: &mut Value) {
         let mut meta = self.meta.clone();
-        if self.revision.is_modern() {
+        if self.revision.is_stateless() {
             meta.extend([
                 ("io.modelcontextprotocol/protocolVersion".to_owned(), json!(self.revision)),
                 ("io.modelcontextprotocol/clientCapabilities".to_owned(), self.capabilities()),
@@ -99,7 +103,7 @@ pub struct TestClientBuilder {
 
 impl TestClientBuilder {
     pub(super) fn new(server: Server) -> Self {
-        let identity = Identity::new(Revision::V2026_07_28);
+        let identity = Identity::new(Revision::LATEST);
         TestClientBuilder { server, identity, answers: Answers::default(), fresh: None }
     }
 
@@ -210,7 +214,7 @@ impl TestClientBuilder {
     /// Connects, with the handshake of the revision if it has one.
     pub async fn connect(self) -> Result<TestClient, ServerError> {
         let client = self.open(TestClient::serve);
-        if !client.identity.revision.is_modern() {
+        if !client.identity.revision.is_stateless() {
             client.request("initialize", client.identity.initialize_params()).await?;
             client.notify("notifications/initialized", &json!({}))?;
         }

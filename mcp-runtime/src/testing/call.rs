@@ -47,7 +47,7 @@ impl TestClient {
     /// # }
     /// ```
     pub async fn observe(&self, name: &str, arguments: impl Serialize) -> Result<Observed, ServerError> {
-        if !self.identity.revision.is_modern()
+        if !self.identity.revision.is_stateless()
             && let Err(error) = self.request("logging/setLevel", json!({"level": "debug"})).await
             && error.code() != Some(RpcError::METHOD_NOT_FOUND)
         {
@@ -89,7 +89,7 @@ impl TestClient {
         let token = format!("progress-{id}");
         let kept = self.inbox.keep(Wanted::Call { id, token: token.clone() });
         params["_meta"] = json!({"progressToken": token});
-        if self.identity.revision.is_modern() {
+        if self.identity.revision.is_stateless() {
             params["_meta"]["io.modelcontextprotocol/logLevel"] = json!("debug");
         }
         self.go(id, "tools/call", params.clone())?;

@@ -36,7 +36,7 @@ impl TestClient {
     /// ```
     pub async fn changes<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Result<Changes, ServerError> {
         let uris: Vec<String> = uris.into_iter().map(str::to_owned).collect();
-        if !self.identity.revision.is_modern() {
+        if !self.identity.revision.is_stateless() {
             let kept = self.inbox.keep(Wanted::Session { uris: uris.clone() });
             let changes = Changes { kept, agreed: Value::Null, end: self.end(uris.clone().into_iter().map(End::Uri)) };
             for uri in uris {

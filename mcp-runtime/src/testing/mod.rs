@@ -110,7 +110,7 @@ impl TestClient {
 
     /// Connects without a word: for tests of the first words themselves.
     pub fn connect_raw(server: Server) -> Self {
-        Self::serve(server, Identity::new(Revision::V2026_07_28), Arc::default())
+        Self::serve(server, Identity::new(Revision::LATEST), Arc::default())
     }
 
     fn serve(server: Server, identity: Identity, answers: Arc<Answers>) -> Self {

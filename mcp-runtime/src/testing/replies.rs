@@ -119,11 +119,11 @@ impl Answers {
 
     /// Says what it can, where nothing was said by hand.
     pub(super) fn declare(&self, revision: Revision, capabilities: &mut Map<String, Value>) {
-        let newer = revision >= Revision::V2025_11_25;
+        let newer = revision.has_elicitation_modes();
         let mut can = |name: &str, settings: Value| {
             capabilities.entry(name).or_insert(settings);
         };
-        if self.elicit.is_some() && revision >= Revision::V2025_06_18 {
+        if self.elicit.is_some() && revision.has_forms() {
             can("elicitation", if newer { json!({"form": {}, "url": {}}) } else { json!({}) });
         }
         if self.sample.is_some() {

@@ -47,7 +47,7 @@ impl TestClient {
     ) -> Result<Settled, ServerError> {
         self.responder.raise();
         let mut settled = Settled { value: first?, other: None };
-        if !self.identity.revision.is_modern() {
+        if !self.identity.revision.is_stateless() {
             return Ok(settled);
         }
         for _ in 0..MAX_ROUNDS {

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::rounds::{Settled, responses};
 use super::{CallResponse, TestClient};
+use crate::era::TaskNegotiation;
 use crate::error::{Result, ServerError};
-use crate::protocol::Revision;
 use crate::store::TaskStatus;
 
 /// How long to wait before asking where a task is: first, and at most.
@@ -70,10 +70,13 @@ impl TestClient {
     /// ```
     pub async fn start_task(&self, name: &str, arguments: impl Serialize) -> Result<Task<'_>, ServerError> {
         let mut params = json!({"name": name, "arguments": arguments});
-        match self.identity.revision {
-            Revision::V2026_07_28 => self.identity.with_tasks().sign(&mut params),
-            Revision::V2025_11_25 => params["task"] = json!({}),
-            other => return Err(ServerError::msg(format!("{other} has no tasks; 2025-11-25 and 2026-07-28 have"))),
+        match self.identity.revision.task_negotiation() {
+            TaskNegotiation::ByServer => self.identity.with_tasks().sign(&mut params),
+            TaskNegotiation::ByClient => params["task"] = json!({}),
+            TaskNegotiation::None => {
+                let revision = self.identity.revision;
+                return Err(ServerError::msg(format!("{revision} has no tasks; 2025-11-25 and 2026-07-28 have")));
+            }
         }
         let first = self.request("tools/call", params.clone()).await;
         let Settled { value, other } = self.rounds("tools/call", &params, first).await?;
@@ -87,7 +90,7 @@ impl TestClient {
     /// [tasks](super::TestClientBuilder::tasks), it looks whether the tool can be one.
     pub(super) async fn call_params(&self, name: &str, arguments: impl Serialize) -> Result<Value, ServerError> {
         let mut params = json!({"name": name, "arguments": arguments});
-        if self.identity.tasks && self.identity.revision == Revision::V2025_11_25 {
+        if self.identity.tasks && self.identity.revision.task_negotiation() == TaskNegotiation::ByClient {
             let tools = self.list_tools().await?;
             let tool = tools.iter().find(|tool| tool.name == name);
             let support = tool.and_then(|tool| tool.execution.as_ref()).map(|execution| &*execution.task_support);
@@ -136,7 +139,7 @@ impl Task<'_> {
     }
 
     async fn outcome(&self) -> Result<Value, ServerError> {
-        if self.client.identity.revision.is_modern() {
+        if self.client.identity.revision.is_stateless() {
             return self.polled().await;
         }
         let result = self.request("tasks/result", json!({})).await;
@@ -178,7 +181,7 @@ impl Task<'_> {
     async fn request(&self, method: &str, mut params: Value) -> Result<Value, ServerError> {
         params["taskId"] = json!(self.id);
         let client = self.other.as_ref().unwrap_or(self.client);
-        if client.identity.revision.is_modern() {
+        if client.identity.revision.is_stateless() {
             client.identity.with_tasks().sign(&mut params);
         }
         client.request(method, params).await

@@ -46,7 +46,7 @@ impl Field {
 
     /// The property, as `revision` knows it.
     pub(super) fn schema(&self, revision: Revision) -> Result<Value, String> {
-        let old = revision < Revision::V2025_11_25;
+        let old = !revision.has_rich_forms();
         if old && matches!(self.kind, FieldKind::Many { .. }) {
             let name = &self.name;
             return Err(format!("revision {revision} cannot ask for several choices, as the field `{name}` does"));

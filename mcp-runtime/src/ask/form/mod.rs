@@ -40,7 +40,7 @@ impl Form {
 
     /// The `requestedSchema`, as `revision` can be told it.
     pub(crate) fn schema(&self, revision: Revision) -> Result<Value, String> {
-        if revision < Revision::V2025_06_18 {
+        if !revision.has_forms() {
             return Err(format!("revision {revision} has no forms; they came with 2025-06-18"));
         }
         let properties = self.fields.iter().map(|field| Ok((field.name.clone(), field.schema(revision)?)));

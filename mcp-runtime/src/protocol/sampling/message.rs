@@ -16,9 +16,9 @@ use crate::protocol::{Blocks, Content, Meta, Role, ToolResult};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampleMessage {
-    pub(super) role: Role,
+    pub(crate) role: Role,
     /// As they are on the wire of the newest revision.
-    pub(super) blocks: Vec<Value>,
+    pub(crate) blocks: Vec<Value>,
 }
 
 impl SampleMessage {

@@ -3,7 +3,6 @@
 
 mod answer;
 mod message;
-mod params;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,7 +11,6 @@ use super::ToolDescriptor;
 
 pub use answer::SampleResult;
 pub use message::{SampleMessage, ToolUse};
-pub(crate) use params::SamplingCan;
 
 /// What the client's model is asked. A text is enough; the rest has defaults.
 ///
@@ -33,19 +31,19 @@ pub(crate) use params::SamplingCan;
 #[derive(Debug, Clone)]
 #[must_use = "it asks nothing until it is passed to `sample`"]
 pub struct SampleRequest {
-    messages: Vec<SampleMessage>,
-    max_tokens: u32,
-    system: Option<String>,
-    temperature: Option<f64>,
-    stop: Vec<String>,
-    hints: Vec<String>,
-    cost: Option<f64>,
-    speed: Option<f64>,
-    intelligence: Option<f64>,
-    include_context: Option<IncludeContext>,
-    metadata: Option<Value>,
-    tools: Vec<SampleTool>,
-    tool_choice: Option<ToolChoice>,
+    pub(crate) messages: Vec<SampleMessage>,
+    pub(crate) max_tokens: u32,
+    pub(crate) system: Option<String>,
+    pub(crate) temperature: Option<f64>,
+    pub(crate) stop: Vec<String>,
+    pub(crate) hints: Vec<String>,
+    pub(crate) cost: Option<f64>,
+    pub(crate) speed: Option<f64>,
+    pub(crate) intelligence: Option<f64>,
+    pub(crate) include_context: Option<IncludeContext>,
+    pub(crate) metadata: Option<Value>,
+    pub(crate) tools: Vec<SampleTool>,
+    pub(crate) tool_choice: Option<ToolChoice>,
 }
 
 impl SampleRequest {

@@ -213,7 +213,7 @@ impl Service {
             }
             Era::Unknown(version) => Err(bad(request.id, &unsupported(version))),
             Era::Legacy if self.options.sessionless => {
-                let revision = Revision::LEGACY.into_iter().find(|known| Some(known.as_str()) == version);
+                let revision = version.and_then(Revision::with_sessions);
                 Ok(Responding::later(self.request_alone(revision, (parts, form), request, frame)))
             }
             Era::Legacy if request.method == "initialize" && !headers.session.is_there() => {

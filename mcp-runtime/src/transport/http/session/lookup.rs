@@ -67,8 +67,7 @@ impl Service {
         // Who names no session hears that first, whatever the version.
         session_id(headers)?;
         let version = headers.version().map_err(|error| bad(Id::NULL, &error))?;
-        if let Some(version) = version.filter(|version| Revision::LEGACY.iter().all(|known| known.as_str() != *version))
-        {
+        if let Some(version) = version.filter(|version| Revision::with_sessions(version).is_none()) {
             return Err(bad(Id::NULL, &unsupported(version)));
         }
         let Some(stores) = &self.options.stores else { return self.session_here(parts, headers) };

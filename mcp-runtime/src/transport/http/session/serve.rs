@@ -78,7 +78,7 @@ pub(crate) async fn alone(
 ) -> Response<Body> {
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
     if request.method != "initialize" {
-        connection.session = era::LegacySession::assumed(revision.unwrap_or(Revision::V2025_03_26));
+        connection.session = era::LegacySession::assumed(revision.unwrap_or(Revision::WITHOUT_HEADER));
     }
     let outbox = Outbox::own(Arc::clone(parts), false).of(principal.map(Arc::from));
     let mut out = Vec::new();
@@ -215,7 +215,7 @@ impl WaitingRequest {
     async fn stream(mut self, told: &[u8]) -> Response<Body> {
         let stream = event_log::open(&self.session, false).await;
         // Clients before that do not know events without data.
-        let reader = stream.read(self.session.revision() >= Revision::V2025_11_25);
+        let reader = stream.read(self.session.revision().has_event_priming());
         if told == LET_GO {
             stream.let_go();
         } else {
@@ -267,7 +267,7 @@ pub(crate) async fn stream(session: &Arc<Session>, last_event: Option<&str>) -> 
             "this session has its stream already",
         );
     };
-    let reader = event_log::open(session, true).await.read(session.revision() >= Revision::V2025_11_25);
+    let reader = event_log::open(session, true).await.read(session.revision().has_event_priming());
     follow(session, Some(streaming), reader)
 }
 

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::message::SampleMessage;
-use super::{IncludeContext, SampleRequest};
+use crate::protocol::sampling::{IncludeContext, SampleMessage, SampleRequest};
 use crate::protocol::{Revision, Role};
 
 /// What a client said it can, beyond plain sampling.
@@ -18,7 +17,7 @@ pub(crate) struct SamplingCan {
 impl SampleRequest {
     /// The `params` of `sampling/createMessage`; an error says what the client cannot be asked.
     pub(crate) fn params(&self, revision: Revision, can: SamplingCan) -> Result<Value, String> {
-        let tools = revision >= Revision::V2025_11_25 && can.tools;
+        let tools = revision.has_sampling_tools() && can.tools;
         if !tools && self.needs_tools() {
             return Err("the client's model cannot use tools: its capability `sampling.tools` is missing; \
                         ask without tools"

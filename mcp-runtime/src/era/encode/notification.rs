@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::encode::{SUBSCRIPTION, json, raw_json};
 use super::task::RELATED;
+use super::{SUBSCRIPTION, write_json, write_raw_json};
 use crate::protocol::{LogLevel, Revision};
 use crate::store::{Change, TaskRecord};
 
@@ -24,7 +24,7 @@ pub(crate) fn change(change: &Change, stream: Option<&str>) -> Vec<u8> {
     let mut out = on_stream(method, stream);
     if let Some(uri) = uri {
         out.extend_from_slice(br#""uri":"#);
-        json(&mut out, uri);
+        write_json(&mut out, uri);
     }
     out.pop_if(|last| *last == b',');
     out.extend_from_slice(b"}}\n");
@@ -35,9 +35,9 @@ pub(crate) fn change(change: &Change, stream: Option<&str>) -> Vec<u8> {
 pub(crate) fn task(task: &TaskRecord, stream: &str) -> Vec<u8> {
     let mut out = on_stream("notifications/tasks", Some(stream));
     for (name, value) in super::task::state(task) {
-        json(&mut out, &name);
+        write_json(&mut out, &name);
         out.push(b':');
-        json(&mut out, &value);
+        write_json(&mut out, &value);
         out.push(b',');
     }
     out.pop_if(|last| *last == b',');
@@ -49,7 +49,7 @@ pub(crate) fn task(task: &TaskRecord, stream: &str) -> Vec<u8> {
 pub(crate) fn acknowledged(stream: &str, filter: &impl Serialize) -> Vec<u8> {
     let mut out = on_stream("notifications/subscriptions/acknowledged", Some(stream));
     out.extend_from_slice(br#""notifications":"#);
-    json(&mut out, filter);
+    write_json(&mut out, filter);
     out.extend_from_slice(b"}}\n");
     out
 }
@@ -99,7 +99,7 @@ pub(crate) fn progress(
     }
     if let Some(message) = message.filter(|_| revision >= Revision::V2025_03_26) {
         out.extend_from_slice(br#","message":"#);
-        json(&mut out, message);
+        write_json(&mut out, message);
     }
     related(task, &mut out);
     out.extend_from_slice(b"}}\n");
@@ -110,17 +110,17 @@ pub(crate) fn progress(
 pub(crate) fn log(level: LogLevel, logger: Option<&str>, data: &impl Serialize, task: Option<&str>) -> Vec<u8> {
     let mut out = notification("notifications/message");
     out.extend_from_slice(br#"{"level":"#);
-    json(&mut out, &level);
+    write_json(&mut out, &level);
     if let Some(logger) = logger {
         out.extend_from_slice(br#","logger":"#);
-        json(&mut out, logger);
+        write_json(&mut out, logger);
     }
     out.extend_from_slice(br#","data":"#);
     let start = out.len();
-    json(&mut out, data);
+    write_json(&mut out, data);
     if out[start..].contains(&b'\n') {
         let text = String::from_utf8_lossy(&out.split_off(start)).into_owned();
-        raw_json(&text, &mut out);
+        write_raw_json(&text, &mut out);
     }
     related(task, &mut out);
     out.extend_from_slice(b"}}\n");
@@ -132,16 +132,16 @@ pub(crate) fn log(level: LogLevel, logger: Option<&str>, data: &impl Serialize, 
 fn related(task: Option<&str>, out: &mut Vec<u8>) {
     if let Some(task) = task {
         out.extend_from_slice(br#","_meta":"#);
-        json(out, &json!({RELATED: {"taskId": task}}));
+        write_json(out, &json!({RELATED: {"taskId": task}}));
     }
 }
 
 /// A request of the server's own. Its id comes last: what begins with one is an answer.
 pub(crate) fn question(id: &str, method: &str, params: &Value) -> Vec<u8> {
     let mut out = notification(method);
-    json(&mut out, params);
+    write_json(&mut out, params);
     out.extend_from_slice(br#","id":"#);
-    json(&mut out, id);
+    write_json(&mut out, id);
     out.extend_from_slice(b"}\n");
     out
 }
@@ -149,7 +149,7 @@ pub(crate) fn question(id: &str, method: &str, params: &Value) -> Vec<u8> {
 /// The line that takes such a request back.
 pub(crate) fn withdrawn(id: &str) -> Vec<u8> {
     let mut out = notification("notifications/cancelled");
-    json(&mut out, &json!({"requestId": id, "reason": "the answer is not needed any more"}));
+    write_json(&mut out, &json!({"requestId": id, "reason": "the answer is not needed any more"}));
     out.extend_from_slice(b"}\n");
     out
 }
@@ -158,7 +158,7 @@ pub(crate) fn withdrawn(id: &str) -> Vec<u8> {
 /// <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#completion-notifications-for-url-mode-elicitation>
 pub(crate) fn visited(id: &str) -> Vec<u8> {
     let mut out = notification("notifications/elicitation/complete");
-    json(&mut out, &json!({"elicitationId": id}));
+    write_json(&mut out, &json!({"elicitationId": id}));
     out.extend_from_slice(b"}\n");
     out
 }

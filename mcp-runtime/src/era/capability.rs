@@ -1,33 +1,12 @@
-//! What a client says it can be asked.
+//! Which revision has which capability of a client, and how it is declared.
 
 use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::Revision;
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
-
-/// Something a client can be asked, if it says so.
-/// <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#capabilities>
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ClientCapability {
-    /// To have a person fill in a form.
-    Elicitation,
-    /// To have a person visit a page.
-    ElicitationUrl,
-    /// To have its model say something.
-    Sampling,
-    /// To have its model say something, with tools.
-    SamplingTools,
-    /// To give its model what else it knows.
-    SamplingContext,
-    /// Which directories it works in.
-    Roots,
-    /// To come back for what takes long.
-    Tasks,
-}
+use crate::protocol::{ClientCapability, Revision, TASKS_EXTENSION};
 
 impl ClientCapability {
     /// Whether a client declares it, in a revision that has it. `settings` finds what is declared
@@ -39,7 +18,7 @@ impl ClientCapability {
             |part: &str| Object::read(Raw::new_unchecked(declared)).is_ok_and(|settings| settings.get(part).is_some());
         match (self, part) {
             // Where nothing more is said, a form it is.
-            (Self::Elicitation, _) => revision < Revision::V2025_11_25 || has("form") || !has("url"),
+            (Self::Elicitation, _) => !revision.has_elicitation_modes() || has("form") || !has("url"),
             (_, Some(part)) => has(part),
             (_, None) => true,
         }
@@ -92,9 +71,6 @@ impl fmt::Display for ClientCapability {
         }
     }
 }
-
-/// What the extension is called.
-pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 #[cfg(test)]
 mod tests {

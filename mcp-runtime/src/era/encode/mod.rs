@@ -1,12 +1,16 @@
 //! Answers to bytes, in the revision of the request: what newer revisions add is added here, and
 //! what older ones do not know is left out or replaced here.
 
+pub(crate) mod notification;
+pub(crate) mod sampling;
+pub(crate) mod task;
+
 use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Method, task};
+use super::Method;
 use crate::era::server_info::ServerInfo;
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::{RpcError, shorten};
@@ -44,7 +48,7 @@ pub(crate) fn answer(server: &ServerInfo, site: ResponseTo<'_>, answer: Outcome,
 /// Appends an error response to `out`, one line.
 pub(crate) fn error(id: Id<'_>, error: &RpcError, out: &mut Vec<u8>) {
     open(id, "error", out);
-    json(out, error);
+    write_json(out, error);
     out.extend_from_slice(b"}\n");
 }
 
@@ -72,9 +76,9 @@ fn result(server: &ServerInfo, site: ResponseTo<'_>, reply: &Reply, out: &mut Ve
         Reply::TaskCreated(task) => with_info(server, task::created(task), revision, out),
         Reply::Task(task) => custom(server, &task::state(task), revision, out),
         Reply::Tasks(tasks) => {
-            json(out, &json!({"tasks": tasks.iter().map(task::summary).collect::<Vec<_>>()}));
+            write_json(out, &json!({"tasks": tasks.iter().map(task::summary).collect::<Vec<_>>()}));
         }
-        Reply::Rendered(result) => json(out, result),
+        Reply::Rendered(result) => write_json(out, result),
         Reply::Acknowledged => custom(server, &Meta::new(), revision, out),
         Reply::Completion(values) => wrap(server, revision, &Meta::new(), out, |out| completion(values, out)),
         Reply::Read(result) => wrap(server, revision, &result.meta, out, |out| read(server, result, revision, out)),
@@ -90,15 +94,15 @@ fn input_required(server: &ServerInfo, asked: &[(String, Question)], state: &str
         if index > 0 {
             out.push(b',');
         }
-        json(out, key);
+        write_json(out, key);
         out.extend_from_slice(br#":{"method":"#);
-        json(out, question.method);
+        write_json(out, question.method);
         out.extend_from_slice(br#","params":"#);
-        json(out, &question.params);
+        write_json(out, &question.params);
         out.push(b'}');
     }
     out.extend_from_slice(br#"},"requestState":"#);
-    json(out, state);
+    write_json(out, state);
     out.extend_from_slice(format!(r#","_meta":{{"{SERVER_INFO}":{}}}}}"#, server.implementation).as_bytes());
 }
 
@@ -107,7 +111,7 @@ fn with_info(server: &ServerInfo, mut result: Value, revision: Revision, out: &m
     if revision.is_modern() {
         result["_meta"][SERVER_INFO] = serde_json::from_str(&server.implementation).unwrap_or_default();
     }
-    json(out, &result);
+    write_json(out, &result);
 }
 
 /// An object of `fields` between what every result of the revision begins and ends with.
@@ -123,27 +127,27 @@ fn wrap(server: &ServerInfo, revision: Revision, meta: &Meta, out: &mut Vec<u8>,
     if revision.is_modern() && !meta.contains_key(SERVER_INFO) {
         out.extend_from_slice(br#","_meta":{"#);
         for (key, value) in meta {
-            json(out, key);
+            write_json(out, key);
             out.push(b':');
-            json(out, value);
+            write_json(out, value);
             out.push(b',');
         }
-        json(out, SERVER_INFO);
+        write_json(out, SERVER_INFO);
         out.push(b':');
         out.extend_from_slice(server.implementation.as_bytes());
         out.push(b'}');
     } else if !meta.is_empty() {
         out.extend_from_slice(if members { br#","_meta":"# } else { br#""_meta":"# });
-        json(out, meta);
+        write_json(out, meta);
     }
     out.push(b'}');
 }
 
 fn initialized(server: &ServerInfo, capabilities: &Value, revision: Revision, out: &mut Vec<u8>) {
     out.extend_from_slice(br#"{"protocolVersion":"#);
-    json(out, &revision);
+    write_json(out, &revision);
     out.extend_from_slice(br#","capabilities":"#);
-    json(out, capabilities);
+    write_json(out, capabilities);
     out.extend_from_slice(br#","serverInfo":"#);
     out.extend_from_slice(server.implementation.as_bytes());
     instructions(server, out);
@@ -153,9 +157,9 @@ fn initialized(server: &ServerInfo, capabilities: &Value, revision: Revision, ou
 fn discovered(server: &ServerInfo, capabilities: &Value, revision: Revision, out: &mut Vec<u8>) {
     wrap(server, revision, &Meta::new(), out, |out| {
         out.extend_from_slice(br#""supportedVersions":"#);
-        json(out, &Revision::MODERN);
+        write_json(out, &Revision::MODERN);
         out.extend_from_slice(br#","capabilities":"#);
-        json(out, capabilities);
+        write_json(out, capabilities);
         instructions(server, out);
         out.extend_from_slice(server.caches.server.members().as_bytes());
     });
@@ -172,9 +176,9 @@ fn custom(server: &ServerInfo, fields: &Meta, revision: Revision, out: &mut Vec<
     let meta = fields.get("_meta").and_then(Value::as_object).cloned().unwrap_or_default();
     wrap(server, revision, &meta, out, |out| {
         for (key, value) in fields.iter().filter(|(key, _)| !matches!(&***key, "_meta" | "resultType")) {
-            json(out, key);
+            write_json(out, key);
             out.push(b':');
-            json(out, value);
+            write_json(out, value);
             out.push(b',');
         }
     });
@@ -183,7 +187,7 @@ fn custom(server: &ServerInfo, fields: &Meta, revision: Revision, out: &mut Vec<
 fn instructions(server: &ServerInfo, out: &mut Vec<u8>) {
     if let Some(text) = &server.instructions {
         out.extend_from_slice(br#","instructions":"#);
-        json(out, text);
+        write_json(out, text);
     }
 }
 
@@ -198,12 +202,12 @@ pub(crate) fn list(
 ) -> Arc<str> {
     let mut out = Vec::new();
     wrap(server, revision, &Meta::new(), &mut out, |out| {
-        json(out, member);
+        write_json(out, member);
         out.push(b':');
-        json(out, items);
+        write_json(out, items);
         if let Some(cursor) = next {
             out.extend_from_slice(br#","nextCursor":"#);
-            json(out, cursor);
+            write_json(out, cursor);
         }
         if revision.is_modern() {
             out.extend_from_slice(cache.members().as_bytes());
@@ -244,7 +248,7 @@ fn tool(result: &ToolResult, revision: Revision, out: &mut Vec<u8>) {
     out.push(b']');
     if let Some(structured) = result.structured.as_deref().filter(|json| keeps_structured(json, revision)) {
         out.extend_from_slice(br#","structuredContent":"#);
-        raw_json(structured, out);
+        write_raw_json(structured, out);
     }
     if result.is_error {
         out.extend_from_slice(br#","isError":true"#);
@@ -257,7 +261,7 @@ fn keeps_structured(json: &str, revision: Revision) -> bool {
 
 fn text_block(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(br#"{"type":"text","text":"#);
-    json(out, text);
+    write_json(out, text);
     out.push(b'}');
 }
 
@@ -266,27 +270,27 @@ fn content(block: &Content, revision: Revision, out: &mut Vec<u8>) {
     match &block.kind {
         ContentKind::Audio(data, mime) if revision < Revision::V2025_03_26 => {
             let audio = ResourceContents::base64(data.clone()).with_uri("urn:mcp:audio").with_mime(mime.clone());
-            json(out, &Content { kind: ContentKind::Resource(Box::new(audio)), ..block.clone() });
+            write_json(out, &Content { kind: ContentKind::Resource(Box::new(audio)), ..block.clone() });
         }
         ContentKind::Link(link) if revision < Revision::V2025_06_18 => {
             let text = format!("{}: {}", link.title.as_ref().unwrap_or(&link.name), link.uri);
             let (annotations, meta) = (link.annotations.clone(), link.meta.clone());
-            json(out, &Content { kind: ContentKind::Text(text), annotations, meta });
+            write_json(out, &Content { kind: ContentKind::Text(text), annotations, meta });
         }
-        _ => json(out, block),
+        _ => write_json(out, block),
     }
 }
 
 fn prompt(result: &PromptResult, revision: Revision, out: &mut Vec<u8>) {
     if let Some(description) = &result.description {
         out.extend_from_slice(br#""description":"#);
-        json(out, description);
+        write_json(out, description);
         out.push(b',');
     }
     out.extend_from_slice(br#""messages":["#);
     for (index, message) in result.messages.iter().enumerate() {
         out.extend_from_slice(if index > 0 { br#",{"role":"# } else { br#"{"role":"# });
-        json(out, &message.role);
+        write_json(out, &message.role);
         out.extend_from_slice(br#","content":"#);
         content(&message.content, revision, out);
         out.push(b'}');
@@ -296,7 +300,7 @@ fn prompt(result: &PromptResult, revision: Revision, out: &mut Vec<u8>) {
 
 fn read(server: &ServerInfo, result: &ReadResult, revision: Revision, out: &mut Vec<u8>) {
     out.extend_from_slice(br#""contents":"#);
-    json(out, &result.contents);
+    write_json(out, &result.contents);
     if revision.is_modern() {
         let cache = result.cache.unwrap_or(server.caches.reads());
         let cache = if result.guarded { cache.unshared() } else { cache };
@@ -307,7 +311,7 @@ fn read(server: &ServerInfo, result: &ReadResult, revision: Revision, out: &mut 
 fn completion(values: &[String], out: &mut Vec<u8>) {
     let shown = &values[..values.len().min(MAX_COMPLETIONS)];
     out.extend_from_slice(br#""completion":"#);
-    json(out, &json!({"values": shown, "total": values.len(), "hasMore": shown.len() < values.len()}));
+    write_json(out, &json!({"values": shown, "total": values.len(), "hasMore": shown.len() < values.len()}));
 }
 
 /// A call without an ordinary result. What the model can act on is a result of the tool; the rest
@@ -370,9 +374,9 @@ fn resource_not_found(uri: &str, revision: Revision) -> RpcError {
 
 /// JSON text from a handler's own serializer. A newline in it (a `RawValue` the handler passed on)
 /// would end the message early.
-pub(super) fn raw_json(text: &str, out: &mut Vec<u8>) {
+pub(super) fn write_raw_json(text: &str, out: &mut Vec<u8>) {
     if text.contains('\n') {
-        json(out, &serde_json::from_str::<serde_json::Value>(text).unwrap_or_default());
+        write_json(out, &serde_json::from_str::<serde_json::Value>(text).unwrap_or_default());
     } else {
         out.extend_from_slice(text.as_bytes());
     }
@@ -380,7 +384,7 @@ pub(super) fn raw_json(text: &str, out: &mut Vec<u8>) {
 
 /// Appends `value` as JSON. Writing to memory cannot fail; a value that refuses to be serialized
 /// is a bug of ours, told in the log and sent as null.
-pub(super) fn json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+pub(super) fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let start = out.len();
     if let Err(error) = serde_json::to_writer(&mut *out, value) {
         tracing::error!(%error, "a value could not be written as JSON");
