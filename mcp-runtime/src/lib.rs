@@ -94,7 +94,7 @@ pub mod http {
 /// handles behind a [`ServerHandle`], and the `tracing` layer.
 pub mod hooks {
     #[cfg(feature = "tracing-layer")]
-    pub use crate::call::tracing_layer::ClientLogLayer;
+    pub use crate::call::telemetry::layer::ClientLogLayer;
     pub use crate::server::handle::{PromptsHandle, ResourcesHandle, ToolsHandle};
     pub use crate::server::hooks::{ConnectedClient, DisconnectReason, ProtocolError};
 }

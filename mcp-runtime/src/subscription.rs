@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc};
 
+use crate::call::outbox::Outgoing;
 use crate::catalog::Catalog;
 use crate::era::encode::notification;
 use crate::jsonrpc::error::RpcError;
@@ -169,7 +170,7 @@ impl Subscription {
     /// stream, with the stream's id.
     pub(crate) async fn tell(
         &self,
-        outbox: &mpsc::Sender<Vec<u8>>,
+        outbox: &mpsc::Sender<Outgoing>,
         stream: Option<&str>,
         closing: impl Future<Output = ()>,
     ) {
@@ -182,7 +183,7 @@ impl Subscription {
                 change = self.next() => change,
             };
             if let Some(line) = self.line(&change, stream).await
-                && outbox.send(line).await.is_err()
+                && outbox.send(Outgoing::Notification(line)).await.is_err()
             {
                 return;
             }
@@ -190,7 +191,7 @@ impl Subscription {
         let rest = std::mem::take(&mut self.state().pending);
         for change in rest {
             if let Some(line) = self.line(&change, stream).await
-                && outbox.send(line).await.is_err()
+                && outbox.send(Outgoing::Notification(line)).await.is_err()
             {
                 return;
             }
@@ -227,7 +228,7 @@ mod tests {
     use crate::store::LocalBus;
 
     /// Somebody who wants to know of lists and two resources, and is told by a task when there is room.
-    fn interested() -> (Arc<Subscription>, Arc<ConnectionControl>, mpsc::Receiver<Vec<u8>>) {
+    fn interested() -> (Arc<Subscription>, Arc<ConnectionControl>, mpsc::Receiver<Outgoing>) {
         let bus: Arc<dyn ChangeBus> = Arc::new(LocalBus::new());
         let subscription = Subscription::enter(&bus, Filter::lists());
         for uri in ["a://", "b://"] {
@@ -239,9 +240,9 @@ mod tests {
         (subscription, control, told)
     }
 
-    async fn everything(mut told: mpsc::Receiver<Vec<u8>>) -> Vec<String> {
+    async fn everything(mut told: mpsc::Receiver<Outgoing>) -> Vec<String> {
         let mut lines = Vec::new();
-        while let Some(line) = told.recv().await {
+        while let Some(Outgoing::Notification(line)) = told.recv().await {
             lines.push(String::from_utf8(line).unwrap());
         }
         lines

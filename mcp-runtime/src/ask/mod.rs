@@ -287,7 +287,7 @@ pub(crate) fn dialogue(invocation: &Invocation<'_>, mut resumed: Option<Resumed>
     let channel = invocation.channel;
     let limits = &channel.core.limits;
     let memory = resumed.as_mut().map(Resumed::memory).unwrap_or_default();
-    let way = match (invocation.purpose(), SessionChannel::of(invocation)) {
+    let way = match (invocation.state_binding(), SessionChannel::of(invocation)) {
         (Some(purpose), _) => {
             let bounds =
                 Bounds { time: limits.answer_timeout, bytes: limits.state_bytes, rounds: limits.asks_per_call };
@@ -302,7 +302,7 @@ pub(crate) fn dialogue(invocation: &Invocation<'_>, mut resumed: Option<Resumed>
         }),
     };
     let dialogue = Dialogue::new(way, memory, limits);
-    if let Some(job) = &*channel.job.borrow() {
+    if let Some(job) = invocation.job {
         dialogue.plan(Arc::clone(job));
     }
     Arc::new(dialogue)

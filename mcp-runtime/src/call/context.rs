@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::invocation::{FromInvocation, Invocation};
 use super::notifier::Notifier;
 use super::progress::{Amount, Progress, Total};
-use super::trace_context;
 use crate::ask::Dialogue;
+use crate::call::telemetry::trace_context;
 use crate::era::CAPABILITIES;
 use crate::era::client_info::ClientInfo;
 use crate::era::encode::notification;
@@ -154,7 +154,7 @@ impl Context {
     #[cfg(feature = "http")]
     pub async fn close_stream(&self) {
         if self.resumable && self.revision.has_event_priming() {
-            self.notifier.send(super::outbox::LET_GO.to_vec()).await;
+            self.notifier.detach().await;
         }
     }
 
@@ -259,7 +259,7 @@ pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
 
 impl FromInvocation for Context {
     fn from_invocation(invocation: &Invocation<'_>) -> Self {
-        let task = invocation.channel.job.borrow().clone().filter(|job| !job.asks_first);
+        let task = invocation.job.filter(|job| !job.asks_first);
         let notifier = task.map_or_else(|| invocation.channel.notifier(), |job| Arc::clone(&job.notifier));
         Context {
             request_id: invocation.id.as_str().into(),

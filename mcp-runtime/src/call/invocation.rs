@@ -1,81 +1,115 @@
 //! A call as the dispatcher sees it, and its way back to its client: borrowed from the frame, so that a
-//! handler which asks for no [`Context`](crate::Context) pays for none.
+//! handler which takes no [`Context`](crate::Context) pays for none.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
+use super::begin::CallEnv;
 use super::control::ConnectionControl;
-use super::log::CallLog;
 use super::notifier::Notifier;
 use super::outbox::Outbox;
 use crate::ask::{self, Dialogue, Resumed, StateBinding};
+use crate::call::telemetry::log::CallLog;
 use crate::era::{Accepted, Envelope, Method};
 use crate::jsonrpc::Id;
+use crate::outcome::Failure;
 use crate::protocol::{LogLevel, Revision};
 use crate::server::core::Core;
 use crate::task::Job;
 
-/// A call as the dispatcher sees it: borrowed from the frame, so that a handler which asks for no
-/// [`Context`](crate::Context) pays for none.
+/// One call, or one notification with a handler.
 #[derive(Debug, Clone, Copy)]
 pub struct Invocation<'a> {
     pub(crate) id: Id<'a>,
     pub(crate) envelope: &'a Envelope<'a>,
     pub(crate) channel: &'a CallChannel<'a>,
-    /// The call, where it is one.
+    /// The request; none for a notification.
     pub(crate) call: Option<&'a Accepted<'a>>,
-    /// What `resources/read` asks for.
+    /// What a `resources/read` found.
+    pub(crate) read: Option<ReadRequest<'a>>,
+    /// The task the call is, or may become.
+    pub(crate) job: Option<&'a Arc<Job>>,
+}
+
+/// The resource a `resources/read` names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadRequest<'a> {
     pub(crate) uri: &'a str,
-    /// Whether others may not know of it.
-    pub(crate) guarded: bool,
+    /// Whether only some callers see it, so that its contents may not be shared.
+    pub(crate) restricted: bool,
+}
+
+impl<'a> Invocation<'a> {
+    pub(crate) fn new(id: Id<'a>, call: &'a Accepted<'a>, channel: &'a CallChannel<'a>) -> Self {
+        Invocation { id, envelope: &call.envelope, channel, call: Some(call), read: None, job: None }
+    }
+
+    /// A notification of the server's own.
+    pub(crate) fn notification(envelope: &'a Envelope<'a>, channel: &'a CallChannel<'a>) -> Self {
+        Invocation { id: Id::NULL, envelope, channel, call: None, read: None, job: None }
+    }
 }
 
 impl Invocation<'_> {
-    /// The call's conversation with its client, which begins when somebody asks for it.
+    /// The call's dialogue with its client, made when it is first needed.
     pub(crate) fn dialogue(&self) -> Arc<Dialogue> {
         Arc::clone(self.channel.dialogue.get_or_init(|| ask::dialogue(self, self.channel.resumed.take())))
     }
 
-    /// What a state would be good for, if this is a call whose client can be asked by its answer.
-    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
-    pub(crate) fn purpose(&self) -> Option<StateBinding> {
-        let call = self.call.filter(|_| self.envelope.revision.asks_by_rounds())?;
-        let asks = matches!(call.method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead);
-        asks.then(|| StateBinding {
-            principal: self.channel.principal().cloned(),
-            method: call.method.name(),
-            params: call.raw_params.map(|raw| raw.get().into()),
-        })
+    /// What a sealed state of this call is bound to, if the call can ask in rounds.
+    pub(crate) fn state_binding(&self) -> Option<StateBinding> {
+        self.call.and_then(|call| state_binding(call, self.channel.outbox))
     }
 }
 
-/// A call's way back to its client, made when a handler asks for it.
+/// What a sealed state of `call` is bound to, if the call can ask in rounds.
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
+fn state_binding(call: &Accepted<'_>, outbox: &Outbox) -> Option<StateBinding> {
+    let asks = matches!(call.method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead);
+    (asks && call.envelope.revision.asks_by_rounds()).then(|| StateBinding {
+        principal: outbox.principal().cloned(),
+        method: call.method.name(),
+        params: call.raw_params.map(|raw| raw.get().into()),
+    })
+}
+
+/// A call's way back to its client. The notifier and the dialogue are made when a handler needs them.
 #[derive(Debug)]
 pub(crate) struct CallChannel<'a> {
     outbox: &'a Outbox,
     pub(crate) core: &'a Arc<Core>,
-    /// The connection, if the client can be asked there.
+    /// The connection, if the client can be sent requests there.
     pub(crate) control: Option<&'a Arc<ConnectionControl>>,
     notifier: OnceCell<Arc<Notifier>>,
-    /// What the call brings back from an earlier round.
-    pub(crate) resumed: RefCell<Option<Resumed>>,
-    /// The task it is, or becomes.
-    pub(crate) job: RefCell<Option<Arc<Job>>>,
     dialogue: OnceCell<Arc<Dialogue>>,
+    /// What an earlier round left, until the dialogue takes it.
+    resumed: RefCell<Option<Resumed>>,
 }
 
 impl<'a> CallChannel<'a> {
-    pub(crate) fn new(outbox: &'a Outbox, core: &'a Arc<Core>, control: Option<&'a Arc<ConnectionControl>>) -> Self {
+    pub(crate) fn new(env: &CallEnv<'a>) -> Self {
+        let CallEnv { core, outbox, control, .. } = *env;
         let (notifier, dialogue) = (OnceCell::new(), OnceCell::new());
-        CallChannel { outbox, core, control, notifier, resumed: RefCell::default(), job: RefCell::default(), dialogue }
+        CallChannel { outbox, core, control, notifier, dialogue, resumed: RefCell::new(None) }
     }
 
-    /// Where what the call says to `tracing` goes, if its client wants it.
+    /// The channel of a call that may bring back what an earlier round left.
+    pub(crate) fn resuming(env: &CallEnv<'a>, call: &Accepted<'_>) -> Result<Self, Failure> {
+        let channel = Self::new(env);
+        if call.params.get("inputResponses").or_else(|| call.params.get("requestState")).is_some()
+            && let Some(binding) = state_binding(call, env.outbox)
+        {
+            channel.resumed.replace(Resumed::read(&call.params, &binding, &env.core.secrets)?);
+        }
+        Ok(channel)
+    }
+
+    /// Where the call's `tracing` events go, if its client wants them.
     pub(crate) fn call_log(&self, level: Option<LogLevel>) -> Option<CallLog> {
         level.map(|level| CallLog::new(self.notifier(), level))
     }
 
-    /// The call's conversation, if a handler asked for it.
+    /// The call's dialogue, if there is one yet.
     pub(crate) fn dialogue(&self) -> Option<Arc<Dialogue>> {
         self.dialogue.get().cloned()
     }
@@ -85,21 +119,12 @@ impl<'a> CallChannel<'a> {
         Arc::clone(self.notifier.get_or_init(new))
     }
 
-    /// The way of a task to its client, which goes on where the connection does: what belongs to a
-    /// request that has been answered has nowhere to go.
-    pub(crate) fn notifier_of_task(&self, revision: Revision) -> Arc<Notifier> {
-        let lasting = self.outbox.lasting().filter(|_| !revision.is_stateless());
-        let sender = lasting.cloned().unwrap_or_else(|| tokio::sync::mpsc::channel(1).0);
+    /// The notifier of a task. It outlives the request, so it needs a queue that does: without one, what the
+    /// task sends is dropped.
+    pub(crate) fn task_notifier(&self, revision: Revision) -> Arc<Notifier> {
+        let sender = if revision.is_stateless() { None } else { self.outbox.connection_sender() };
+        let sender = sender.cloned().unwrap_or_else(|| tokio::sync::mpsc::channel(1).0);
         Arc::new(Notifier::live(sender, self.core.limits.log_rate))
-    }
-
-    /// Says that the call is a task, or becomes one.
-    pub(crate) fn set_task(&self, job: Arc<Job>) {
-        // Whoever decided that the caller sees the tool may have had a context already.
-        if let Some(dialogue) = self.dialogue.get() {
-            dialogue.plan(Arc::clone(&job));
-        }
-        *self.job.borrow_mut() = Some(job);
     }
 
     #[cfg(feature = "http")]
@@ -112,18 +137,18 @@ impl<'a> CallChannel<'a> {
         self.outbox.can_ask()
     }
 
-    /// Who makes the call, where that is known.
+    /// The authenticated caller, if there is one.
     pub(crate) fn principal(&self) -> Option<&'a Arc<str>> {
         self.outbox.principal()
     }
 
-    /// The way, if a handler asked for it.
+    /// The notifier, if a handler needed it.
     pub(crate) fn into_notifier(self) -> Option<Arc<Notifier>> {
         self.notifier.into_inner()
     }
 }
 
-/// What a handler takes by reference.
+/// Makes what a handler takes by reference.
 pub fn extract<T: FromInvocation>(invocation: &Invocation<'_>) -> T {
     T::from_invocation(invocation)
 }

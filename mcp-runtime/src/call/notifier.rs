@@ -1,29 +1,30 @@
-//! What a handler tells its client while it runs: notifications that belong to one request.
+//! The notifications of one call: sent before its answer, never after it.
 //!
-//! They go out before the answer and never after it. While a call is in its first step they are
-//! held, because its answer may be written with them; once it waits they go through the outbox, as
-//! its answer will. A call that goes on talking in its first step is made to wait.
+//! During the first poll they are held, because the answer may be written together with them. Once the
+//! call is pending they go through the outbox, as its answer will. A call that keeps sending during its
+//! first poll is made to yield.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, mpsc};
 
+use super::outbox::Outgoing;
 use crate::sync::{lock, until};
 
 /// The way from one call to its client.
 #[derive(Debug)]
 pub(crate) struct Notifier {
     state: Mutex<NotifierState>,
-    /// Told when lines are held no longer.
+    /// Notified when the state is no longer `Held`, or holds less.
     room: Notify,
     begun: Instant,
-    outbox: mpsc::Sender<Vec<u8>>,
+    outbox: mpsc::Sender<Outgoing>,
     logs: Mutex<LogWindow>,
     log_rate: u32,
 }
 
-/// What was logged in the second that began then.
+/// How many messages were logged in the second that began then.
 #[derive(Debug)]
 struct LogWindow {
     begun: Instant,
@@ -32,42 +33,47 @@ struct LogWindow {
 
 #[derive(Debug)]
 enum NotifierState {
-    /// The first step: lines to be written before anything else of this call.
-    Held(Vec<u8>),
+    /// The first poll: lines to be written before anything else of this call.
+    Held(Held),
     Live,
     /// Answered or cancelled.
     Closed,
 }
 
-/// Whoever has more than this held has to wait.
+#[derive(Debug, Default)]
+struct Held {
+    lines: Vec<u8>,
+    /// Whether the stream closes behind them.
+    detach: bool,
+}
+
+/// A call that has more than this held waits until it is live.
 const HELD_BYTES: usize = 64 * 1024;
-/// So does whoever says something later than this: the client should hear of progress while it is made.
+/// A call that sends later than this in its first poll waits, too: progress should be seen while it is made.
 const HELD_TIME: Duration = Duration::from_millis(10);
 
 impl Notifier {
-    pub(crate) fn new(outbox: mpsc::Sender<Vec<u8>>, log_rate: u32) -> Self {
-        let begun = Instant::now();
-        let logs = Mutex::new(LogWindow { begun, messages: 0 });
-        Notifier {
-            state: Mutex::new(NotifierState::Held(Vec::new())),
-            room: Notify::new(),
-            begun,
-            outbox,
-            logs,
-            log_rate,
-        }
+    /// A notifier that holds what is sent until the first poll is over.
+    pub(crate) fn new(outbox: mpsc::Sender<Outgoing>, log_rate: u32) -> Self {
+        Self::with_state(NotifierState::Held(Held::default()), outbox, log_rate)
     }
 
-    /// One that holds nothing back.
-    pub(crate) fn live(outbox: mpsc::Sender<Vec<u8>>, log_rate: u32) -> Self {
-        Notifier { state: Mutex::new(NotifierState::Live), ..Self::new(outbox, log_rate) }
+    /// A notifier that holds nothing.
+    pub(crate) fn live(outbox: mpsc::Sender<Outgoing>, log_rate: u32) -> Self {
+        Self::with_state(NotifierState::Live, outbox, log_rate)
+    }
+
+    fn with_state(state: NotifierState, outbox: mpsc::Sender<Outgoing>, log_rate: u32) -> Self {
+        let begun = Instant::now();
+        let logs = Mutex::new(LogWindow { begun, messages: 0 });
+        Notifier { state: Mutex::new(state), room: Notify::new(), begun, outbox, logs, log_rate }
     }
 
     fn state(&self) -> MutexGuard<'_, NotifierState> {
         lock(&self.state)
     }
 
-    /// Whether one more log message is not too many.
+    /// Counts a log message; false if it is over the rate.
     pub(crate) fn may_log(&self) -> bool {
         let mut logs = lock(&self.logs);
         if logs.begun.elapsed() >= Duration::from_secs(1) {
@@ -77,33 +83,48 @@ impl Notifier {
         logs.messages <= self.log_rate
     }
 
-    /// Sends one line if there is room for it now; otherwise it is lost.
+    /// Sends one line if there is room now; otherwise drops it.
     pub(crate) fn try_send(&self, line: Vec<u8>) {
         match &mut *self.state() {
-            NotifierState::Held(lines) if lines.len() < HELD_BYTES => lines.extend_from_slice(&line),
-            NotifierState::Live => drop(self.outbox.try_send(line)),
+            NotifierState::Held(held) if held.lines.len() < HELD_BYTES => held.lines.extend_from_slice(&line),
+            // A full outbox loses the line, as documented on `try_log` and `try_progress`.
+            NotifierState::Live => drop(self.outbox.try_send(Outgoing::Notification(line))),
             NotifierState::Held(_) | NotifierState::Closed => {}
         }
     }
 
-    /// Sends one line, when the client has room for it.
+    /// Sends one line, waiting for room.
     pub(crate) async fn send(&self, line: Vec<u8>) {
-        // If this is the call's own first poll, it ends here, and with it the time of holding.
+        // In the call's own first poll the wait ends the poll, and with it the time of holding.
         until(&self.room, || !self.is_full()).await;
-        let heard = match &mut *self.state() {
-            NotifierState::Held(lines) => return lines.extend_from_slice(&line),
-            NotifierState::Live => true,
-            NotifierState::Closed => false,
-        };
-        // The outbox is closed when the client is gone; nobody is left to tell.
-        if heard && let Ok(place) = self.outbox.reserve().await {
-            // The call may have been answered meanwhile. The answer comes after it was closed, so what
-            // is sent before that is before the answer.
+        if let NotifierState::Held(held) = &mut *self.state() {
+            return held.lines.extend_from_slice(&line);
+        }
+        self.send_live(Outgoing::Notification(line)).await;
+    }
+
+    /// Closes the HTTP stream of the call, behind what was sent.
+    #[cfg(feature = "http")]
+    pub(crate) async fn detach(&self) {
+        if let NotifierState::Held(held) = &mut *self.state() {
+            held.detach = true;
+            return;
+        }
+        self.send_live(Outgoing::Detach).await;
+    }
+
+    async fn send_live(&self, message: Outgoing) {
+        // The outbox is closed when the client is gone.
+        if !self.is_closed()
+            && let Ok(place) = self.outbox.reserve().await
+        {
+            // The call may have been answered meanwhile. Its answer is sent after the state is `Closed`, so
+            // what is sent before that precedes the answer.
             if let NotifierState::Live = &*self.state() {
-                place.send(line);
+                place.send(message);
             }
         }
-        // There may always be room, or nobody left: whoever only ever talks could not be stopped.
+        // There may always be room: a call that only ever sends could otherwise not be cancelled.
         tokio::task::yield_now().await;
     }
 
@@ -114,47 +135,50 @@ impl Notifier {
 
     fn is_full(&self) -> bool {
         let late = self.begun.elapsed() >= HELD_TIME;
-        matches!(&*self.state(), NotifierState::Held(lines) if late || lines.len() >= HELD_BYTES)
+        matches!(&*self.state(), NotifierState::Held(held) if late || held.lines.len() >= HELD_BYTES)
     }
 
-    /// The call was answered in its first step: what it said, to be written before the answer.
+    /// Closes after a first poll that was the last; returns the lines to be written before the answer.
     pub(crate) fn take(&self) -> Vec<u8> {
         let before = std::mem::replace(&mut *self.state(), NotifierState::Closed);
         self.room.notify_waiters();
         match before {
-            NotifierState::Held(lines) => lines,
+            NotifierState::Held(held) => held.lines,
             NotifierState::Live | NotifierState::Closed => Vec::new(),
         }
     }
 
-    /// The call waits: sends what its first step said, and then nothing is held any more.
+    /// Sends what the first poll held; afterwards nothing is held.
     pub(crate) async fn go_live(&self) {
-        while let Some(lines) = self.next_held() {
-            let _ = self.outbox.send(lines).await;
+        while let Some(message) = self.next_held() {
+            let _ = self.outbox.send(message).await;
         }
     }
 
-    fn next_held(&self) -> Option<Vec<u8>> {
+    /// The next held message. Becomes live when none is left, in the same step, so that none is overtaken.
+    fn next_held(&self) -> Option<Outgoing> {
         let mut state = self.state();
-        let NotifierState::Held(lines) = &mut *state else { return None };
-        if lines.is_empty() {
+        let NotifierState::Held(held) = &mut *state else { return None };
+        let next = if !held.lines.is_empty() {
+            Some(Outgoing::Notification(std::mem::take(&mut held.lines)))
+        } else if std::mem::take(&mut held.detach) {
+            Some(Outgoing::Detach)
+        } else {
             *state = NotifierState::Live;
-            self.room.notify_waiters();
-            return None;
-        }
-        let lines = std::mem::take(lines);
+            None
+        };
         self.room.notify_waiters();
-        Some(lines)
+        next
     }
 
-    /// The call is over: what is said from now on belongs to nobody.
+    /// The call is over: later notifications are dropped.
     pub(crate) fn close(&self) {
         *self.state() = NotifierState::Closed;
         self.room.notify_waiters();
     }
 }
 
-/// Closes a call's way to its client when the call is over, however it ends.
+/// Closes a call's notifier when the call is over, however it ends.
 #[derive(Debug)]
 pub(crate) struct CloseOnDrop(pub(crate) Option<Arc<Notifier>>);
 

@@ -1,130 +1,129 @@
-//! Where the lines of calls go that had to wait, and what they tell before: an outbox everybody
-//! shares, or a stream of a request's own.
+//! Where the messages of calls go: the queue of a connection, or of one HTTP request.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::mpsc;
 
 #[cfg(feature = "http")]
-use std::sync::OnceLock;
-
-#[cfg(feature = "http")]
 use http::request::Parts;
 
-/// How many lines may wait for the client to read.
-const LINES: usize = 64;
+/// How many messages may wait for the client to read. A call that sends more waits, too.
+const CAPACITY: usize = 64;
 
-/// What is sent instead of a line to let go of the client's connection; no line is like it.
-#[cfg(feature = "http")]
-pub(crate) const LET_GO: &[u8] = b"\0";
-
-/// The way of lines from calls to their client.
+/// What leaves a connection after the frame it belongs to has been handled.
 #[derive(Debug)]
-pub(crate) enum Outbox {
-    /// One for all calls of a connection, and whose it is, if somebody in front has found out.
-    Shared(mpsc::Sender<Vec<u8>>, Option<Arc<str>>),
-    /// One for this request, made when a call needs it.
-    #[cfg(feature = "http")]
-    RequestStream(RequestStream),
+pub(crate) enum Outgoing {
+    /// The response to a request, or the list of responses to a batch: one line.
+    Answer(Vec<u8>),
+    /// Notifications and requests of the server's: one line each.
+    Notification(Vec<u8>),
+    /// The HTTP stream closes while its call continues; the client reconnects for the rest.
+    Detach,
+    /// Nothing follows: the writer flushes and stops.
+    End,
 }
 
-#[cfg(feature = "http")]
-type Channel = (mpsc::Sender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
+/// The sending half of a queue, and for whom it is.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    queue: Queue,
+    /// The authenticated caller, if there is one.
+    principal: Option<Arc<str>>,
+    #[cfg(feature = "http")]
+    request: Option<RequestStream>,
+}
 
-/// A stream of a request's own.
+#[derive(Debug)]
+enum Queue {
+    /// Shared by all calls of a connection.
+    Connection(mpsc::Sender<Outgoing>),
+    /// Of one request; made when a call needs it, since most never do.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP requests have queues of their own"))]
+    Request(OnceLock<(mpsc::Sender<Outgoing>, mpsc::Receiver<Outgoing>)>),
+}
+
+/// The HTTP request whose response carries the messages.
 #[cfg(feature = "http")]
 #[derive(Debug)]
-pub(crate) struct RequestStream {
-    channel: OnceLock<Channel>,
+struct RequestStream {
     /// The request without its body.
     parts: Arc<Parts>,
-    /// Whether the client comes back if it is let go.
+    /// Whether the response is a stream in a session, which the client can resume and answer on.
     resumable: bool,
-    /// Who makes the request, if somebody in front has found out.
-    principal: Option<Arc<str>>,
 }
 
 impl Outbox {
-    /// The way of a connection with one stream, and its other end.
-    pub(crate) fn shared() -> (Self, mpsc::Receiver<Vec<u8>>) {
-        let (sender, lines) = mpsc::channel(LINES);
-        (Outbox::Shared(sender, None), lines)
+    /// The outbox of a connection, and the receiving half.
+    pub(crate) fn connection() -> (Self, mpsc::Receiver<Outgoing>) {
+        let (sender, receiver) = mpsc::channel(CAPACITY);
+        let outbox = Outbox {
+            queue: Queue::Connection(sender),
+            principal: None,
+            #[cfg(feature = "http")]
+            request: None,
+        };
+        (outbox, receiver)
     }
 
-    /// The way of one request.
+    /// The outbox of one HTTP request.
     #[cfg(feature = "http")]
-    pub(crate) fn own(parts: Arc<Parts>, resumable: bool) -> Self {
-        Outbox::RequestStream(RequestStream { channel: OnceLock::new(), parts, resumable, principal: None })
+    pub(crate) fn request(parts: &Arc<Parts>, resumable: bool) -> Self {
+        let request = RequestStream { parts: Arc::clone(parts), resumable };
+        Outbox { queue: Queue::Request(OnceLock::new()), principal: None, request: Some(request) }
     }
 
-    /// Says who makes the request, or all of them.
+    /// Sets the authenticated caller.
     #[cfg(feature = "http")]
-    pub(crate) fn of(mut self, who: Option<Arc<str>>) -> Self {
-        match &mut self {
-            Outbox::Shared(_, principal) => *principal = who,
-            Outbox::RequestStream(own) => own.principal = who,
-        }
-        self
+    pub(crate) fn with_principal(self, principal: Option<Arc<str>>) -> Self {
+        Outbox { principal, ..self }
+    }
+
+    pub(crate) fn principal(&self) -> Option<&Arc<str>> {
+        self.principal.as_ref()
     }
 
     /// The HTTP request, where there is one.
     #[cfg(feature = "http")]
     pub(crate) fn parts(&self) -> Option<&Arc<Parts>> {
-        match self {
-            Outbox::Shared(..) => None,
-            Outbox::RequestStream(own) => Some(&own.parts),
-        }
+        self.request.as_ref().map(|request| &request.parts)
     }
 
-    /// Whether a call can let go of its client, which comes back for the rest.
+    /// Whether the client can reconnect to the stream of this request.
     #[cfg(feature = "http")]
     pub(crate) fn is_resumable(&self) -> bool {
-        matches!(self, Outbox::RequestStream(own) if own.resumable)
+        self.request.as_ref().is_some_and(|request| request.resumable)
     }
 
-    /// Whether the client can be sent a request here, and answer it.
+    /// Whether the client can receive a request here, and respond to it.
     pub(crate) fn can_ask(&self) -> bool {
-        match self {
-            Outbox::Shared(..) => true,
-            // In a session, of a client that takes streams.
-            #[cfg(feature = "http")]
-            Outbox::RequestStream(own) => own.resumable,
+        #[cfg(feature = "http")]
+        let can_ask = self.request.as_ref().is_none_or(|request| request.resumable);
+        #[cfg(not(feature = "http"))]
+        let can_ask = true;
+        can_ask
+    }
+
+    /// The queue that outlives the request, if there is one.
+    pub(crate) fn connection_sender(&self) -> Option<&mpsc::Sender<Outgoing>> {
+        match &self.queue {
+            Queue::Connection(sender) => Some(sender),
+            Queue::Request(_) => None,
         }
     }
 
-    /// Who makes the request, where that is known.
-    pub(crate) fn principal(&self) -> Option<&Arc<str>> {
-        match self {
-            Outbox::Shared(_, principal) => principal.as_ref(),
-            #[cfg(feature = "http")]
-            Outbox::RequestStream(own) => own.principal.as_ref(),
+    pub(crate) fn sender(&self) -> &mpsc::Sender<Outgoing> {
+        match &self.queue {
+            Queue::Connection(sender) => sender,
+            Queue::Request(queue) => &queue.get_or_init(|| mpsc::channel(CAPACITY)).0,
         }
     }
 
-    /// The way that is there when a request has been answered, if there is one.
-    #[cfg_attr(not(feature = "http"), allow(clippy::unnecessary_wraps, reason = "only over HTTP is there none"))]
-    pub(crate) fn lasting(&self) -> Option<&mpsc::Sender<Vec<u8>>> {
-        match self {
-            Outbox::Shared(sender, _) => Some(sender),
-            #[cfg(feature = "http")]
-            Outbox::RequestStream(_) => None,
-        }
-    }
-
-    pub(crate) fn sender(&self) -> &mpsc::Sender<Vec<u8>> {
-        match self {
-            Outbox::Shared(sender, _) => sender,
-            #[cfg(feature = "http")]
-            Outbox::RequestStream(own) => &own.channel.get_or_init(|| mpsc::channel(LINES)).0,
-        }
-    }
-
-    /// The other end of a request's own stream, if a call needed one. It is over when all of them are.
+    /// The receiving half of a request's own queue, if a call needed one. It ends when all senders are gone.
     #[cfg(feature = "http")]
-    pub(crate) fn into_lines(self) -> Option<mpsc::Receiver<Vec<u8>>> {
-        match self {
-            Outbox::Shared(..) => None,
-            Outbox::RequestStream(own) => own.channel.into_inner().map(|(_, lines)| lines),
+    pub(crate) fn into_receiver(self) -> Option<mpsc::Receiver<Outgoing>> {
+        match self.queue {
+            Queue::Connection(_) => None,
+            Queue::Request(queue) => queue.into_inner().map(|(_, receiver)| receiver),
         }
     }
 }

@@ -9,8 +9,8 @@ use std::{fmt, thread};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::log::CallLog;
 use crate::ask::Dialogue;
+use crate::call::telemetry::log::CallLog;
 use crate::jsonrpc::error::RpcError;
 use crate::outcome::{Failure, Outcome, Reply, Step, Work};
 use crate::panic::catch;

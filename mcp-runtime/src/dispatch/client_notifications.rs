@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::connection::{Connection, Exited};
 use super::router::own_params;
+use crate::call::begin::CallEnv;
 use crate::call::in_flight::CallKind;
 use crate::call::invocation::{CallChannel, Invocation, extract};
 use crate::call::notifier::CloseOnDrop;
@@ -45,14 +46,16 @@ impl Connection {
         self.ready = true;
         self.core.hooks.initialized(&ConnectedClient { client, revision: self.session.revision() });
         // Where every request has a stream of its own, the client opens one for this.
-        let (Some(subscription), Outbox::Shared(outbox, _)) = (self.subscription.clone(), outbox) else { return };
+        let (Some(subscription), Some(outbox)) = (self.subscription.clone(), outbox.connection_sender()) else {
+            return;
+        };
         let (outbox, control) = (outbox.clone(), Arc::clone(&self.control));
         let running = self.control.in_flight.running();
-        let telling = async move {
+        let notifying = async move {
             let _running = running;
             subscription.tell(&outbox, None, control.closing()).await;
         };
-        self.telling.spawn_on(telling, &self.runtime);
+        self.notifying.spawn_on(notifying, &self.runtime);
     }
 
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>: a call
@@ -72,7 +75,7 @@ impl Connection {
         outbox: &Outbox,
     ) -> Result<(), RpcError> {
         let limit = self.core.limits.in_flight;
-        if self.control.is_closing() || !self.control.in_flight.has_room(CallKind::Call, limit, &mut self.waiting) {
+        if self.control.is_closing() || !self.control.in_flight.has_room(CallKind::Call, limit, &mut self.calls) {
             return Err(internal("there is no room for another call; the notification is lost".to_owned()));
         }
         let params = match notification.params {
@@ -80,9 +83,10 @@ impl Connection {
             raw => optional_object("params", raw)?,
         };
         let envelope = era::envelope(&params, &self.session);
-        let channel = CallChannel::new(outbox, &self.core, None);
-        let invocation =
-            Invocation { id: Id::NULL, envelope: &envelope, channel: &channel, call: None, uri: "", guarded: false };
+        // A handler of a notification cannot ask: it has no request to ask on.
+        let env = CallEnv { control: None, ..self.env(outbox) };
+        let channel = CallChannel::new(&env);
+        let invocation = Invocation::notification(&envelope, &channel);
         let own_params = own_params(notification.params, &params);
         let started = panic::catch(|| (own.call)(extract(&invocation), &own_params));
         let future = started
@@ -91,10 +95,10 @@ impl Connection {
         let done = PendingCall::new(async { future.await.map(|()| Reply::Empty).map_err(Failure::from) })
             .within(self.view.catalog().settings.timeout);
         let (core, name, control) = (Arc::clone(&self.core), own.name.clone(), Arc::clone(&self.control));
-        let (running, line) = (self.control.in_flight.running(), CloseOnDrop(channel.into_notifier()));
+        let (running, notifier) = (self.control.in_flight.running(), CloseOnDrop(channel.into_notifier()));
         let task = async move {
             let _running = running;
-            if let Some(notifier) = &line.0 {
+            if let Some(notifier) = &notifier.0 {
                 notifier.go_live().await;
             }
             let done = tokio::select! {
@@ -106,7 +110,7 @@ impl Connection {
                 core.hooks.protocol_error(name.as_bytes(), &failed(failure));
             }
         };
-        self.waiting.spawn_on(task, &self.runtime);
+        self.calls.spawn_on(task, &self.runtime);
         Ok(())
     }
 }

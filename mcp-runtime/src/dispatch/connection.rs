@@ -1,29 +1,28 @@
-//! One client's connection: frames in, answers out, calls that are waiting in between.
+//! One client's connection: frames in, answers out, pending calls in between.
 //!
-//! A call that is done on its first step is answered at once, into the caller's buffer: no task,
-//! no channel, no other thread. One that has to wait becomes a task and sends its answer to the
-//! outbox when it is done.
+//! A call that is over after its first poll is answered at once, into the caller's buffer: no task, no
+//! channel, no other thread. A pending call becomes a task, which sends its answer to the outbox.
 
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use super::router::Router;
+use super::router;
+use crate::call::begin::{Begun, CallEnv, WaitingCall, begin};
 use crate::call::control::ConnectionControl;
 use crate::call::in_flight::{CallKind, TaskSet};
-use crate::call::invocation::CallChannel;
-use crate::call::notifier::{CloseOnDrop, Notifier};
-use crate::call::outbox::Outbox;
-use crate::call::run::{self, FirstPoll, PendingCall};
+use crate::call::notifier::CloseOnDrop;
+use crate::call::outbox::{Outbox, Outgoing};
+use crate::call::run::PendingCall;
 use crate::era::batch::{self, Batch};
 use crate::era::encode::{self, ResponseTo, notification};
-use crate::era::{self, Accepted, LegacySession, Method, Offers, RequestParams};
+use crate::era::{self, Accepted, Era, LegacySession, Method, RequestParams};
 use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{self, Id, Message, Rejection, Request, depth};
 use crate::outcome::{Failure, Reply};
 use crate::panic;
-use crate::protocol::Revision;
 use crate::server::core::Core;
 use crate::server::state::CatalogView;
 use crate::subscription::Subscription;
@@ -36,27 +35,50 @@ pub(crate) struct Connection {
     pub(crate) session: LegacySession,
     pub(crate) runtime: Handle,
     pub(crate) control: Arc<ConnectionControl>,
-    pub(crate) waiting: TaskSet,
-    /// Streams, which go on until they are ended.
+    /// Pending calls.
+    pub(crate) calls: TaskSet,
+    /// Streams of `subscriptions/listen`, which last until they are closed.
     pub(crate) streams: TaskSet,
-    /// Tells the session of changes, if there is one to be told.
-    pub(crate) telling: TaskSet,
-    /// What the session is told of.
+    /// Sends the session's change notifications.
+    pub(crate) notifying: TaskSet,
+    /// The changes the session is notified of.
     pub(crate) subscription: Option<Arc<Subscription>>,
     pub(crate) exited: Option<Exited>,
-    /// Whether the client has said that it is ready.
+    /// Whether the client has sent `initialized`.
     pub(crate) ready: bool,
-    /// How many of the last messages were none.
     consecutive_errors: usize,
-    /// What the call just answered said before its answer.
-    notices: Vec<u8>,
 }
 
-/// The client told the server to exit.
+/// The client sent `exit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exited {
     /// Whether `shutdown` came before.
     pub(crate) announced: bool,
+}
+
+/// What came of a frame at once. The bytes are in the buffer the frame was received with.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Received {
+    /// Where the answer begins in the buffer. What stands before it are notifications; without an answer,
+    /// everything is.
+    pub(crate) answer_at: Option<usize>,
+    /// The frame itself was rejected: the answer is an error about it.
+    pub(crate) rejected: bool,
+}
+
+/// What came of one message.
+enum Handled {
+    /// It has no answer.
+    Nothing,
+    /// Its answer is in the buffer, from here on.
+    Answered {
+        at: usize,
+    },
+    /// It was malformed; the error is in the buffer, from here on.
+    Rejected {
+        at: usize,
+    },
+    Waiting(WaitingCall),
 }
 
 impl Connection {
@@ -67,14 +89,13 @@ impl Connection {
             session: LegacySession::default(),
             runtime,
             control: Arc::default(),
-            waiting: TaskSet::default(),
+            calls: TaskSet::default(),
             streams: TaskSet::default(),
-            telling: TaskSet::default(),
+            notifying: TaskSet::default(),
             subscription: None,
             exited: None,
             ready: false,
             consecutive_errors: 0,
-            notices: Vec::new(),
         }
     }
 
@@ -83,13 +104,13 @@ impl Connection {
         &self.control
     }
 
-    /// Whether the client told the server to exit.
+    /// Whether the client sent `exit`.
     pub(crate) fn exited(&self) -> Option<Exited> {
         self.exited
     }
 
-    /// Whether there were too many messages in a row that are none.
-    pub(crate) fn talks_nonsense(&self) -> bool {
+    /// Whether the last messages were all malformed, and as many as the limit.
+    pub(crate) fn has_too_many_errors(&self) -> bool {
         self.consecutive_errors >= self.core.limits.consecutive_errors
     }
 
@@ -97,9 +118,14 @@ impl Connection {
         self.consecutive_errors
     }
 
-    /// Takes one frame. What can be answered at once is appended to `out`, a line each; the rest goes
-    /// through the outlet when it is there.
-    pub(crate) fn receive(&mut self, frame: &[u8], outbox: &Outbox, out: &mut Vec<u8>) {
+    /// What the calls of this connection run in.
+    pub(super) fn env<'a>(&'a self, outbox: &'a Outbox) -> CallEnv<'a> {
+        CallEnv { core: &self.core, catalog: self.view.catalog(), outbox, control: Some(&self.control) }
+    }
+
+    /// Takes one frame. What is answered at once is appended to `out`, one line each; the rest goes through
+    /// the outbox.
+    pub(crate) fn receive(&mut self, frame: &[u8], outbox: &Outbox, out: &mut Vec<u8>) -> Received {
         // Some shells put a byte order mark in front of what they pipe.
         let frame = frame.strip_prefix("\u{feff}".as_bytes()).unwrap_or(frame);
         self.view.refresh(&self.core.shared);
@@ -109,109 +135,156 @@ impl Connection {
         if frame.trim_ascii_start().first() == Some(&b'[') && self.session.has_batches() {
             return self.batch(frame, outbox, out);
         }
-        let start = out.len();
-        let waits = self.message(jsonrpc::parse(frame), frame, outbox, out);
-        self.conclude(waits, start, outbox, out);
+        let handled = self.message(jsonrpc::parse(frame), frame, outbox, out);
+        self.conclude(handled, outbox)
     }
 
-    /// Takes a request that whoever took its frame has looked into.
+    /// Takes a request whose frame has been parsed and whose era is known.
     #[cfg(feature = "http")]
     pub(crate) fn receive_request<'a>(
         &mut self,
+        era: Era,
         request: &Request<'a>,
-        read: Result<RequestParams<'a>, RpcError>,
+        params: Result<RequestParams<'a>, RpcError>,
         outbox: &Outbox,
         out: &mut Vec<u8>,
-    ) {
+    ) -> Received {
         self.view.refresh(&self.core.shared);
         self.consecutive_errors = 0;
-        let start = out.len();
-        let waits = self.request(request, read, outbox, out);
-        self.conclude(waits, start, outbox, out);
+        let handled = self.request(era, request, params, outbox, out);
+        self.conclude(handled, outbox)
     }
 
-    /// Waits for what is to be waited for, and puts what the message told before its answer.
-    fn conclude(&mut self, waits: Option<WaitingCall>, start: usize, outbox: &Outbox, out: &mut Vec<u8>) {
-        if let Some(waits) = waits {
-            self.wait_for(waits, outbox.sender().clone());
-        }
-        if !self.notices.is_empty() {
-            out.splice(start..start, self.notices.drain(..));
+    fn conclude(&mut self, handled: Handled, outbox: &Outbox) -> Received {
+        match handled {
+            Handled::Nothing => Received::default(),
+            Handled::Answered { at } => Received { answer_at: Some(at), rejected: false },
+            Handled::Rejected { at } => Received { answer_at: Some(at), rejected: true },
+            Handled::Waiting(call) => {
+                self.spawn(call, outbox.sender().clone());
+                Received::default()
+            }
         }
     }
 
-    /// Takes one message. Its answer is appended to `out`, unless it has to be waited for.
+    /// Takes one message. Its answer is appended to `out`, unless it is pending.
     fn message(
         &mut self,
         message: Result<Message<'_>, Rejection<'_>>,
         raw: &[u8],
         outbox: &Outbox,
         out: &mut Vec<u8>,
-    ) -> Option<WaitingCall> {
+    ) -> Handled {
         self.consecutive_errors = if message.is_ok() { 0 } else { self.consecutive_errors + 1 };
         match message {
-            Ok(Message::Request(request)) => return self.request(&request, era::read(&request), outbox, out),
+            Ok(Message::Request(request)) => {
+                let params = era::read(&request);
+                let era = era::of(&request, params.as_ref().ok());
+                return self.request(era, &request, params, outbox, out);
+            }
             Ok(Message::Notification(notification)) => self.notification(&notification, raw, outbox),
             Ok(Message::Response(response)) => {
                 if !self.control.asks.answered(&response) {
-                    let error = RpcError::invalid_request("this answers no request of the server's");
+                    let error = RpcError::invalid_request("response matches no pending server request");
                     self.core.hooks.protocol_error(raw, &error);
                 }
             }
             Err(rejection) => {
                 self.core.hooks.protocol_error(raw, &rejection.error);
-                encode::error(rejection.id, &rejection.error, out);
+                return reject(&rejection, out);
             }
         }
-        None
+        Handled::Nothing
     }
 
-    /// Takes several messages at once. What is owed an answer is answered in one list, when the last
-    /// answer is there.
-    fn batch(&mut self, frame: &[u8], outbox: &Outbox, out: &mut Vec<u8>) {
+    /// Takes a batch. Its answers are one list, sent when the last of them is there.
+    fn batch(&mut self, frame: &[u8], outbox: &Outbox, out: &mut Vec<u8>) -> Received {
         let elements = match batch::elements(frame, self.core.limits.batch) {
             Ok(elements) => elements,
             Err(rejection) => {
                 self.core.hooks.protocol_error(frame, &rejection.error);
-                return encode::error(rejection.id, &rejection.error, out);
+                let rejected = reject(&rejection, out);
+                return self.conclude(rejected, outbox);
             }
         };
-        let (answers, all) = mpsc::channel(elements.len());
-        let mut at_once = Batch::default();
-        let mut later = false;
+        let (answers, pending) = mpsc::channel(elements.len());
+        let mut list = Batch::default();
+        let mut waits = false;
         for element in elements {
-            let mut line = Vec::new();
-            if let Some(waits) = self.message(batch::element(element), element.get().as_bytes(), outbox, &mut line) {
-                self.wait_for(waits, answers.clone());
-                later = true;
-            }
-            at_once.add(&line);
-            out.append(&mut self.notices);
+            waits |= self.batch_element(element, &mut list, &answers, outbox, out);
         }
-        if later {
-            let (running, list) = (self.control.in_flight.running(), at_once.complete(all, outbox.sender().clone()));
-            let task = async move {
-                let _running = running;
-                list.await;
-            };
-            self.waiting.spawn_on(task, &self.runtime);
-        } else {
-            out.extend_from_slice(&at_once.finish());
+        drop(answers);
+        if waits {
+            self.complete_batch(list, pending, outbox.sender().clone());
+            return Received::default();
         }
+        let list = list.finish();
+        let answer_at = (!list.is_empty()).then_some(out.len());
+        out.extend_from_slice(&list);
+        Received { answer_at, rejected: false }
     }
 
-    /// Refuses a frame that is nested too deep to be handed to anybody's decoder.
-    fn refuse_deep(&self, frame: &[u8], out: &mut Vec<u8>) {
+    /// Takes one message of a batch; true if its answer is pending. Its notifications go to `out`.
+    fn batch_element(
+        &mut self,
+        element: Raw<'_>,
+        list: &mut Batch,
+        answers: &mpsc::Sender<Outgoing>,
+        outbox: &Outbox,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let mut lines = Vec::new();
+        match self.message(batch::element(element), element.get().as_bytes(), outbox, &mut lines) {
+            Handled::Nothing => {}
+            Handled::Answered { at } | Handled::Rejected { at } => {
+                list.add(&lines[at..]);
+                out.extend_from_slice(&lines[..at]);
+            }
+            Handled::Waiting(call) => {
+                self.spawn(call, answers.clone());
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Sends the list of a batch when its last pending answer is there.
+    fn complete_batch(
+        &mut self,
+        mut list: Batch,
+        mut pending: mpsc::Receiver<Outgoing>,
+        outbox: mpsc::Sender<Outgoing>,
+    ) {
+        let running = self.control.in_flight.running();
+        let task = async move {
+            let _running = running;
+            while let Some(message) = pending.recv().await {
+                if let Outgoing::Answer(line) = message {
+                    list.add(&line);
+                }
+            }
+            let list = list.finish();
+            if !list.is_empty() {
+                // The outbox is closed when the client is gone.
+                let _ = outbox.send(Outgoing::Answer(list)).await;
+            }
+        };
+        self.calls.spawn_on(task, &self.runtime);
+    }
+
+    /// Rejects a frame that is nested too deep for any decoder.
+    fn refuse_deep(&mut self, frame: &[u8], out: &mut Vec<u8>) -> Received {
         if let Ok(Message::Response(response)) = jsonrpc::parse(frame) {
             self.control.asks.reject_unreadable(response.id, "it is nested too deep");
         }
-        if let Some(Rejection { id, error }) = jsonrpc::refuse_deep(frame, self.core.limits.depth) {
-            self.core.hooks.protocol_error(frame, &error);
-            encode::error(id, &error, out);
-        }
+        let Some(rejection) = jsonrpc::refuse_deep(frame, self.core.limits.depth) else { return Received::default() };
+        self.core.hooks.protocol_error(frame, &rejection.error);
+        let answer_at = Some(out.len());
+        reject(&rejection, out);
+        Received { answer_at, rejected: true }
     }
 
-    /// Refuses a frame that is longer than the limit, of which only the beginning was kept.
+    /// Rejects a frame that is longer than the limit, of which only the beginning was kept.
     pub(crate) fn refuse_oversized(&self, beginning: &[u8], out: &mut Vec<u8>) {
         let limit = self.core.limits.message_bytes;
         let error = RpcError::invalid_request(&format!("the message is longer than {limit} bytes"));
@@ -223,11 +296,12 @@ impl Connection {
         encode::error(id.unwrap_or(Id::NULL), &error, out);
     }
 
-    /// What this connection lets through: its own state first, then the era's rules.
+    /// Admits a request: by the state of this connection first, then by the rules of its era.
     fn admit<'a>(
         &self,
+        era: Era,
         request: &Request<'a>,
-        read: Result<RequestParams<'a>, RpcError>,
+        params: Result<RequestParams<'a>, RpcError>,
     ) -> Result<Accepted<'a>, RpcError> {
         if self.control.is_closing() {
             return Err(RpcError::invalid_request("the server is shutting down; only `exit` is accepted"));
@@ -235,136 +309,119 @@ impl Connection {
         if self.control.in_flight.contains(request.id) {
             return Err(RpcError::invalid_request("a request with this id is still being answered"));
         }
-        era::accept(request, read, &self.session, &**self.view.catalog(), &())
+        era::accept(era, request, params, &self.session, &**self.view.catalog(), &())
     }
 
+    /// Takes one request: admit, the connection's own business, begin, encode.
     fn request<'a>(
         &mut self,
+        era: Era,
         request: &Request<'a>,
-        read: Result<RequestParams<'a>, RpcError>,
+        params: Result<RequestParams<'a>, RpcError>,
         outbox: &Outbox,
         out: &mut Vec<u8>,
-    ) -> Option<WaitingCall> {
-        let call = match self.admit(request, read) {
+    ) -> Handled {
+        let call = match self.admit(era, request, params) {
             Ok(call) => call,
             Err(error) => {
+                let at = out.len();
                 encode::error(request.id, &error, out);
-                return None;
+                return Handled::Answered { at };
             }
         };
-        let site = ResponseTo { id: request.id, method: call.method, revision: call.envelope.revision };
-        // Here, too, the user's code is called: predicates, and a bus of their own.
-        match panic::catch(|| self.own_business(site, &call, outbox)).unwrap_or(Err(Failure::Panicked)) {
+        let to = ResponseTo { id: request.id, method: call.method, revision: call.envelope.revision };
+        // Guarded, because a predicate or a bus of the user's may panic.
+        match panic::catch(|| self.own_business(to, &call, outbox)).unwrap_or(Err(Failure::Panicked)) {
             Ok(None) => {}
-            Ok(waiting) => return waiting,
+            Ok(Some(waiting)) => return Handled::Waiting(waiting),
             Err(failure) => {
-                encode::answer(&self.core.info, site, Err(failure), out);
-                return None;
+                let at = out.len();
+                encode::answer(&self.core.info, to, Err(failure), out);
+                return Handled::Answered { at };
             }
         }
-        let (core, in_flight, waiting) = (&self.core, &self.control.in_flight, &mut self.waiting);
-        let has_room = || in_flight.has_room(CallKind::Call, core.limits.in_flight, waiting);
-        let channel = CallChannel::new(outbox, core, Some(&self.control));
-        let catalog = self.view.catalog();
-        let router = Router::new(core, catalog, request.id, &call, &channel);
-        // A call whose events nobody wants pays nothing for them.
-        let log = catalog.settings.forwards_logs.then(|| channel.call_log(call.envelope.log_level)).flatten();
-        let progress = run::start(&core.blocking_threads, log, has_room, || router.start(&call));
-        let notifier = channel.into_notifier();
-        match progress {
-            FirstPoll::Done(answer) => {
-                if let Some(notifier) = notifier {
-                    self.notices = notifier.take();
-                }
-                encode::answer(&self.core.info, site, answer, out);
-                None
+        let (core, catalog) = (&self.core, self.view.catalog());
+        let env = CallEnv { core, catalog, outbox, control: Some(&self.control) };
+        let (in_flight, calls) = (&self.control.in_flight, &mut self.calls);
+        let has_room = || in_flight.has_room(CallKind::Call, core.limits.in_flight, calls);
+        match begin(&env, request.id, &call, has_room, |invocation| router::route(core, catalog, invocation)) {
+            Begun::Done { notifications, outcome } => {
+                out.extend_from_slice(&notifications);
+                let at = out.len();
+                encode::answer(&core.info, to, outcome, out);
+                Handled::Answered { at }
             }
-            FirstPoll::Pending(pending) => Some(WaitingCall::new(site, pending, notifier)),
+            Begun::Waiting(call) => Handled::Waiting(call),
         }
     }
 
-    /// What a request asks of the connection rather than of a handler.
+    /// Does what a request asks of the connection rather than of a handler.
     fn own_business(
         &mut self,
-        site: ResponseTo<'_>,
+        to: ResponseTo<'_>,
         call: &Accepted<'_>,
         outbox: &Outbox,
     ) -> Result<Option<WaitingCall>, Failure> {
-        let offered = |this: &mut Self| this.view.catalog().offers(call.method);
         match call.method {
             Method::Initialize => self.follow_changes(),
-            Method::Shutdown if offered(self) => return Ok(Some(self.shut_down(site))),
-            Method::Listen if offered(self) => return self.listen(site, call, outbox).map(Some),
-            Method::Subscribe | Method::Unsubscribe if offered(self) => self.subscribe(site.id, call, outbox)?,
+            Method::Shutdown => return Ok(Some(self.shut_down(to))),
+            Method::Listen => return self.listen(to, call, outbox).map(Some),
+            Method::Subscribe | Method::Unsubscribe => self.subscribe(to.id, call, outbox)?,
             _ => {}
         }
         Ok(None)
     }
 
-    /// Begins nothing new; the answer comes when everything else has been answered.
-    fn shut_down(&mut self, site: ResponseTo<'_>) -> WaitingCall {
+    /// Accepts nothing new; `shutdown` is answered when everything else has been.
+    fn shut_down(&mut self, to: ResponseTo<'_>) -> WaitingCall {
         self.control.close();
         let (control, limit) = (Arc::clone(&self.control), self.core.limits.drain_timeout);
         let pending = PendingCall::new(async move {
-            // All but this one. Those that take too long have had their time.
+            // All calls but this one. Those that take longer have had their time.
             let _ = tokio::time::timeout(limit, control.in_flight.at_most(1)).await;
             Ok(Reply::Empty)
         });
-        WaitingCall::new(site, pending, None)
+        WaitingCall::new(to, pending, CloseOnDrop(None))
     }
 
     /// Finishes a call in a task, which sends its answer to `answers`.
-    fn wait_for(&mut self, call: WaitingCall, answers: mpsc::Sender<Vec<u8>>) {
-        let WaitingCall { id, method, revision, pending, notifier } = call;
+    fn spawn(&mut self, call: WaitingCall, answers: mpsc::Sender<Outgoing>) {
+        let (id, method) = (call.to.id.clone(), call.to.method);
         let (core, in_flight) = (Arc::clone(&self.core), Arc::clone(&self.control.in_flight));
-        let key = id.clone();
-        // Out here: a task that is cancelled before it began drops what it was given, and no more.
-        let (running, notifier) = (self.control.in_flight.running(), CloseOnDrop(notifier));
+        // Out here: a task that is aborted before its first poll drops what it captured, and runs nothing.
+        let running = self.control.in_flight.running();
         let task = async move {
             let _running = running;
-            if let Some(notifier) = &notifier.0 {
-                notifier.go_live().await;
-            }
-            let answer = pending.finish().await;
-            drop(notifier);
-            let site = ResponseTo { id: Id::new_unchecked(&id), method, revision };
-            if !in_flight.finish(site.id) {
+            let (to, outcome) = call.finish().await;
+            let to = to.as_ref();
+            if !in_flight.finish(to.id) {
                 return;
             }
             let mut line = Vec::new();
-            encode::answer(&core.info, site, answer, &mut line);
+            encode::answer(&core.info, to, outcome, &mut line);
+            // The outbox is closed when the client is gone.
+            let _ = answers.send(Outgoing::Answer(line)).await;
             if method == Method::Listen {
-                notification::torn_down(&id, &mut line);
+                let mut line = Vec::new();
+                notification::torn_down(to.id.as_str(), &mut line);
+                let _ = answers.send(Outgoing::Notification(line)).await;
             }
-            // The outbox is closed when the client is gone; nobody is left to tell.
-            let _ = answers.send(line).await;
         };
-        // A stream is no call that will be done; there is a limit of its own to them.
+        // A stream does not end by itself; streams have a limit of their own.
         let (kind, tasks) = match method {
             Method::Listen => (CallKind::Stream, &mut self.streams),
-            _ => (CallKind::Call, &mut self.waiting),
+            _ => (CallKind::Call, &mut self.calls),
         };
-        self.control.in_flight.enter(Id::new_unchecked(&key), kind, || tasks.spawn_on(task, &self.runtime));
-        // It may have been ended since the call was let through.
+        self.control.in_flight.enter(Id::new_unchecked(&id), kind, || tasks.spawn_on(task, &self.runtime));
+        // The connection may have ended since the call was admitted.
         if self.control.has_ended() {
             self.control.in_flight.cancel_all();
         }
     }
 }
 
-/// A call that has to wait, and what its answer needs when its frame is long gone.
-#[derive(Debug)]
-pub(crate) struct WaitingCall {
-    id: Box<str>,
-    method: Method,
-    revision: Revision,
-    pending: PendingCall,
-    notifier: Option<Arc<Notifier>>,
-}
-
-impl WaitingCall {
-    pub(crate) fn new(site: ResponseTo<'_>, pending: PendingCall, notifier: Option<Arc<Notifier>>) -> Self {
-        let ResponseTo { id, method, revision } = site;
-        WaitingCall { id: id.as_str().into(), method, revision, pending, notifier }
-    }
+fn reject(rejection: &Rejection<'_>, out: &mut Vec<u8>) -> Handled {
+    let at = out.len();
+    encode::error(rejection.id, &rejection.error, out);
+    Handled::Rejected { at }
 }

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::connection::{Connection, WaitingCall};
+use super::connection::Connection;
 use super::router::{Router, string};
 use crate::ask::{self, ClientCapability};
+use crate::call::begin::{CallEnv, WaitingCall};
 use crate::call::in_flight::CallKind;
-use crate::call::invocation::CallChannel;
-use crate::call::outbox::Outbox;
+use crate::call::invocation::{CallChannel, Invocation};
+use crate::call::notifier::CloseOnDrop;
+use crate::call::outbox::{Outbox, Outgoing};
 use crate::call::run::PendingCall;
 use crate::era::encode::{ResponseTo, notification};
 use crate::era::{self, Accepted, Method};
@@ -43,8 +45,9 @@ impl Connection {
             subscription.remove(&uri);
             return Ok(());
         }
-        let channel = CallChannel::new(outbox, &self.core, None);
-        let router = Router::new(&self.core, self.view.catalog(), id, call, &channel);
+        let env = CallEnv { control: None, ..self.env(outbox) };
+        let channel = CallChannel::new(&env);
+        let router = Router { core: env.core, catalog: env.catalog, invocation: Invocation::new(id, call, &channel) };
         match router.announces(&uri) {
             Some(true) => Ok(subscription.add(&uri, self.core.limits.subscriptions)?),
             Some(false) => Err(never_announced(&uri).into()),
@@ -63,12 +66,10 @@ impl Connection {
         if !self.control.in_flight.has_room(CallKind::Stream, limit, &mut self.streams) {
             return Err(too_many(limit).into());
         }
-        let channel = CallChannel::new(outbox, &self.core, None);
-        let router = Router::new(&self.core, self.view.catalog(), site.id, call, &channel);
-        let stream = open(&router, call)?;
+        let stream = open(&CallEnv { control: None, ..self.env(outbox) }, site.id, call)?;
         let control = Arc::clone(&self.control);
         let pending = stream.pending(outbox.sender().clone(), async move { control.closing().await });
-        Ok(WaitingCall::new(site, pending, None))
+        Ok(WaitingCall::new(site, pending, CloseOnDrop(None)))
     }
 }
 
@@ -83,7 +84,9 @@ pub(crate) struct ListenStream {
 }
 
 /// Opens the stream a request asks for.
-pub(crate) fn open(router: &Router<'_>, call: &Accepted<'_>) -> Result<ListenStream, Failure> {
+pub(crate) fn open<'a>(env: &CallEnv<'a>, id: Id<'a>, call: &'a Accepted<'a>) -> Result<ListenStream, Failure> {
+    let channel = CallChannel::new(env);
+    let router = Router { core: env.core, catalog: env.catalog, invocation: Invocation::new(id, call, &channel) };
     let raw = call.params.get("notifications");
     let raw = raw.ok_or_else(|| RpcError::wrong_field("notifications", "object", "missing"))?;
     let mut wanted: Filter = match raw.kind() {
@@ -115,7 +118,7 @@ impl ListenStream {
     /// Tells everything until `closing`, and then that it is over.
     pub(crate) fn pending(
         self,
-        outbox: mpsc::Sender<Vec<u8>>,
+        outbox: mpsc::Sender<Outgoing>,
         closing: impl Future<Output = ()> + Send + 'static,
     ) -> PendingCall {
         let ListenStream { id, mut agreed, subscription, watched } = self;
@@ -126,7 +129,7 @@ impl ListenStream {
                 subscription.keep_tasks(tasks);
             }
             // Nobody is left to tell if the outbox is closed.
-            let _ = outbox.send(notification::acknowledged(&id, &agreed)).await;
+            let _ = outbox.send(Outgoing::Notification(notification::acknowledged(&id, &agreed))).await;
             subscription.tell(&outbox, Some(&id), closing).await;
             Ok(Reply::Listened)
         })

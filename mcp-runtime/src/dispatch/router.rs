@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::ask::{self, Resumed};
-use crate::call::invocation::{CallChannel, Invocation, extract};
+use crate::ask::{self};
+use crate::call::invocation::{Invocation, ReadRequest, extract};
 use crate::call::run::{PendingCall, Started};
 use crate::catalog::Catalog;
 use crate::catalog::pagination::{Cursor, ListKind};
-use crate::era::{self, Accepted, Method, Offers, encode};
+use crate::era::{self, Accepted, Method, encode};
 use crate::handler::args::Args;
 use crate::handler::builder::Handler;
 use crate::handler::completion::{self, Reference};
-use crate::jsonrpc::Id;
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::{JsonStr, Object};
 use crate::jsonrpc::raw::Raw;
@@ -32,28 +31,17 @@ pub(crate) struct Router<'a> {
     pub(crate) invocation: Invocation<'a>,
 }
 
-impl<'a> Router<'a> {
-    pub(crate) fn new(
-        core: &'a Core,
-        catalog: &'a Catalog,
-        id: Id<'a>,
-        call: &'a Accepted<'a>,
-        channel: &'a CallChannel<'a>,
-    ) -> Self {
-        Router {
-            core,
-            catalog,
-            invocation: Invocation { id, envelope: &call.envelope, channel, call: Some(call), uri: "", guarded: false },
-        }
+/// Finds the handler of a call and takes its first step.
+pub(crate) fn route(core: &Core, catalog: &Catalog, invocation: Invocation<'_>) -> Result<Started, Failure> {
+    match invocation.call {
+        Some(call) => Router { core, catalog, invocation }.start(call),
+        None => Err(Failure::Protocol(RpcError::invalid_request("a notification is not a call"))),
     }
+}
 
-    /// Finds the handler of a call and takes its first step.
-    pub(crate) fn start(&self, call: &Accepted<'a>) -> Result<Started, Failure> {
-        if !self.catalog.offers(call.method) {
-            return Err(era::unknown_method(call.method.name()).into());
-        }
+impl<'a> Router<'a> {
+    fn start(&self, call: &Accepted<'a>) -> Result<Started, Failure> {
         let params = &call.params;
-        self.resume(params)?;
         match call.method {
             Method::Initialize => Ok(Reply::Initialized(self.capabilities()).into()),
             Method::Discover => Ok(Reply::Discovered(self.capabilities()).into()),
@@ -89,16 +77,6 @@ impl<'a> Router<'a> {
         capabilities
     }
 
-    /// Takes what a call brings back from an earlier round.
-    fn resume(&self, params: &Object<'_>) -> Result<(), Failure> {
-        if params.get("inputResponses").or_else(|| params.get("requestState")).is_some()
-            && let Some(purpose) = self.invocation.purpose()
-        {
-            *self.invocation.channel.resumed.borrow_mut() = Resumed::read(params, &purpose, &self.core.secrets)?;
-        }
-        Ok(())
-    }
-
     fn call_tool(&self, params: &Object<'a>) -> Result<Started, Failure> {
         let JsonStr(name) = string(params, "name")?;
         let tool = self.catalog.tools.get(&name).filter(|tool| self.sees(&tool.handler));
@@ -115,9 +93,12 @@ impl<'a> Router<'a> {
 
     /// A call that goes on when it is answered: at once, or when its handler says so.
     fn task(&self, job: Arc<Job>, handler: &Handler, args: &Args<'_>) -> Started {
-        let channel = self.invocation.channel;
-        channel.set_task(Arc::clone(&job));
-        let started = match self.started(handler, args) {
+        let invocation = Invocation { job: Some(&job), ..self.invocation };
+        // A `visible_if` predicate may have made the dialogue already.
+        if let Some(dialogue) = invocation.channel.dialogue() {
+            dialogue.plan(Arc::clone(&job));
+        }
+        let started = match (Router { invocation, ..*self }).started(handler, args) {
             Err(failure) => Started { step: Step::Ready(Err(failure)), timeout: None, dialogue: None },
             Ok(started) => started,
         };
@@ -129,7 +110,7 @@ impl<'a> Router<'a> {
         if !owed {
             return started;
         }
-        let work = PendingCall::of_task(Arc::clone(channel.core), started);
+        let work = PendingCall::of_task(Arc::clone(invocation.channel.core), started);
         Started { step: Step::Future(task::launch(job, work, |_| ())), timeout: None, dialogue: None }
     }
 
@@ -152,7 +133,8 @@ impl<'a> Router<'a> {
     fn read_resource(&self, params: &Object<'_>) -> Result<Started, Failure> {
         let JsonStr(uri) = string(params, "uri")?;
         let read = |handler: &Handler, variables| {
-            let invocation = Invocation { uri: &uri, guarded: handler.visible.is_some(), ..self.invocation };
+            let read = Some(ReadRequest { uri: &uri, restricted: handler.visible.is_some() });
+            let invocation = Invocation { read, ..self.invocation };
             Router { invocation, ..*self }.started(handler, &Args::uri(variables))
         };
         if let Some(resource) = self.catalog.resources.get(&uri).filter(|resource| self.sees(&resource.handler)) {
@@ -221,9 +203,8 @@ impl<'a> Router<'a> {
         handler.timeout.or(self.catalog.settings.timeout)
     }
 
-    /// Whether the caller may know of a handler. What it may not know of does not exist.
-    pub(crate) fn sees(&self, handler: &Handler) -> bool {
-        handler.visible.as_ref().is_none_or(|visible| visible.to(&extract(&self.invocation)))
+    fn sees(&self, handler: &Handler) -> bool {
+        sees(&self.invocation, handler)
     }
 
     fn list(&self, params: &Object<'_>, list: ListKind) -> Result<Started, Failure> {
@@ -294,6 +275,11 @@ impl<'a> Router<'a> {
         let page: Vec<&T> = items[start..end].iter().map(|(_, item)| item).collect();
         encode::list(&self.core.info, self.invocation.envelope.revision, list.member(), &page, next.as_deref(), cache)
     }
+}
+
+/// Whether the caller sees a handler. One it does not see does not exist for it.
+pub(crate) fn sees(invocation: &Invocation<'_>, handler: &Handler) -> bool {
+    handler.visible.as_ref().is_none_or(|visible| visible.to(&extract(invocation)))
 }
 
 /// The parameters of a method that is not the protocol's, without the protocol's `_meta`.

@@ -1,8 +1,6 @@
 //! Batches: several messages in one frame, where the revision has them.
 //! <https://modelcontextprotocol.io/specification/2025-03-26/basic#batching>
 
-use tokio::sync::mpsc;
-
 use crate::era;
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::raw::Raw;
@@ -62,17 +60,5 @@ impl Batch {
             self.list.extend_from_slice(b"]\n");
         }
         self.list
-    }
-
-    /// Adds the answers still to come, until none can come any more, and sends the list.
-    pub(crate) async fn complete(mut self, mut answers: mpsc::Receiver<Vec<u8>>, outbox: mpsc::Sender<Vec<u8>>) {
-        while let Some(line) = answers.recv().await {
-            self.add(&line);
-        }
-        let line = self.finish();
-        if !line.is_empty() {
-            // As for single answers: a client that is gone wants none.
-            let _ = outbox.send(line).await;
-        }
     }
 }

@@ -29,6 +29,7 @@ impl Revision {
     }
 
     /// The revision with sessions that is called `date`.
+    #[cfg(feature = "http")]
     pub(crate) fn with_sessions(date: &str) -> Option<Self> {
         Self::LEGACY.into_iter().find(|revision| revision.as_str() == date)
     }

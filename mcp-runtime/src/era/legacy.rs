@@ -100,7 +100,7 @@ pub(super) fn accept<'a>(
         (None, _) => return Err(not_initialized(method)),
     }
     let method = Method::find(method, session.revision(), catalog)?;
-    if method == Method::SetLevel && catalog.offers(method) {
+    if method == Method::SetLevel {
         set_level(session, params)?;
     }
     Ok((method, session.envelope(meta)))

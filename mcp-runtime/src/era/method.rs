@@ -70,10 +70,14 @@ impl Method {
         Self::Shutdown,
     ];
 
-    /// The method called `name` in `revision`; one that only other revisions have is unknown.
+    /// The method called `name` in `revision`; one that only other revisions have, or that the server does not
+    /// offer, is unknown.
     pub(crate) fn find(name: &str, revision: Revision, catalog: &impl Offers) -> Result<Self, RpcError> {
         let here = |method: &Method| method.is_in(revision);
         let found = Self::ALL.into_iter().filter(here).find(|method| method.name() == name);
+        if found.is_some_and(|method| !catalog.offers(method)) {
+            return Err(unknown(name));
+        }
         found.or_else(|| Self::custom(name, catalog)).ok_or_else(|| {
             let known = OTHERS.contains(&name) || Self::ALL.iter().any(|method| method.name() == name);
             let meant =

@@ -32,7 +32,7 @@ pub(crate) use legacy::LegacySession;
 pub(crate) use method::{Method, Offers, unknown as unknown_method};
 pub(crate) use modern::CAPABILITIES;
 #[cfg(feature = "http")]
-pub(crate) use modern::is_modern_date;
+pub(crate) use modern::{is_modern_date, unsupported};
 
 /// What surrounds a call: computed here, at the edge, and the same for both eras.
 #[derive(Debug)]
@@ -87,13 +87,6 @@ pub(crate) struct RequestParams<'a> {
     entries: Object<'a>,
 }
 
-impl RequestParams<'_> {
-    /// Whether the request says that it is of the modern era.
-    pub(crate) fn is_modern(&self) -> bool {
-        self.entries.get(modern::VERSION).is_some()
-    }
-}
-
 /// Reads the parameters of a request.
 pub(crate) fn read<'a>(request: &Request<'a>) -> Result<RequestParams<'a>, RpcError> {
     let (params, meta) = optional("params", request.params, |raw| Object::read_with(raw, "_meta"))?;
@@ -104,34 +97,54 @@ pub(crate) fn read<'a>(request: &Request<'a>) -> Result<RequestParams<'a>, RpcEr
     Ok(RequestParams { params, meta, entries })
 }
 
-/// Which rules a request over HTTP is served by.
+/// By which rules a message is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// By those of 2026-07-28: it describes itself.
+    Stateless,
+    /// By those of the session it belongs to.
+    Session,
+}
+
+/// The era of a request, by its body.
+pub(crate) fn of(request: &Request<'_>, params: Option<&RequestParams<'_>>) -> Era {
+    let claim = params.and_then(|params| params.entries.get(modern::VERSION));
+    let stateless = match claim {
+        // An `initialize` may name an older revision there.
+        Some(claim) => request.method != "initialize" || modern::looks_modern(claim),
+        None => Method::is_modern_only(&request.method),
+    };
+    if stateless { Era::Stateless } else { Era::Session }
+}
+
+/// Why the header of a request over HTTP rules out every era.
 #[cfg(feature = "http")]
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Era<'a> {
-    Modern,
-    Legacy,
-    /// An `initialize` under a header that knows none.
-    Contradiction,
-    /// A header with a version nobody knows.
+pub(crate) enum HeaderConflict<'a> {
+    /// An `initialize` under a revision that has none.
+    Initialize,
+    /// A version that is not known.
     Unknown(&'a str),
 }
 
-/// The era of a request, by its body and the version its header names.
+/// The era of a request over HTTP, by its body and the version its header names.
 #[cfg(feature = "http")]
-pub(crate) fn of<'a>(request: &Request<'_>, read: Option<&RequestParams<'_>>, header: Option<&'a str>) -> Era<'a> {
-    let claim = read.and_then(|read| read.entries.get(modern::VERSION));
+pub(crate) fn of_http<'a>(
+    request: &Request<'_>,
+    params: Option<&RequestParams<'_>>,
+    header: Option<&'a str>,
+) -> Result<Era, HeaderConflict<'a>> {
+    let era = of(request, params);
     let modern_header = header.is_some_and(is_modern_date);
-    if request.method == "initialize" {
-        return match claim {
-            Some(claim) if modern::looks_modern(claim) => Era::Modern,
-            None if modern_header => Era::Contradiction,
-            _ => Era::Legacy,
-        };
-    }
     match header {
-        _ if claim.is_some() || modern_header || Method::is_modern_only(&request.method) => Era::Modern,
-        Some(version) if !Revision::LEGACY.iter().any(|known| known.as_str() == version) => Era::Unknown(version),
-        _ => Era::Legacy,
+        _ if era == Era::Stateless => Ok(era),
+        _ if request.method == "initialize" => {
+            let claims = params.is_some_and(|params| params.entries.get(modern::VERSION).is_some());
+            if modern_header && !claims { Err(HeaderConflict::Initialize) } else { Ok(era) }
+        }
+        _ if modern_header => Ok(Era::Stateless),
+        Some(version) if Revision::with_sessions(version).is_none() => Err(HeaderConflict::Unknown(version)),
+        _ => Ok(era),
     }
 }
 
@@ -154,48 +167,40 @@ impl HeaderCheck for () {
     }
 }
 
-/// Decides the era of a request and validates it by that era's rules.
-pub(crate) fn accept<'a>(
+/// Validates a request by the rules of its era. What it asks for exists and is offered, if this succeeds.
+pub(crate) fn accept<'a, O: Offers>(
+    era: Era,
     request: &Request<'a>,
-    read: Result<RequestParams<'a>, RpcError>,
+    params: Result<RequestParams<'a>, RpcError>,
     session: &LegacySession,
-    catalog: &impl Offers,
-    witness: &impl HeaderCheck,
+    offers: &O,
+    headers: &impl HeaderCheck,
 ) -> Result<Accepted<'a>, RpcError> {
     let method = &*request.method;
     if method.starts_with("notifications/") {
         return Err(RpcError::invalid_request(&format!("`{}` is a notification; it carries no id", shorten(method))));
     }
     let is_list = |raw: Raw<'_>| raw.get().starts_with('[');
-    let RequestParams { params, meta, entries } = match read {
+    let RequestParams { params, meta, entries } = match params {
         // The protocol's own methods take objects; others may do as they like.
-        Err(_) if request.params.is_some_and(is_list) && Method::custom(method, catalog).is_some() => {
+        Err(_) if request.params.is_some_and(is_list) && Method::custom(method, offers).is_some() => {
             RequestParams::default()
         }
-        read => read?,
+        params => params?,
     };
-    let (method, envelope) = match entries.get(modern::VERSION) {
-        Some(claim) if method != "initialize" || modern::looks_modern(claim) => {
-            modern::accept(method, &params, meta, &entries, catalog, witness)?
+    let (method, envelope) = match era {
+        Era::Stateless if entries.get(modern::VERSION).is_none() => {
+            return Err(modern::incomplete(params.get("_meta")));
         }
-        None if Method::is_modern_only(method) => return Err(modern::incomplete(params.get("_meta"))),
-        _ => legacy::accept(method, &params, meta, session, catalog)?,
+        Era::Stateless => modern::accept(method, &params, meta, &entries, offers, headers)?,
+        Era::Session => legacy::accept(method, &params, meta, session, offers)?,
     };
     Ok(Accepted { method, params, raw_params: request.params, envelope })
 }
 
 /// Whether a request says that it is of the modern era.
 pub(crate) fn is_modern(request: &Request<'_>) -> bool {
-    read(request).is_ok_and(|read| read.is_modern())
-}
-
-/// What is wrong with a request that its headers say is modern, and that says nothing of it itself.
-#[cfg(feature = "http")]
-pub(crate) fn incomplete(request: &Request<'_>) -> RpcError {
-    match optional_object("params", request.params) {
-        Ok(params) => modern::incomplete(params.get("_meta")),
-        Err(error) => error,
-    }
+    read(request).is_ok_and(|params| params.entries.get(modern::VERSION).is_some())
 }
 
 /// What surrounds a notification: what its `_meta` says, or else the session.

@@ -101,7 +101,7 @@ fn wrong(key: &str, expected: &str, raw: Raw<'_>) -> RpcError {
     RpcError::wrong_field(&format!("_meta.{key}"), expected, raw.kind())
 }
 
-fn unsupported(claim: &str) -> RpcError {
+pub(crate) fn unsupported(claim: &str) -> RpcError {
     RpcError::new(RpcError::UNSUPPORTED_VERSION, "Unsupported protocol version")
         .with_data(json!({"supported": Revision::MODERN, "requested": claim}))
 }

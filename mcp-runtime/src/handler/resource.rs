@@ -157,10 +157,10 @@ impl HandlerKind for ResourceKind {
     fn site(&self) -> impl Fn(&Invocation<'_>) -> ReadSite + Send + Sync + 'static {
         let (mime, cache) = (self.mime.clone(), self.cache);
         move |invocation| ReadSite {
-            uri: invocation.uri.to_owned(),
+            uri: invocation.read.map(|read| read.uri.to_owned()).unwrap_or_default(),
             mime: mime.clone(),
             cache,
-            guarded: invocation.guarded,
+            guarded: invocation.read.is_some_and(|read| read.restricted),
         }
     }
 

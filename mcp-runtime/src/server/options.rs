@@ -9,7 +9,7 @@ use super::Server;
 use super::hooks::{ConnectedClient, DisconnectReason, ProtocolError};
 use crate::ask::sealed_state::StateSealer;
 #[cfg(feature = "tracing-layer")]
-use crate::call::tracing_layer::ClientLogLayer;
+use crate::call::telemetry::layer::ClientLogLayer;
 use crate::catalog::Settings;
 use crate::error::ServerError;
 use crate::handler::custom;

@@ -70,7 +70,7 @@ impl Job {
             ttl,
             timeout: tool.handler.timeout.or(catalog.settings.timeout),
             asks_first: tool.task.as_ref().is_some_and(|support| support.asks_first),
-            notifier: invocation.channel.notifier_of_task(invocation.envelope.revision),
+            notifier: invocation.channel.task_notifier(invocation.envelope.revision),
             watch,
             said: Mutex::default(),
             spoke: tokio::sync::Notify::new(),

@@ -137,7 +137,7 @@ impl Answers {
 
 fn call<Q, R>(answer: &AnswerFn<Q, R>, question: &Q) -> R {
     // One that panicked says so in its test; the next question is as good as the first.
-    let mut answer = lock(&answer);
+    let mut answer = lock(answer);
     (*answer)(question)
 }
 

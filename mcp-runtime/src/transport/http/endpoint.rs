@@ -1,4 +1,4 @@
-//! The endpoint: what a request is, and who answers it.
+//! The endpoint: reads a request, and hands it to whoever its route names.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -8,33 +8,24 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
-use serde_json::json;
 
 use super::quota::Rejected;
-use super::request::accept::ResponseFormat;
+use super::request::HttpRequest;
 use super::request::body_budget::BodyPermit;
-use super::request::headers::{Field, Headers, mismatch};
+use super::request::headers::{Field, Headers};
 use super::response::body::{self, Incomplete};
-use super::session::serve;
-use super::{Body, BoxError, Responding, Service, response, stateless};
-use crate::call::in_flight::CallKind;
-use crate::era::{self, Era};
+use super::route::{self, Posted, Route, Target};
+use super::session::{open, serve};
+use super::{Body, BoxError, Responding, Service, response, sessionless, stateless};
+use crate::era;
 use crate::error::Result;
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::{self, Id, Message, Request, depth};
-use crate::protocol::Revision;
 
 const JSON: &[u8] = b"application/json";
 
-/// What a request on the addresses of HTTP+SSE wants.
-enum Sse {
-    Open,
-    Message,
-    /// A newer client that tries what is there; what it finds tells it to try GET.
-    Neither,
-}
-
 impl Service {
+    /// Answers a request. `path` is where the endpoint is, unless an option says otherwise.
     pub(super) async fn answer<B>(
         &self,
         parts: &Arc<Parts>,
@@ -46,217 +37,52 @@ impl Service {
         B: http_body::Body,
         B::Error: Into<BoxError>,
     {
-        let sse = if self.options.sse { Service::with_sse(parts) } else { None };
-        let is_message = match &sse {
-            None if self.options.endpoint.as_deref().or(path).is_some_and(|path| path != parts.uri.path()) => {
-                return response::empty(StatusCode::NOT_FOUND);
-            }
-            None => parts.method == Method::POST,
-            Some(sse) => matches!(sse, Sse::Message),
+        let target = route::target(parts, self.options.endpoint.as_deref().or(path), self.options.sse);
+        let has_message = match target {
+            Target::Endpoint => parts.method == Method::POST,
+            Target::SseMessages => true,
+            Target::SseStream | Target::SseWrongMethod | Target::NotFound => false,
         };
-        if !is_message {
-            return self.without_message(parts, headers, sse).finish().await;
+        let http = HttpRequest::new(parts, headers);
+        if !has_message {
+            return self.without_message(&http, &target).finish().await;
         }
-        let (frame, _charge) = match self.read(headers, body).await {
+        let (frame, _permit) = match self.read(headers, body).await {
             Ok(read) => read,
             Err(refusal) => return refusal,
         };
-        let step = match sse {
-            None => self.post(parts, headers, &frame),
-            Some(_) => Responding::later(self.sse_message(parts, &frame)),
+        let responding = match target {
+            Target::SseMessages => Responding::later(self.sse_message(parts, &frame)),
+            _ => self.post(&http, &frame),
         };
-        step.finish().await
+        responding.finish().await
     }
 
-    /// A request that carries nothing, or nothing anybody reads.
-    fn without_message<'a>(&'a self, parts: &'a Parts, headers: &'a Headers<'a>, sse: Option<Sse>) -> Responding<'a> {
-        match (sse, &parts.method) {
-            (Some(Sse::Open), _) => {
-                Responding::Done(self.open_sse(parts).unwrap_or_else(|refused| refused.answer(Id::NULL)))
+    /// Answers a request that carries no message.
+    fn without_message<'a>(&'a self, http: &HttpRequest<'a>, target: &Target) -> Responding<'a> {
+        let route = match target {
+            Target::Endpoint => route::classify_empty(http, self.options.has_sessions()),
+            Target::SseStream => {
+                let response = self.open_sse(http.parts).unwrap_or_else(|rejected| rejected.answer(Id::NULL));
+                return Responding::Done(response);
             }
-            (Some(_), _) => Responding::Done(response::not_allowed("GET")),
-            (None, &Method::GET) => Responding::later(self.get(parts, headers)),
-            (None, &Method::DELETE) => Responding::later(self.delete(parts, headers)),
-            (None, _) => Responding::Done(response::not_allowed("POST, GET, DELETE")),
+            Target::SseWrongMethod | Target::SseMessages => Route::NotAllowed("GET"),
+            Target::NotFound => return Responding::Done(response::empty(StatusCode::NOT_FOUND)),
+        };
+        match route {
+            Route::EventStream => Responding::later(self.event_stream(*http)),
+            Route::EndSession => Responding::later(self.end_session(*http)),
+            Route::Refuse(status, error) => Responding::Done(response::error(status, Id::NULL, &error)),
+            Route::NotAllowed(methods) => Responding::Done(response::not_allowed(methods)),
+            _ => Responding::Done(response::empty(StatusCode::ACCEPTED)),
         }
     }
 
     async fn sse_message(&self, parts: &Parts, frame: &[u8]) -> Response<Body> {
         match self.principal(parts) {
             Ok(principal) => self.sse.message(parts, principal.as_deref(), frame).await,
-            Err(refused) => refused.answer(Id::NULL),
+            Err(rejected) => rejected.answer(Id::NULL),
         }
-    }
-
-    fn with_sse(parts: &Parts) -> Option<Sse> {
-        let last = parts.uri.path().rsplit('/').next().unwrap_or_default();
-        match (last, &parts.method) {
-            ("sse", &Method::GET) => Some(Sse::Open),
-            ("messages", &Method::POST) => Some(Sse::Message),
-            ("sse" | "messages", _) => Some(Sse::Neither),
-            _ => None,
-        }
-    }
-
-    /// The body of a POST, if it is one, and what it takes while it is there.
-    async fn read<B>(&self, headers: &Headers<'_>, body: B) -> Result<(Bytes, BodyPermit<'_>), Response<Body>>
-    where
-        B: http_body::Body,
-        B::Error: Into<BoxError>,
-    {
-        let kind = match headers.content_type {
-            Field::Absent => None,
-            Field::Once(kind) => Some(kind),
-            Field::Twice => headers.every(CONTENT_TYPE).next(),
-        };
-        let kind = kind.map_or(&b""[..], HeaderValue::as_bytes);
-        let essence = || kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-        if kind != JSON && !essence().eq_ignore_ascii_case(JSON) {
-            let text = "a message is sent as `Content-Type: application/json`";
-            return Err(response::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, RpcError::INVALID_REQUEST, text));
-        }
-        let limits = &self.core.limits;
-        let too_long = || {
-            let text = format!("the message is longer than {} bytes", limits.message_bytes);
-            response::refuse(StatusCode::PAYLOAD_TOO_LARGE, RpcError::INVALID_REQUEST, &text)
-        };
-        // Announced to be too long: nothing of it is read.
-        if body.size_hint().lower() > limits.message_bytes as u64 {
-            return Err(too_long());
-        }
-        let mut gathering = std::pin::pin!(body::gather(body, limits.message_bytes, self.bodies.charge()));
-        // Most are there whole; only for the others is there a clock.
-        let at_once = poll_fn(|cx| match gathering.as_mut().poll(cx) {
-            Poll::Ready(gathered) => Poll::Ready(Some(gathered)),
-            Poll::Pending => Poll::Ready(None),
-        });
-        let gathered = match at_once.await {
-            Some(gathered) => Ok(gathered),
-            // Boxed: who needs no clock should not have room for one.
-            None => Box::pin(tokio::time::timeout(limits.request_timeout, gathering)).await,
-        };
-        match gathered {
-            Ok(Ok(gathered)) => Ok(gathered),
-            Ok(Err(Incomplete::NoRoom)) => {
-                let text = "too many long messages at a time; try again later";
-                Err(response::later(StatusCode::SERVICE_UNAVAILABLE, text))
-            }
-            Ok(Err(Incomplete::TooLong)) => Err(too_long()),
-            Ok(Err(Incomplete::Broken)) => {
-                let text = "the message did not arrive whole";
-                Err(response::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text))
-            }
-            Err(_) => {
-                let text = "the message took too long to arrive";
-                Err(response::refuse(StatusCode::REQUEST_TIMEOUT, RpcError::INVALID_REQUEST, text))
-            }
-        }
-    }
-
-    fn post<'a>(&'a self, parts: &'a Arc<Parts>, headers: &'a Headers<'a>, frame: &'a [u8]) -> Responding<'a> {
-        if depth::exceeds(frame, self.core.limits.depth) {
-            return Responding::Done(match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
-                Some(rejection) => bad(rejection.id, &rejection.error),
-                None => response::empty(StatusCode::ACCEPTED),
-            });
-        }
-        if frame.trim_ascii_start().first() == Some(&b'[') {
-            return Responding::later(self.in_session(parts, headers, frame));
-        }
-        match jsonrpc::parse(frame) {
-            Ok(Message::Request(request)) => {
-                self.request((parts, headers), frame, request).unwrap_or_else(Responding::Done)
-            }
-            Ok(Message::Response(_)) if self.options.sessionless => {
-                Responding::Done(response::empty(StatusCode::ACCEPTED))
-            }
-            Ok(Message::Notification(_))
-                if self.options.sessionless || !headers.session.is_there() || is_modern(headers) =>
-            {
-                serve::told_alone(&self.core, parts, frame);
-                Responding::Done(response::empty(StatusCode::ACCEPTED))
-            }
-            // It follows `shutdown`, which has ended the session; and no client ends a server of many.
-            Ok(Message::Notification(told)) if told.method == "exit" => {
-                Responding::Done(response::empty(StatusCode::ACCEPTED))
-            }
-            Ok(Message::Notification(_) | Message::Response(_)) => Responding::later(self.told(parts, headers, frame)),
-            Err(rejection) => {
-                self.core.hooks.protocol_error(frame, &rejection.error);
-                Responding::Done(bad(rejection.id, &rejection.error))
-            }
-        }
-    }
-
-    /// Takes a request, by the rules of its era.
-    fn request<'a>(
-        &'a self,
-        (parts, headers): (&'a Arc<Parts>, &'a Headers<'a>),
-        frame: &'a [u8],
-        request: Request<'a>,
-    ) -> Result<Responding<'a>, Response<Body>> {
-        let form =
-            ResponseFormat::of(headers).filter(|form| form.streams() || request.method != "subscriptions/listen");
-        let Some(form) = form else {
-            let text = "send `Accept: application/json, text/event-stream`: the answer is one of them";
-            return Err(response::error(StatusCode::NOT_ACCEPTABLE, request.id, &RpcError::invalid_request(text)));
-        };
-        let version = headers.version().map_err(|error| bad(request.id, &error))?;
-        let read = era::read(&request);
-        match era::of(&request, read.as_ref().ok(), version) {
-            Era::Modern => {
-                let catalog = self.core.shared.catalog();
-                Ok(stateless::serve(self, &catalog, &request, read, (parts, headers, form)))
-            }
-            Era::Contradiction => {
-                Err(bad(request.id, &mismatch("`initialize` has no place in the revision the header names")))
-            }
-            Era::Unknown(version) => Err(bad(request.id, &unsupported(version))),
-            Era::Legacy if self.options.sessionless => {
-                let revision = version.and_then(Revision::with_sessions);
-                Ok(Responding::later(self.request_alone(revision, (parts, form), request, frame)))
-            }
-            Era::Legacy if request.method == "initialize" && !headers.session.is_there() => {
-                let principal = self.principal(parts).map_err(|refused| refused.answer(request.id))?;
-                Ok(Responding::later(self.open((parts, form), principal, frame)))
-            }
-            // Its version is one of those there are, or it would be of no era.
-            Era::Legacy if self.options.stores.is_none() && !matches!(&*request.method, "initialize" | "shutdown") => {
-                let session = self.session_here(parts, headers)?;
-                Ok(serve::request(&session, (parts, form), &request, read))
-            }
-            Era::Legacy => Ok(Responding::later(self.request_in_session((parts, headers, form), request, read))),
-        }
-    }
-
-    /// Takes a request of a server that keeps no sessions.
-    async fn request_alone(
-        &self,
-        revision: Option<Revision>,
-        (parts, form): (&Arc<Parts>, ResponseFormat),
-        request: Request<'_>,
-        frame: &[u8],
-    ) -> Response<Body> {
-        // No session counts its calls.
-        let who = self.principal(parts);
-        let share = who.and_then(|who| self.share(who.as_deref(), CallKind::Call).map(|share| (who, share)));
-        let (who, share) = match share {
-            Ok(share) => share,
-            Err(refused) => return refused.answer(request.id),
-        };
-        let mut response = serve::alone(&self.core, revision, who.as_deref(), (parts, form), &request, frame).await;
-        response.body_mut().keep(share);
-        response
-    }
-
-    async fn open(
-        &self,
-        (parts, form): (&Arc<Parts>, ResponseFormat),
-        principal: Option<String>,
-        frame: &[u8],
-    ) -> Response<Body> {
-        let stores = self.options.stores.as_ref();
-        serve::open(&self.core, &self.sessions, stores, principal.as_deref(), (parts, form), frame).await
     }
 
     fn open_sse(&self, parts: &Parts) -> Result<Response<Body>, Rejected> {
@@ -265,17 +91,146 @@ impl Service {
         response.body_mut().keep(place);
         Ok(response)
     }
+
+    /// Reads the body of a POST, and what it takes of the budget while it is there.
+    async fn read<B>(&self, headers: &Headers<'_>, body: B) -> Result<(Bytes, BodyPermit<'_>), Response<Body>>
+    where
+        B: http_body::Body,
+        B::Error: Into<BoxError>,
+    {
+        check_content_type(headers)?;
+        let limits = &self.core.limits;
+        // Announced to be too long: nothing of it is read.
+        if body.size_hint().lower() > limits.message_bytes as u64 {
+            return Err(incomplete(Incomplete::TooLong, limits.message_bytes));
+        }
+        let mut gathering = std::pin::pin!(body::gather(body, limits.message_bytes, self.bodies.charge()));
+        // Most bodies are there already; only the others need a timer.
+        let at_once = poll_fn(|cx| match gathering.as_mut().poll(cx) {
+            Poll::Ready(gathered) => Poll::Ready(Some(gathered)),
+            Poll::Pending => Poll::Ready(None),
+        });
+        let gathered = match at_once.await {
+            Some(gathered) => Ok(gathered),
+            // Boxed: a request that needs no timer should not have room for one.
+            None => Box::pin(tokio::time::timeout(limits.request_timeout, gathering)).await,
+        };
+        match gathered {
+            Ok(Ok(gathered)) => Ok(gathered),
+            Ok(Err(why)) => Err(incomplete(why, limits.message_bytes)),
+            Err(_) => {
+                let text = "the message took too long to arrive";
+                Err(response::refuse(StatusCode::REQUEST_TIMEOUT, RpcError::INVALID_REQUEST, text))
+            }
+        }
+    }
+
+    /// Parses the message of a POST and routes it.
+    fn post<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8]) -> Responding<'a> {
+        if depth::exceeds(frame, self.core.limits.depth) {
+            return Responding::Done(match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
+                Some(rejection) => bad_request(rejection.id, &rejection.error),
+                None => response::empty(StatusCode::ACCEPTED),
+            });
+        }
+        let has_sessions = self.options.has_sessions();
+        let posted = if frame.trim_ascii_start().first() == Some(&b'[') {
+            Posted::Batch
+        } else {
+            match jsonrpc::parse(frame) {
+                Ok(Message::Request(request)) => return self.request(http, frame, request),
+                Ok(Message::Notification(notification)) => {
+                    let route = route::classify(http, Posted::Notification(&notification.method), has_sessions);
+                    return self.dispatch(http, frame, &route);
+                }
+                Ok(Message::Response(_)) => Posted::Response,
+                Err(rejection) => {
+                    self.core.hooks.protocol_error(frame, &rejection.error);
+                    return Responding::Done(bad_request(rejection.id, &rejection.error));
+                }
+            }
+        };
+        self.dispatch(http, frame, &route::classify(http, posted, has_sessions))
+    }
+
+    /// Serves a message that is not a request.
+    fn dispatch<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8], route: &Route) -> Responding<'a> {
+        match route {
+            Route::Batch => Responding::later(self.batch_in_session(*http, frame)),
+            Route::SessionMessage => Responding::later(self.message_in_session(*http, frame)),
+            Route::LoneNotification => {
+                sessionless::notification(&self.core, http.parts, frame);
+                Responding::Done(response::empty(StatusCode::ACCEPTED))
+            }
+            _ => Responding::Done(response::empty(StatusCode::ACCEPTED)),
+        }
+    }
+
+    fn request<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8], request: Request<'a>) -> Responding<'a> {
+        let params = era::read(&request);
+        let posted = Posted::Request(&request, params.as_ref().ok());
+        match route::classify(http, posted, self.options.has_sessions()) {
+            Route::Stateless => stateless::serve(self, http, &request, params),
+            Route::Open => match self.principal(http.parts) {
+                Ok(principal) => Responding::later(self.open_session(*http, principal, frame)),
+                Err(rejected) => Responding::Done(rejected.answer(request.id)),
+            },
+            Route::Sessionless(revision) => {
+                Responding::later(sessionless::request(self, *http, revision, request, frame))
+            }
+            // Without a store, and unless the session itself changes, nothing is waited for.
+            Route::InSession
+                if self.options.stores.is_none() && !matches!(&*request.method, "initialize" | "shutdown") =>
+            {
+                match self.local_session(http) {
+                    Ok(session) => serve::request(&session, http, &request, params),
+                    Err(refusal) => Responding::Done(refusal),
+                }
+            }
+            Route::InSession => Responding::later(self.request_in_session(*http, request, params)),
+            Route::Refuse(status, error) => Responding::Done(response::error(status, request.id, &error)),
+            _ => Responding::Done(response::empty(StatusCode::ACCEPTED)),
+        }
+    }
+
+    async fn open_session(&self, http: HttpRequest<'_>, principal: Option<String>, frame: &[u8]) -> Response<Body> {
+        let stores = self.options.stores.as_ref();
+        open::open(&self.core, &self.sessions, stores, principal.as_deref(), &http, frame).await
+    }
 }
 
-pub(super) fn is_modern(headers: &Headers<'_>) -> bool {
-    headers.version().is_ok_and(|version| version.is_some_and(era::is_modern_date))
+fn check_content_type(headers: &Headers<'_>) -> Result<(), Response<Body>> {
+    let kind = match headers.content_type {
+        Field::Absent => None,
+        Field::Once(kind) => Some(kind),
+        Field::Twice => headers.every(CONTENT_TYPE).next(),
+    };
+    let kind = kind.map_or(&b""[..], HeaderValue::as_bytes);
+    let essence = || kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    if kind != JSON && !essence().eq_ignore_ascii_case(JSON) {
+        let text = "a message is sent as `Content-Type: application/json`";
+        return Err(response::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, RpcError::INVALID_REQUEST, text));
+    }
+    Ok(())
 }
 
-pub(super) fn bad(id: Id<'_>, error: &RpcError) -> Response<Body> {
+/// The response to a body that did not arrive.
+fn incomplete(why: Incomplete, limit: usize) -> Response<Body> {
+    match why {
+        Incomplete::NoRoom => {
+            response::later(StatusCode::SERVICE_UNAVAILABLE, "too many long messages at a time; try again later")
+        }
+        Incomplete::TooLong => {
+            let text = format!("the message is longer than {limit} bytes");
+            response::refuse(StatusCode::PAYLOAD_TOO_LARGE, RpcError::INVALID_REQUEST, &text)
+        }
+        Incomplete::Broken => {
+            let text = "the message did not arrive whole";
+            response::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text)
+        }
+    }
+}
+
+pub(super) fn bad_request(id: Id<'_>, error: &RpcError) -> Response<Body> {
     response::error(StatusCode::BAD_REQUEST, id, error)
-}
-
-pub(super) fn unsupported(version: &str) -> RpcError {
-    RpcError::new(RpcError::UNSUPPORTED_VERSION, "Unsupported protocol version")
-        .with_data(json!({"supported": Revision::MODERN, "requested": version}))
 }

@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 
 use super::response;
 use super::response::body::{Body, LineEvents};
-use crate::call::outbox::Outbox;
+use crate::call::outbox::{Outbox, Outgoing};
 use crate::dispatch::connection::Connection;
 use crate::jsonrpc::error::RpcError;
 use crate::random;
@@ -42,10 +42,10 @@ impl SseSessions {
         let Ok(id) = random::id() else {
             return response::later(StatusCode::SERVICE_UNAVAILABLE, "no connection can be made now");
         };
-        let (outbox, lines) = Outbox::shared();
+        let (outbox, lines) = Outbox::connection();
         let connection = Mutex::new(Connection::new(Arc::clone(core), Handle::current()));
         let principal: Option<Arc<str>> = principal.map(Into::into);
-        let session = SseSession { connection, outbox: outbox.of(principal.clone()), principal };
+        let session = SseSession { connection, outbox: outbox.with_principal(principal.clone()), principal };
         self.table().insert(id.as_str().into(), Arc::new(session));
         // Relative, so that it is right wherever the service is nested.
         let first = format!("event: endpoint\ndata: messages?sessionId={id}\n\n");
@@ -64,8 +64,8 @@ impl SseSessions {
         };
         let mut out = Vec::new();
         lock(&session.connection).receive(frame, &session.outbox, &mut out);
-        // A client that does not read its stream is not listened to, either.
-        if !out.is_empty() && session.outbox.sender().send(out).await.is_err() {
+        // Backpressure: a client that does not read its stream is not read from, either.
+        if !out.is_empty() && session.outbox.sender().send(Outgoing::Answer(out)).await.is_err() {
             return response::empty(StatusCode::NOT_FOUND);
         }
         response::empty(StatusCode::ACCEPTED)

@@ -11,7 +11,9 @@ mod listener;
 mod quota;
 pub(super) mod request;
 mod response;
+mod route;
 mod session;
+mod sessionless;
 mod stateless;
 
 use std::convert::Infallible;
@@ -97,9 +99,15 @@ struct Options {
     stores: Option<Arc<Stores>>,
     /// The path of the endpoint; none if whoever nests the service decides that.
     endpoint: Option<String>,
-    sessionless: bool,
+    stateless: bool,
     sse: bool,
     keep_signals: bool,
+}
+
+impl Options {
+    fn has_sessions(&self) -> bool {
+        !self.stateless
+    }
 }
 
 type Principal = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
@@ -230,7 +238,7 @@ impl HttpService {
     /// `logging/setLevel` and `resources/subscribe` have no effect.
     #[track_caller]
     pub fn stateless(self) -> Self {
-        self.with(|options| options.sessionless = true)
+        self.with(|options| options.stateless = true)
     }
 
     /// Serves clients of 2024-11-05, too, which open a stream with `GET …/sse` and send messages with

@@ -1,183 +1,117 @@
 //! One request of 2026-07-28: no session, its answer in the response, cancelled when the client is gone.
+//!
+//! The connection itself polls the call: no task, no table. When the client disconnects, hyper drops the
+//! response and the handler's future with it, which is this revision's cancellation.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::request::Parts;
 use http::{Response, StatusCode};
 use tokio::sync::mpsc;
 
 use super::quota::QuotaPermit;
+use super::request::HttpRequest;
 use super::request::accept::ResponseFormat;
 use super::request::headers::Headers;
 use super::response::body::{Body, Events, events};
 use super::{Responding, Service, response};
+use crate::call::begin::{Begun, CallEnv, WaitingCall, begin};
 use crate::call::in_flight::CallKind;
-use crate::call::invocation::CallChannel;
+use crate::call::invocation::{CallChannel, Invocation};
 use crate::call::notifier::CloseOnDrop;
-use crate::call::outbox::Outbox;
-use crate::call::run::{self, FirstPoll, PendingCall};
-use crate::catalog::Catalog;
-use crate::dispatch::listen;
-use crate::dispatch::router::Router;
+use crate::call::outbox::{Outbox, Outgoing};
+use crate::dispatch::{listen, router};
 use crate::era::encode::{self, ResponseTo};
-use crate::era::{self, Accepted, LegacySession, Method, Offers, RequestParams};
+use crate::era::{self, Accepted, Era, LegacySession, Method, RequestParams};
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{Id, Request};
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Outcome};
 use crate::panic;
-use crate::protocol::Revision;
 use crate::server::core::Core;
-
-/// What is left of a request when its frame is gone.
-struct WaitingRequest {
-    core: Arc<Core>,
-    id: Box<str>,
-    method: Method,
-    revision: Revision,
-    /// What the caller has of the server meanwhile.
-    _share: QuotaPermit,
-}
-
-impl WaitingRequest {
-    fn new(core: &Arc<Core>, site: ResponseTo<'_>, share: QuotaPermit) -> Self {
-        let ResponseTo { id, method, revision } = site;
-        WaitingRequest { core: Arc::clone(core), id: id.as_str().into(), method, revision, _share: share }
-    }
-
-    /// Waits for the answer, after what the call tells.
-    async fn finish(self, pending: PendingCall, notifier: CloseOnDrop) -> StatelessAnswer {
-        if let Some(notifier) = &notifier.0 {
-            notifier.go_live().await;
-        }
-        let answer = pending.finish().await;
-        drop(notifier);
-        let site = ResponseTo { id: Id::new_unchecked(&self.id), method: self.method, revision: self.revision };
-        let status = status(&answer);
-        let mut line = Vec::new();
-        encode::answer(&self.core.info, site, answer, &mut line);
-        StatelessAnswer { status, line }
-    }
-}
-
-/// An answer, and what its status is if nothing was told before it.
-struct StatelessAnswer {
-    status: StatusCode,
-    line: Vec<u8>,
-}
-
-/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#status-codes>
-fn status(answer: &crate::outcome::Outcome) -> StatusCode {
-    match answer {
-        Err(Failure::MissingCapability(_)) => StatusCode::BAD_REQUEST,
-        _ => StatusCode::OK,
-    }
-}
-
-type AnswerFuture = Pin<Box<dyn Future<Output = StatelessAnswer> + Send>>;
+use crate::server::state::Phase;
 
 /// Serves a request, as far as that can be done at once.
 pub(super) fn serve<'a>(
-    inner: &Service,
-    catalog: &Arc<Catalog>,
+    service: &Service,
+    http: &HttpRequest<'_>,
     request: &Request<'a>,
-    read: Result<RequestParams<'a>, RpcError>,
-    (parts, headers, form): (&Arc<Parts>, &Headers<'_>, ResponseFormat),
+    params: Result<RequestParams<'a>, RpcError>,
 ) -> Responding<'static> {
-    let call = match accept(catalog, request, read, headers) {
+    let (core, catalog) = (&service.core, service.core.shared.catalog());
+    let call = era::accept(Era::Stateless, request, params, &LegacySession::default(), &*catalog, http.headers);
+    let call = match call {
         Ok(call) => call,
         Err(error) => return Responding::Done(refuse(request.id, &error)),
     };
-    let principal = match inner.principal(parts) {
+    let principal = match service.principal(http.parts) {
         Ok(principal) => principal,
-        Err(refused) => return Responding::Done(refused.answer(request.id)),
+        Err(rejected) => return Responding::Done(rejected.answer(request.id)),
     };
-    let core = &inner.core;
-    let site = ResponseTo { id: request.id, method: call.method, revision: call.envelope.revision };
-    let outbox = Outbox::own(Arc::clone(parts), false).of(principal.map(Arc::from));
-    let channel = CallChannel::new(&outbox, core, None);
-    let router = Router::new(core, catalog, request.id, &call, &channel);
-    if let Err(error) = has_header_args(&router, &call, headers) {
+    let outbox = Outbox::request(http.parts, false).with_principal(principal.map(Arc::from));
+    let env = CallEnv { core, catalog: &catalog, outbox: &outbox, control: None };
+    if let Err(error) = check_header_args(&env, request.id, &call, http.headers) {
         return Responding::Done(refuse(request.id, &error));
     }
+    let to = ResponseTo { id: request.id, method: call.method, revision: call.envelope.revision };
+    let principal = outbox.principal().map(AsRef::as_ref);
     if call.method == Method::Listen {
-        let share = match inner.share(outbox.principal().map(AsRef::as_ref), CallKind::Stream) {
-            Ok(share) => share,
-            Err(refused) => return Responding::Done(refused.answer(request.id)),
+        let permit = match service.share(principal, CallKind::Stream) {
+            Ok(permit) => permit,
+            Err(rejected) => return Responding::Done(rejected.answer(request.id)),
         };
-        let opened = panic::catch(|| listen::open(&router, &call));
-        let opened = opened.unwrap_or(Err(Failure::Panicked));
-        drop(channel);
-        return match opened {
-            Ok(stream) => {
-                let (waiting, control) = (WaitingRequest::new(core, site, share), Arc::clone(&core.shared));
-                let sender = outbox.sender().clone();
-                let pending =
-                    stream.pending(sender, async move { control.reaches(crate::server::state::Phase::Draining).await });
-                let answer = Box::pin(waiting.finish(pending, CloseOnDrop(None)));
-                Responding::later(first(form, answer, outbox.into_lines()))
-            }
-            Err(failure) => Responding::Done(answered(core, site, Err(failure), Vec::new(), form)),
+        return match open_stream(&env, to, &call) {
+            Ok(stream) => respond_later(core, http.format(), stream, permit, outbox),
+            Err(failure) => Responding::Done(answered(core, to, Err(failure), Vec::new(), http.format())),
         };
     }
-    let log = catalog.settings.forwards_logs.then(|| channel.call_log(call.envelope.log_level)).flatten();
-    // Asked for only by what may have to wait, so that nothing else pays for it.
-    let mut share = Ok(QuotaPermit::default());
+    // Only a call that may have to wait takes of the quota, so that no other pays for it.
+    let mut permit = Ok(QuotaPermit::default());
     let has_room = || {
-        share = inner.share(outbox.principal().map(AsRef::as_ref), CallKind::Call);
-        share.is_ok()
+        permit = service.share(principal, CallKind::Call);
+        permit.is_ok()
     };
-    let progress = run::start(&core.blocking_threads, log, has_room, || router.start(&call));
-    let share = match share {
-        Ok(share) => share,
-        Err(refused) => return Responding::Done(refused.answer(request.id)),
-    };
-    let notifier = channel.into_notifier();
-    match progress {
-        FirstPoll::Done(answer) => {
-            let notices = notifier.map(|notifier| notifier.take()).filter(|_| form.streams()).unwrap_or_default();
-            Responding::Done(answered(core, site, answer, notices, form))
+    let begun = begin(&env, request.id, &call, has_room, |invocation| router::route(core, &catalog, invocation));
+    match (permit, begun) {
+        (Err(rejected), _) => Responding::Done(rejected.answer(request.id)),
+        (Ok(_), Begun::Done { notifications, outcome }) => {
+            let notifications = if http.format().streams() { notifications } else { Vec::new() };
+            Responding::Done(answered(core, to, outcome, notifications, http.format()))
         }
-        FirstPoll::Pending(pending) => {
-            let answer = Box::pin(WaitingRequest::new(core, site, share).finish(pending, CloseOnDrop(notifier)));
-            Responding::later(first(form, answer, outbox.into_lines()))
-        }
+        (Ok(permit), Begun::Waiting(call)) => respond_later(core, http.format(), call, permit, outbox),
     }
 }
 
-/// The ladder of the era, and what headers repeat of the arguments.
-fn accept<'a>(
-    catalog: &Catalog,
-    request: &Request<'a>,
-    read: Result<RequestParams<'a>, RpcError>,
+/// Checks the arguments of a tool against the headers that repeat them. A tool the caller does not see has
+/// none.
+fn check_header_args<'a>(
+    env: &CallEnv<'a>,
+    id: Id<'a>,
+    call: &'a Accepted<'a>,
     headers: &Headers<'_>,
-) -> Result<Accepted<'a>, RpcError> {
-    // Else it would be one of a session, before it is opened.
-    if read.as_ref().is_ok_and(|read| !read.is_modern()) {
-        return Err(era::incomplete(request));
+) -> Result<(), RpcError> {
+    if call.method != Method::ToolsCall || !env.catalog.has_header_args {
+        return Ok(());
     }
-    let call = era::accept(request, read, &LegacySession::default(), catalog, headers)?;
-    if !catalog.offers(call.method) {
-        return Err(era::unknown_method(call.method.name()));
+    let name = call.params.get("name").and_then(Raw::text);
+    let tool = name.and_then(|name| env.catalog.tools.get(&name)).filter(|tool| !tool.header_args.is_empty());
+    let Some(tool) = tool else { return Ok(()) };
+    let channel = CallChannel::new(env);
+    let invocation = Invocation::new(id, call, &channel);
+    match panic::catch(|| router::sees(&invocation, &tool.handler)) {
+        Some(true) => headers.arguments(&tool.header_args, call.params.get("arguments")),
+        Some(false) | None => Ok(()),
     }
-    Ok(call)
 }
 
-/// Holds the arguments of a tool against the headers that mirror them. A tool the caller may not know
-/// of has none.
-fn has_header_args(router: &Router<'_>, call: &Accepted<'_>, headers: &Headers<'_>) -> Result<(), RpcError> {
-    if call.method == Method::ToolsCall
-        && router.catalog.has_header_args
-        && let Some(name) = call.params.get("name").and_then(Raw::text)
-        && let Some(tool) = router.catalog.tools.get(&name).filter(|tool| !tool.header_args.is_empty())
-        && panic::catch(|| router.sees(&tool.handler)) == Some(true)
-    {
-        headers.arguments(&tool.header_args, call.params.get("arguments"))?;
-    }
-    Ok(())
+/// Opens the stream of a `subscriptions/listen`, which lasts until the server shuts down.
+fn open_stream<'a>(env: &CallEnv<'a>, to: ResponseTo<'a>, call: &'a Accepted<'a>) -> Result<WaitingCall, Failure> {
+    let stream = panic::catch(|| listen::open(env, to.id, call)).unwrap_or(Err(Failure::Panicked))?;
+    let state = Arc::clone(&env.core.shared);
+    let pending = stream.pending(env.outbox.sender().clone(), async move { state.reaches(Phase::Draining).await });
+    Ok(WaitingCall::new(to, pending, CloseOnDrop(None)))
 }
 
 /// A refusal before anything ran: its status says what kind.
@@ -189,57 +123,93 @@ fn refuse(id: Id<'_>, error: &RpcError) -> Response<Body> {
     response::error(status, id, error)
 }
 
-/// The answer of a call that is done, behind what it told.
-fn answered(
-    core: &Core,
-    site: ResponseTo<'_>,
-    answer: crate::outcome::Outcome,
-    mut lines: Vec<u8>,
-    form: ResponseFormat,
-) -> Response<Body> {
-    let (told, status) = (!lines.is_empty(), status(&answer));
-    lines.reserve(response::ANSWER);
-    encode::answer(&core.info, site, answer, &mut lines);
-    if told {
-        response::answer(ResponseFormat::Events, lines)
-    } else {
-        whole(form, StatelessAnswer { status, line: lines })
+/// An encoded answer, and its status if no notification came before it.
+struct StatelessAnswer {
+    status: StatusCode,
+    line: Vec<u8>,
+}
+
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#status-codes>
+fn status(outcome: &Outcome) -> StatusCode {
+    match outcome {
+        Err(Failure::MissingCapability(_)) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
     }
 }
 
-/// An answer with nothing told before it. One whose status is an error is JSON, as every refusal is.
-fn whole(form: ResponseFormat, StatelessAnswer { status, line }: StatelessAnswer) -> Response<Body> {
-    if status == StatusCode::OK { response::answer(form, line) } else { response::json(status, line) }
+/// The response to a call that is over, behind its notifications.
+fn answered(
+    core: &Core,
+    to: ResponseTo<'_>,
+    outcome: Outcome,
+    mut lines: Vec<u8>,
+    format: ResponseFormat,
+) -> Response<Body> {
+    let (streams, status) = (!lines.is_empty(), status(&outcome));
+    lines.reserve(response::ANSWER);
+    encode::answer(&core.info, to, outcome, &mut lines);
+    if streams {
+        response::answer(ResponseFormat::Events, lines)
+    } else {
+        whole(format, StatelessAnswer { status, line: lines })
+    }
 }
 
-/// The head of the response is held until it is known what it is the head of: an answer, or a stream.
+/// An answer without notifications. One whose status is an error is JSON, as every refusal is.
+fn whole(format: ResponseFormat, StatelessAnswer { status, line }: StatelessAnswer) -> Response<Body> {
+    if status == StatusCode::OK { response::answer(format, line) } else { response::json(status, line) }
+}
+
+type AnswerFuture = Pin<Box<dyn Future<Output = StatelessAnswer> + Send>>;
+
+/// Responds when the call is over, or when it sends its first notification.
+fn respond_later(
+    core: &Arc<Core>,
+    format: ResponseFormat,
+    call: WaitingCall,
+    permit: QuotaPermit,
+    outbox: Outbox,
+) -> Responding<'static> {
+    let core = Arc::clone(core);
+    let answer: AnswerFuture = Box::pin(async move {
+        // Counts against the caller's quota until the answer is there.
+        let _permit = permit;
+        let (to, outcome) = call.finish().await;
+        let status = status(&outcome);
+        let mut line = Vec::new();
+        encode::answer(&core.info, to.as_ref(), outcome, &mut line);
+        StatelessAnswer { status, line }
+    });
+    Responding::later(first(format, answer, outbox.into_receiver()))
+}
+
+/// Holds the head of the response until it is known what it is the head of: an answer, or a stream.
 async fn first(
-    form: ResponseFormat,
+    format: ResponseFormat,
     mut answer: AnswerFuture,
-    lines: Option<mpsc::Receiver<Vec<u8>>>,
+    messages: Option<mpsc::Receiver<Outgoing>>,
 ) -> Response<Body> {
-    let Some(mut lines) = lines else { return whole(form, answer.await) };
+    let Some(mut messages) = messages else { return whole(format, answer.await) };
     loop {
         tokio::select! {
             biased;
-            Some(line) = lines.recv() => {
-                // Taken, so that the call can go on, and told to nobody.
-                if !form.streams() {
-                    continue;
+            Some(message) = messages.recv() => {
+                // Taken even if the client accepts only JSON, so that the call can go on.
+                if format.streams() && let Outgoing::Notification(line) = message {
+                    let first = Some(Bytes::from(events(&line)));
+                    return response::events(Body::events(StatelessStream { first, messages, answer: Some(answer) }));
                 }
-                let first = Some(Bytes::from(events(&line)));
-                return response::events(Body::events(StatelessStream { first, lines, answer: Some(answer) }));
             }
-            said = &mut answer => return whole(form, said),
+            answer = &mut answer => return whole(format, answer),
         }
     }
 }
 
-/// The events of one request: what it tells, then its answer. Dropped with the connection, and the
-/// call with it.
+/// The events of one request: its notifications, then its answer. Dropped with the connection, and the call
+/// with it.
 struct StatelessStream {
     first: Option<Bytes>,
-    lines: mpsc::Receiver<Vec<u8>>,
+    messages: mpsc::Receiver<Outgoing>,
     answer: Option<AnswerFuture>,
 }
 
@@ -248,16 +218,20 @@ impl Events for StatelessStream {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(first));
         }
-        if let Poll::Ready(Some(line)) = self.lines.poll_recv(cx) {
-            return Poll::Ready(Some(events(&line).into()));
+        while let Poll::Ready(Some(message)) = self.messages.poll_recv(cx) {
+            if let Outgoing::Notification(line) = message {
+                return Poll::Ready(Some(events(&line).into()));
+            }
         }
         let Some(answer) = &mut self.answer else { return Poll::Ready(None) };
         let Poll::Ready(StatelessAnswer { line, .. }) = answer.as_mut().poll(cx) else { return Poll::Pending };
         self.answer = None;
         let mut out = Vec::new();
-        // What was told while the answer was made comes before it.
-        while let Ok(told) = self.lines.try_recv() {
-            out.extend_from_slice(&events(&told));
+        // What was sent during the last poll comes before the answer.
+        while let Ok(message) = self.messages.try_recv() {
+            if let Outgoing::Notification(line) = message {
+                out.extend_from_slice(&events(&line));
+            }
         }
         out.extend_from_slice(&events(&line));
         Poll::Ready(Some(out.into()))

@@ -99,7 +99,7 @@ async fn consecutive_errors_end_the_connection() -> Result<()> {
         client.exchange(line).await?;
     }
     assert!(client.receive().await.is_err(), "it is over");
-    assert_eq!(*told.lock().unwrap(), ["3 messages in a row were none"]);
+    assert_eq!(*told.lock().unwrap(), ["3 consecutive malformed messages"]);
     Ok(())
 }
 

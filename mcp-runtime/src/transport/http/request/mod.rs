@@ -4,3 +4,40 @@ pub(super) mod accept;
 pub(super) mod body_budget;
 pub(super) mod headers;
 pub(super) mod origin;
+
+use std::sync::Arc;
+
+use http::request::Parts;
+
+use self::accept::ResponseFormat;
+use self::headers::Headers;
+use crate::era;
+
+/// A request without its body.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HttpRequest<'a> {
+    pub(crate) parts: &'a Arc<Parts>,
+    pub(crate) headers: &'a Headers<'a>,
+    /// The kind of response the client accepts; none if it accepts neither.
+    pub(crate) format: Option<ResponseFormat>,
+}
+
+impl<'a> HttpRequest<'a> {
+    pub(crate) fn new(parts: &'a Arc<Parts>, headers: &'a Headers<'a>) -> Self {
+        HttpRequest { parts, headers, format: ResponseFormat::of(headers) }
+    }
+
+    /// The kind of response the client gets, once it is settled that it gets one.
+    pub(crate) fn format(&self) -> ResponseFormat {
+        self.format.unwrap_or(ResponseFormat::Either)
+    }
+
+    pub(crate) fn names_session(&self) -> bool {
+        self.headers.session.is_there()
+    }
+
+    /// Whether the version header names a revision without sessions.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.headers.version().is_ok_and(|version| version.is_some_and(era::is_modern_date))
+    }
+}

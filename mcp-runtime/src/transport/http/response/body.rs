@@ -13,6 +13,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
+use crate::call::outbox::Outgoing;
 use crate::transport::http::request::body_budget::BodyPermit;
 
 /// How long a stream may be silent before it says that it is still there.
@@ -145,7 +146,7 @@ pub(crate) async fn gather<B: HttpBody>(
 /// from lasts as long as they do.
 pub(crate) struct LineEvents<T> {
     pub(crate) first: Option<Bytes>,
-    pub(crate) lines: mpsc::Receiver<Vec<u8>>,
+    pub(crate) lines: mpsc::Receiver<Outgoing>,
     /// How lines become events.
     pub(crate) form: fn(&[u8]) -> Vec<u8>,
     pub(crate) _source: T,
@@ -157,7 +158,16 @@ impl<T: Send + Unpin> Events for LineEvents<T> {
             return Poll::Ready(Some(first));
         }
         let form = self.form;
-        self.lines.poll_recv(cx).map(|lines| lines.map(|lines| form(&lines).into()))
+        loop {
+            match std::task::ready!(self.lines.poll_recv(cx)) {
+                Some(Outgoing::Answer(lines) | Outgoing::Notification(lines)) => {
+                    return Poll::Ready(Some(form(&lines).into()));
+                }
+                // This stream cannot be resumed, so it stays open.
+                Some(Outgoing::Detach) => {}
+                Some(Outgoing::End) | None => return Poll::Ready(None),
+            }
+        }
     }
 }
 

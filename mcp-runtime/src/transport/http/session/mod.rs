@@ -3,7 +3,9 @@
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management>
 
 pub(super) mod event_log;
+pub(super) mod get;
 pub(super) mod lookup;
+pub(super) mod open;
 pub(super) mod serve;
 pub(super) mod stored;
 pub(super) mod stream;

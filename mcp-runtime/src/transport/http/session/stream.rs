@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 
-use crate::call::outbox::LET_GO;
+use crate::call::outbox::Outgoing;
 use crate::store::EventTail;
 use crate::sync::{lock, until};
 use crate::transport::http::response::body::Events;
@@ -63,8 +63,8 @@ struct StreamState {
     bytes: usize,
     /// The number of the last event there was.
     last: u64,
-    /// The reader that was told to come back later, if one was.
-    let_go: u64,
+    /// The newest reader that was detached.
+    detached: u64,
     over: bool,
     reader: Option<Waker>,
     /// Counts readers: a new one takes the place of the one before.
@@ -166,15 +166,17 @@ impl EventStream {
         }
     }
 
-    /// Takes everything a request says, to its end; from who talks faster than they are listened to, as
-    /// fast as they are. Who is not listened to is not held up.
-    pub(crate) async fn take(self: Arc<Self>, mut lines: mpsc::Receiver<Vec<u8>>) {
-        while let Some(line) = lines.recv().await {
-            if line == LET_GO {
-                self.let_go();
-            } else {
-                self.room().await;
-                self.push(&line);
+    /// Takes everything a request sends, to its end. A reader that is slower than the call applies
+    /// backpressure; without a reader nothing waits.
+    pub(crate) async fn consume(self: Arc<Self>, mut messages: mpsc::Receiver<Outgoing>) {
+        while let Some(message) = messages.recv().await {
+            match message {
+                Outgoing::Answer(line) | Outgoing::Notification(line) => {
+                    self.room().await;
+                    self.push(&line);
+                }
+                Outgoing::Detach => self.detach_readers(),
+                Outgoing::End => break,
             }
         }
         self.end();
@@ -185,10 +187,10 @@ impl EventStream {
         until(&self.taken, || self.state().has_room(&self.budget)).await;
     }
 
-    /// Ends what there is of readers, not of the stream: they come back.
-    pub(crate) fn let_go(&self) {
+    /// Closes the connections of all readers, not the stream: they reconnect.
+    pub(crate) fn detach_readers(&self) {
         let mut state = self.state();
-        state.let_go = state.readers;
+        state.detached = state.readers;
         state.wake();
     }
 
@@ -287,7 +289,7 @@ impl Events for Reader {
         if !out.is_empty() {
             return Poll::Ready(Some(out.into()));
         }
-        if state.over || state.let_go >= self.number || state.readers > self.number {
+        if state.over || state.detached >= self.number || state.readers > self.number {
             return Poll::Ready(None);
         }
         state.reader = Some(cx.waker().clone());

@@ -106,6 +106,7 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
+    use crate::call::outbox::Outgoing;
     use crate::transport::http::response::body::Events as _;
     use crate::transport::http::session::stream::{BYTES, EVENTS};
 
@@ -160,10 +161,10 @@ mod tests {
         let (sender, lines) = mpsc::channel(4);
         tokio::spawn(async move {
             for _ in 0..1000 {
-                let _ = sender.send(line.to_vec()).await;
+                let _ = sender.send(Outgoing::Notification(line.to_vec())).await;
             }
         });
-        tokio::spawn(Arc::clone(stream).take(lines))
+        tokio::spawn(Arc::clone(stream).consume(lines))
     }
 
     #[tokio::test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::notifier::Notifier;
+use crate::call::notifier::Notifier;
 use crate::era::encode::notification;
 use crate::protocol::LogLevel;
 

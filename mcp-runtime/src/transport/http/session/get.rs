@@ -1,0 +1,88 @@
+//! The event stream of a session (GET): changes and other messages that belong to no request, and the rest of
+//! a request's stream for a client that reconnects.
+//! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server>
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use tokio::sync::mpsc;
+
+use super::event_log::{self, Resumed};
+use super::stream::Reader;
+use super::{Session, StreamGuard};
+use crate::call::outbox::Outgoing;
+use crate::jsonrpc::error::RpcError;
+use crate::store::Unavailable;
+use crate::transport::http::response;
+use crate::transport::http::response::body::{Body, Events};
+
+/// Opens the session's own stream, or resumes the one the client names by its last event.
+pub(crate) async fn stream(session: &Arc<Session>, last_event: Option<&str>) -> Response<Body> {
+    if let Some(id) = last_event {
+        return match Box::pin(event_log::resume(session, id)).await {
+            // It takes the place of the reader before.
+            Ok(Some(Resumed::Here(reader))) if reader.stream.of_session => follow(session, session.stream(), reader),
+            Ok(Some(Resumed::Here(reader))) => response::events(Body::events(reader)),
+            Ok(Some(Resumed::Elsewhere(rest))) => response::events(Body::events(rest)),
+            Err(Unavailable) => {
+                response::later(StatusCode::SERVICE_UNAVAILABLE, "event store unavailable; retry later")
+            }
+            Ok(None) => {
+                let text = "there is no such event any more; open a new stream without `Last-Event-ID`";
+                response::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text)
+            }
+        };
+    }
+    let Some(guard) = session.stream() else {
+        return response::refuse(
+            StatusCode::CONFLICT,
+            RpcError::INVALID_REQUEST,
+            "this session has its stream already",
+        );
+    };
+    let reader = event_log::open(session, true).await.read(session.revision().has_event_priming());
+    follow(session, Some(guard), reader)
+}
+
+fn follow(session: &Arc<Session>, guard: Option<StreamGuard>, reader: Reader) -> Response<Body> {
+    let (outbox, messages) = mpsc::channel(1);
+    let following = Arc::clone(session);
+    let notifying = Box::pin(async move {
+        match &following.subscription {
+            Some(subscription) => subscription.tell(&outbox, None, following.ends()).await,
+            None => following.ends().await,
+        }
+    });
+    response::events(Body::events(ChangeEvents { _guard: guard, work: Some(notifying), messages, reader }))
+}
+
+/// Change notifications as events, for as long as the client reads. While it does not, changes stay in the
+/// subscription, each once.
+struct ChangeEvents {
+    _guard: Option<StreamGuard>,
+    work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    messages: mpsc::Receiver<Outgoing>,
+    reader: Reader,
+}
+
+impl Events for ChangeEvents {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(work) = &mut self.work
+            && work.as_mut().poll(cx).is_ready()
+        {
+            self.work = None;
+        }
+        while let Poll::Ready(Some(message)) = self.messages.poll_recv(cx) {
+            if let Outgoing::Notification(line) = message {
+                self.reader.stream.push(&line);
+            }
+        }
+        if self.work.is_none() {
+            self.reader.stream.end();
+        }
+        Pin::new(&mut self.reader).poll_next(cx)
+    }
+}

@@ -1,0 +1,54 @@
+//! Opening a session: an `initialize` that succeeds gets an id.
+
+use std::sync::Arc;
+
+use http::header::HeaderValue;
+use http::{Response, StatusCode};
+use tokio::runtime::Handle;
+
+use super::stored::{self, Stores};
+use super::{Full, Sessions};
+use crate::call::outbox::Outbox;
+use crate::dispatch::connection::Connection;
+use crate::server::core::Core;
+use crate::transport::http::request::HttpRequest;
+use crate::transport::http::request::headers::SESSION;
+use crate::transport::http::response;
+use crate::transport::http::response::body::Body;
+
+/// Serves an `initialize`, and keeps the session it negotiated.
+pub(crate) async fn open(
+    core: &Arc<Core>,
+    sessions: &Arc<Sessions>,
+    stores: Option<&Arc<Stores>>,
+    principal: Option<&str>,
+    http: &HttpRequest<'_>,
+    frame: &[u8],
+) -> Response<Body> {
+    match sessions.room(principal, &core.limits) {
+        Ok(()) => {}
+        Err(Full::Everybody) => return response::later(StatusCode::SERVICE_UNAVAILABLE, "too many sessions"),
+        Err(Full::Principal) => {
+            return response::later(StatusCode::TOO_MANY_REQUESTS, "too many sessions of yours; end one");
+        }
+    }
+    let mut connection = Connection::new(Arc::clone(core), Handle::current());
+    let mut out = Vec::new();
+    let outbox = Outbox::request(http.parts, false).with_principal(principal.map(Arc::from));
+    connection.receive(frame, &outbox, &mut out);
+    let mut response = response::answer(http.format(), out);
+    if connection.session.client().is_none() {
+        return response;
+    }
+    let id = match stores {
+        None => sessions.enter(connection, principal),
+        Some(stores) => Box::pin(stored::open(stores, sessions, connection, principal)).await,
+    };
+    match id.map(HeaderValue::try_from) {
+        Ok(Ok(id)) => {
+            response.headers_mut().insert(SESSION, id);
+            response
+        }
+        _ => response::later(StatusCode::SERVICE_UNAVAILABLE, "no session can be made now"),
+    }
+}

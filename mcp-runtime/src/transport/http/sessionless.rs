@@ -1,0 +1,85 @@
+//! Messages of the older revisions that belong to no session: every request at a server without sessions,
+//! and notifications that name none.
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use http::{Response, StatusCode};
+use tokio::runtime::Handle;
+
+use super::request::HttpRequest;
+use super::response::body::{Body, LineEvents, events};
+use super::session::serve::{First, at_once, first};
+use super::{Service, response};
+use crate::call::in_flight::CallKind;
+use crate::call::outbox::Outbox;
+use crate::dispatch::connection::Connection;
+use crate::era::LegacySession;
+use crate::jsonrpc::Request;
+use crate::protocol::Revision;
+use crate::server::core::Core;
+
+/// Serves a request at a server without sessions.
+pub(super) async fn request(
+    service: &Service,
+    http: HttpRequest<'_>,
+    revision: Option<Revision>,
+    request: Request<'_>,
+    frame: &[u8],
+) -> Response<Body> {
+    // No session counts its calls, so the principal's quota does.
+    let principal = service.principal(http.parts);
+    let permit = principal.and_then(|name| service.share(name.as_deref(), CallKind::Call).map(|permit| (name, permit)));
+    let (principal, permit) = match permit {
+        Ok(permit) => permit,
+        Err(rejected) => return rejected.answer(request.id),
+    };
+    let outbox = Outbox::request(http.parts, false).with_principal(principal.map(Arc::from));
+    let mut response = serve(&service.core, &http, revision, &request, frame, outbox).await;
+    response.body_mut().keep(permit);
+    response
+}
+
+/// Serves a request by the rules of the revision its header names, or of the one that has no such header.
+async fn serve(
+    core: &Arc<Core>,
+    http: &HttpRequest<'_>,
+    revision: Option<Revision>,
+    request: &Request<'_>,
+    frame: &[u8],
+    outbox: Outbox,
+) -> Response<Body> {
+    let format = http.format();
+    let mut connection = Connection::new(Arc::clone(core), Handle::current());
+    if request.method != "initialize" {
+        connection.session = LegacySession::assumed(revision.unwrap_or(Revision::WITHOUT_HEADER));
+    }
+    let mut out = Vec::new();
+    let received = connection.receive(frame, &outbox, &mut out);
+    let Some(messages) = outbox.into_receiver().filter(|_| received.answer_at.is_none()) else {
+        return at_once(received, out, format);
+    };
+    // Nothing else holds the connection: when the client is gone, it is dropped, and the call with it.
+    let mut stream = LineEvents { first: None, lines: messages, form: events, _source: connection };
+    if out.is_empty() || !format.streams() {
+        match first(&mut stream.lines, format).await {
+            First::Nothing => return response::empty(StatusCode::ACCEPTED),
+            First::Answer(line) => return response::answer(format, line),
+            First::Notification(line) => out = line,
+            // Without a session there is no stream to come back to.
+            First::Detach => {}
+        }
+    }
+    stream.first = Some(events(&out).into());
+    response::events(Body::events(stream))
+}
+
+/// Takes a notification that belongs to no session: the server's own, or one without meaning here.
+pub(super) fn notification(core: &Arc<Core>, parts: &Arc<Parts>, frame: &[u8]) {
+    let mut connection = Connection::new(Arc::clone(core), Handle::current());
+    connection.receive(frame, &Outbox::request(parts, false), &mut Vec::new());
+    if connection.control().in_flight.is_busy() {
+        // Its handler runs for as long as the connection exists.
+        tokio::spawn(async move { connection.control().in_flight.at_most(0).await });
+    }
+}
