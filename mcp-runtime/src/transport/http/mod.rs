@@ -5,6 +5,7 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 #![allow(clippy::result_large_err, reason = "a refusal is a response, and made once")]
 
+mod atomic_duration;
 mod endpoint;
 mod legacy_sse;
 mod listener;
@@ -19,7 +20,6 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
@@ -62,11 +62,6 @@ impl<'a> Responding<'a> {
             Responding::Later(response) => response.await,
         }
     }
-}
-
-/// A time as a number that fits into an atomic.
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -10,7 +10,7 @@ pub(super) mod stream;
 pub(super) mod streams;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use http::Response;
 
 use self::stored::StoredSession;
 use self::streams::Streams;
-use super::micros;
+use super::atomic_duration::AtomicDuration;
 use super::response::body::Body;
 use crate::call::control::ConnectionControl;
 use crate::dispatch::connection::Connection;
@@ -52,8 +52,8 @@ pub(super) struct Session {
     revision: Revision,
     principal: Option<Arc<str>>,
     begun: Instant,
-    /// How old it was when it was last used, in microseconds.
-    used: AtomicU64,
+    /// How old it was when it was last used.
+    used: AtomicDuration,
     /// Where it is kept besides, if it is: then this is a copy.
     pub(super) kept: Option<Box<StoredSession>>,
 }
@@ -244,7 +244,7 @@ impl Session {
             streaming: AtomicBool::new(false),
             principal: principal.map(Into::into),
             begun,
-            used: AtomicU64::new(micros(now - begun)),
+            used: AtomicDuration::new(now - begun),
             kept,
         }
     }
@@ -267,7 +267,7 @@ impl Session {
     }
 
     fn used_at(&self, age: Duration) {
-        self.used.store(micros(age), Ordering::Relaxed);
+        self.used.store(age);
     }
 
     fn age(&self) -> Duration {
@@ -284,7 +284,7 @@ impl Session {
 
     /// How long nobody has used it, at this age.
     fn idle(&self, age: Duration) -> Duration {
-        age.saturating_sub(Duration::from_micros(self.used.load(Ordering::Relaxed)))
+        age.saturating_sub(self.used.load())
     }
 
     fn is_busy(&self) -> bool {
