@@ -12,9 +12,9 @@ use serde_json::json;
 
 use super::quota::Rejected;
 use super::request::accept::ResponseFormat;
+use super::request::body::{self, Incomplete};
 use super::request::body_budget::BodyPermit;
 use super::request::headers::{Field, Headers, mismatch};
-use super::response::body::{self, Incomplete};
 use super::session::serve;
 use super::{Body, BoxError, Responding, Service, response, stateless};
 use crate::call::in_flight::CallKind;
