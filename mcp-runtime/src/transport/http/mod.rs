@@ -39,7 +39,7 @@ use crate::transport::http::request::body_budget::BodyBudget;
 use crate::transport::http::request::headers::Headers;
 use crate::transport::http::request::origin::OriginPolicy;
 pub use crate::transport::http::response::body::Body;
-use crate::transport::http::session::stored::Stores;
+use crate::transport::http::session::stores::Stores;
 
 /// As many requests at a time as can be counted.
 const MOST_REQUESTS: u32 = u32::MAX >> 3;

@@ -6,7 +6,9 @@ pub(super) mod event_log;
 pub(super) mod lookup;
 pub(super) mod serve;
 pub(super) mod stored;
+pub(super) mod stores;
 pub(super) mod stream;
+pub(super) mod stream_id;
 pub(super) mod streams;
 
 use std::collections::HashMap;
@@ -14,12 +16,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use http::Response;
-
-use self::stored::StoredSession;
+use self::stores::StoredSession;
 use self::streams::Streams;
 use super::atomic_duration::AtomicDuration;
-use super::response::body::Body;
 use crate::call::control::ConnectionControl;
 use crate::dispatch::connection::Connection;
 use crate::limits::Limits;
@@ -168,16 +167,6 @@ impl Sessions {
 pub(super) struct ShutdownGuard<'a> {
     sessions: &'a Sessions,
     session: &'a Arc<Session>,
-}
-
-impl ShutdownGuard<'_> {
-    /// Ends it for every replica before the answer is given.
-    pub(super) async fn with(self, response: Response<Body>) -> Response<Body> {
-        if !self.session.control.is_closing() {
-            return stored::save(self.session).await.err().unwrap_or(response);
-        }
-        stored::end(self.session).await.map_or_else(|refusal| refusal, |()| response)
-    }
 }
 
 impl Drop for ShutdownGuard<'_> {
