@@ -6,6 +6,7 @@
 #![allow(clippy::result_large_err, reason = "a refusal is a response, and made once")]
 
 mod atomic_duration;
+mod caller;
 mod endpoint;
 mod legacy_sse;
 mod listener;
@@ -24,7 +25,7 @@ use std::task::{Context, Poll};
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use legacy_sse::SseSessions;
-use quota::Quotas;
+use quota::{MOST_REQUESTS, Quotas};
 use session::Sessions;
 use tokio::sync::Semaphore;
 
@@ -40,9 +41,6 @@ use crate::transport::http::request::headers::Headers;
 use crate::transport::http::request::origin::OriginPolicy;
 pub use crate::transport::http::response::body::Body;
 use crate::transport::http::session::stores::Stores;
-
-/// As many requests at a time as can be counted.
-const MOST_REQUESTS: u32 = u32::MAX >> 3;
 
 /// What comes of a request: a response at once, or when what it waits for is there. Most are done at once,
 /// and pay for no more.
@@ -267,20 +265,6 @@ impl HttpService {
         let grace = self.0.core.limits.drain_timeout;
         let _ = tokio::join!(tokio::time::timeout(grace, done), self.0.core.tasks.end(grace));
         self.0.sessions.end_all();
-    }
-
-    /// Serves on this address until SIGTERM, Ctrl-C or the handle ends it: then nothing new is accepted,
-    /// streams end with their result, and requests have [`Limits::drain`](crate::Limits::drain_timeout) to finish.
-    pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<(), ServerError> {
-        self.serve_on(tokio::net::TcpListener::bind(address).await?).await
-    }
-
-    /// Like [`serve`](Self::serve), on a listener that is there already.
-    pub async fn serve_on(self, listener: tokio::net::TcpListener) -> Result<(), ServerError> {
-        if !self.0.options.keep_signals {
-            super::signals::end_on_signal(&self.0.core.shared)?;
-        }
-        listener::listen(self, listener).await
     }
 
     /// Answers a request; on a path of its own, unless it takes every path it is given. Who is `busy` with

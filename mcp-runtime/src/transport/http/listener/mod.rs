@@ -10,22 +10,41 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 
 use self::connection_limit::{ConnectionLimit, Leave, Slot};
 use self::write_timeout::WriteTimeout;
 use super::HttpService;
 use crate::error::{Result, ServerError};
 use crate::server::state::Phase;
+use crate::transport::signals;
 
 /// The default path of the endpoint.
 const PATH: &str = "/mcp";
 /// How long to wait after a failed `accept`.
 const ACCEPT_RETRY: Duration = Duration::from_millis(20);
 
+impl HttpService {
+    /// Serves on this address until SIGTERM, Ctrl-C or the [handle](Self::handle) shuts the server down.
+    ///
+    /// Then the listener is closed, streams end with their result, and running requests have
+    /// [`Limits::drain_timeout`](crate::Limits::drain_timeout) to finish.
+    pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), ServerError> {
+        self.serve_on(TcpListener::bind(address).await?).await
+    }
+
+    /// Like [`serve`](Self::serve), on a listener that is already bound.
+    pub async fn serve_on(self, listener: TcpListener) -> Result<(), ServerError> {
+        if !self.0.options.keep_signals {
+            signals::end_on_signal(&self.0.core.shared)?;
+        }
+        listen(self, listener).await
+    }
+}
+
 /// Accepts connections until the server shuts down. Then open connections have `Limits::drain_timeout` to
 /// finish.
-pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Result<(), ServerError> {
+async fn listen(service: HttpService, listener: TcpListener) -> Result<(), ServerError> {
     let core = Arc::clone(&service.0.core);
     let _serving = core.shared.serving();
     let mut limit = ConnectionLimit::new(core.limits.connections, core.limits.request_timeout);
