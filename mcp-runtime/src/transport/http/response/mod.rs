@@ -29,7 +29,7 @@ pub(super) fn events(body: Body) -> Response<Body> {
     let mut response = with(StatusCode::OK, &EVENTS, body);
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    // nginx buffers responses unless told not to.
+    // nginx buffers responses unless this header forbids it.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

@@ -146,8 +146,8 @@ fn restore(stores: &Arc<Stores>, core: &Arc<Core>, id: &str, record: &SessionRec
         era::LegacySession::restored(record.revision, ClientInfo::remembered(&record.initialize_params));
     connection.follow_changes();
     connection.ready = record.initialized;
-    let stored = stores.session(id, record.clone());
-    let session = Session::new(connection, record.principal.as_deref(), record.age(), Some(stored));
+    let copied = Some(stores.session(id, record.clone()));
+    let session = Session::new(connection, record.principal.as_deref(), record.age(), copied);
     apply(&session, record);
     session
 }

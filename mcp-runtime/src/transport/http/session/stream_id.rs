@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a stream carries. It decides who may write the stream after a client has reconnected.
+/// What a stream carries. It decides which replica writes the stream after its client has reconnected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StreamKind {
     /// The messages of one request. Only the replica that runs the call writes it.
