@@ -1,4 +1,4 @@
-//! SIGTERM and Ctrl-C: a server that is told to end drains as if its client had gone.
+//! Graceful shutdown on SIGTERM and Ctrl-C.
 
 use std::sync::Arc;
 use std::{io, thread};
@@ -7,11 +7,11 @@ use tokio::runtime::Builder;
 
 use crate::server::state::{Phase, ServerState};
 
-/// Ends the server on the first signal. On the second, or when it is not served any more, the
-/// process ends at once, as it would have without us.
+/// Shuts the server down on the first signal. On the second, or when nothing is served any more, the process
+/// exits at once, as it would without this handler.
 ///
-/// On a thread and a runtime of its own: the user's may have no I/O driver, or be held up by a
-/// handler, which is when somebody reaches for Ctrl-C.
+/// It runs on a thread and a runtime of its own: the user's runtime may have no I/O driver, or be blocked by a
+/// handler, which is when users press Ctrl-C.
 pub(crate) fn end_on_signal(shared: &Arc<ServerState>) -> io::Result<()> {
     let shared = Arc::clone(shared);
     let runtime = Builder::new_current_thread().enable_io().build()?;
@@ -26,7 +26,7 @@ pub(crate) fn end_on_signal(shared: &Arc<ServerState>) -> io::Result<()> {
                 if shared.phase() > Phase::Running || !shared.is_served() {
                     std::process::exit(code);
                 }
-                tracing::info!("told to end; calls in flight may finish");
+                tracing::info!("shutting down; calls in flight may finish");
                 shared.enter(Phase::Draining);
             }
         });
@@ -49,7 +49,7 @@ impl Signals {
         Ok(Signals { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// The exit code of a process that ends by the next signal.
+    /// Waits for the next signal, and returns the exit code for it.
     async fn next(&mut self) -> i32 {
         tokio::select! {
             _ = self.terminate.recv() => 128 + 15,
@@ -68,7 +68,7 @@ impl Signals {
         Ok(Signals)
     }
 
-    /// The exit code of a process that ends by the next signal.
+    /// Waits for the next signal, and returns the exit code for it.
     async fn next(&mut self) -> i32 {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

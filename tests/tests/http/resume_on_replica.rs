@@ -105,7 +105,7 @@ async fn goes_on_at_another<S: SessionStore, E: EventStore>(fleet: Fleet<S, E>) 
     for site in [&b, &a] {
         assert_eq!(soon(site.ask(&again(&session, &last))).await.body, rest.body);
     }
-    for unknown in [last.replace('_', "0_"), "1_1".into(), "x".into(), String::new()] {
+    for unknown in [last.replace('_', "0_"), last.replace('r', "s"), "r1_1".into(), "x".into(), String::new()] {
         assert_eq!(b.ask(&again(&session, &unknown)).await.status, 400, "{unknown:?}");
     }
     let other = b.session(NEWEST).await;

@@ -83,7 +83,7 @@ async fn interrupted_stream_is_replayed_from_the_last_event() {
     assert!((3..=5).contains(&told), "{messages:?}");
     // The same again, as often as they like; and nothing of other streams.
     assert_eq!(site.ask(&again(&session, &first)).await.events(), messages);
-    for event in ["1_99", "9_1", "x", ""] {
+    for event in ["r1_99", "r9_1", "s1_1", "1_1", "x", ""] {
         assert_eq!(site.ask(&again(&session, event)).await.status, 400, "{event:?}");
     }
     let other = site.session(Revision::V2025_11_25).await;

@@ -11,9 +11,9 @@ use http::{Method, Response, StatusCode};
 
 use super::quota::Rejected;
 use super::request::HttpRequest;
+use super::request::body::{self, Incomplete};
 use super::request::body_budget::BodyPermit;
 use super::request::headers::{Field, Headers};
-use super::response::body::{self, Incomplete};
 use super::route::{self, Posted, Route, Target};
 use super::session::{open, serve};
 use super::{Body, BoxError, Responding, Service, response, sessionless, stateless};

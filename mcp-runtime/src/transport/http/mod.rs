@@ -5,6 +5,8 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 #![allow(clippy::result_large_err, reason = "a refusal is a response, and made once")]
 
+mod atomic_duration;
+mod caller;
 mod endpoint;
 mod legacy_sse;
 mod listener;
@@ -21,12 +23,11 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use legacy_sse::SseSessions;
-use quota::Quotas;
+use quota::{MOST_REQUESTS, Quotas};
 use session::Sessions;
 use tokio::sync::Semaphore;
 
@@ -41,10 +42,7 @@ use crate::transport::http::request::body_budget::BodyBudget;
 use crate::transport::http::request::headers::Headers;
 use crate::transport::http::request::origin::OriginPolicy;
 pub use crate::transport::http::response::body::Body;
-use crate::transport::http::session::stored::Stores;
-
-/// As many requests at a time as can be counted.
-const MOST_REQUESTS: u32 = u32::MAX >> 3;
+use crate::transport::http::session::stores::Stores;
 
 /// What comes of a request: a response at once, or when what it waits for is there. Most are done at once,
 /// and pay for no more.
@@ -64,11 +62,6 @@ impl<'a> Responding<'a> {
             Responding::Later(response) => response.await,
         }
     }
-}
-
-/// A time as a number that fits into an atomic.
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -280,20 +273,6 @@ impl HttpService {
         let grace = self.0.core.limits.drain_timeout;
         let _ = tokio::join!(tokio::time::timeout(grace, done), self.0.core.tasks.end(grace));
         self.0.sessions.end_all();
-    }
-
-    /// Serves on this address until SIGTERM, Ctrl-C or the handle ends it: then nothing new is accepted,
-    /// streams end with their result, and requests have [`Limits::drain`](crate::Limits::drain_timeout) to finish.
-    pub async fn serve(self, address: impl tokio::net::ToSocketAddrs) -> Result<(), ServerError> {
-        self.serve_on(tokio::net::TcpListener::bind(address).await?).await
-    }
-
-    /// Like [`serve`](Self::serve), on a listener that is there already.
-    pub async fn serve_on(self, listener: tokio::net::TcpListener) -> Result<(), ServerError> {
-        if !self.0.options.keep_signals {
-            super::signals::end_on_signal(&self.0.core.shared)?;
-        }
-        listener::listen(self, listener).await
     }
 
     /// Answers a request; on a path of its own, unless it takes every path it is given. Who is `busy` with

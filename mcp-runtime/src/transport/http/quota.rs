@@ -1,30 +1,34 @@
-//! What each caller has of the server at a time, where no session counts it.
+//! Per-principal quotas, for calls and streams that no session counts.
 //!
-//! Who the `principal` hook names has a count of their own. Who it does not name is counted with
-//! nobody: behind one count strangers would lock each other out. What bounds them together is the
-//! number of requests, of which streams never have all.
+//! Each principal has a quota of its own. Anonymous callers have none: a shared quota would let one of them
+//! starve the others. They are bounded by `Limits::requests`, of which streams never take all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use http::request::Parts;
 use http::{Response, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Body, MOST_REQUESTS, Service, response};
+use super::response;
+use super::response::body::Body;
 use crate::call::in_flight::CallKind;
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
 use crate::limits::Limits;
-use crate::panic;
 use crate::sync::lock;
 
-/// What is taken, of what there is.
+/// The most requests a semaphore counts at a time.
+pub(super) const MOST_REQUESTS: u32 = u32::MAX >> 3;
+
+/// The quotas of a service, and how much of them is used.
 #[derive(Debug)]
 pub(super) struct Quotas {
-    /// What those have who have anything: no more entries than requests at a time.
-    named: Mutex<HashMap<Box<str>, Counts>>,
-    /// Places for streams of changes.
+    /// What each principal may have.
+    each: Counts,
+    /// What each principal has. Principals without calls and streams have no entry, so there are no more
+    /// entries than requests.
+    used: Mutex<HashMap<Box<str>, Counts>>,
+    /// Permits for the streams of all callers.
     streams: Arc<Semaphore>,
 }
 
@@ -35,7 +39,14 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(&mut self, kind: CallKind) -> &mut usize {
+    fn of(&self, kind: CallKind) -> usize {
+        match kind {
+            CallKind::Call => self.calls,
+            CallKind::Stream => self.streams,
+        }
+    }
+
+    fn of_mut(&mut self, kind: CallKind) -> &mut usize {
         match kind {
             CallKind::Call => &mut self.calls,
             CallKind::Stream => &mut self.streams,
@@ -43,39 +54,39 @@ impl Counts {
     }
 }
 
-/// A caller's part in it, until it is dropped.
+/// One call or stream of a quota, until it is dropped.
 #[derive(Debug, Default)]
 pub(super) struct QuotaPermit {
-    _place: Option<OwnedSemaphorePermit>,
-    _named: Option<Named>,
+    _stream: Option<OwnedSemaphorePermit>,
+    _principal: Option<PrincipalPermit>,
 }
 
 #[derive(Debug)]
-struct Named {
-    shares: Arc<Quotas>,
+struct PrincipalPermit {
+    quotas: Arc<Quotas>,
     principal: Box<str>,
     kind: CallKind,
 }
 
-impl Drop for Named {
+impl Drop for PrincipalPermit {
     fn drop(&mut self) {
-        let mut named = self.shares.named();
-        let Some(counts) = named.get_mut(&self.principal) else { return };
-        *counts.of(self.kind) -= 1;
+        let mut used = self.quotas.used();
+        let Some(counts) = used.get_mut(&self.principal) else { return };
+        *counts.of_mut(self.kind) -= 1;
         if counts.calls == 0 && counts.streams == 0 {
-            named.remove(&self.principal);
+            used.remove(&self.principal);
         }
     }
 }
 
-/// Why there is nothing left to give.
+/// Why a permit was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rejected {
-    /// The caller has all they may have.
+    /// The principal's own quota is used up.
     Own(CallKind),
-    /// All streams together are as many as there may be.
+    /// All callers together have too many streams.
     Streams,
-    /// Nobody knows who it is: the hook that should say so panicked.
+    /// The `principal` hook panicked, so the caller is unknown.
     Hook,
 }
 
@@ -83,9 +94,13 @@ impl Rejected {
     pub(super) fn answer(self, id: Id<'_>) -> Response<Body> {
         let (own, all) = (StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE);
         match self {
-            Rejected::Own(CallKind::Call) => response::later_to(id, own, "too many calls of yours; wait for an answer"),
-            Rejected::Own(CallKind::Stream) => response::later_to(id, own, "too many streams of yours; close one"),
-            Rejected::Streams => response::later_to(id, all, "too many streams at a time; try again later"),
+            Rejected::Own(CallKind::Call) => {
+                response::later_to(id, own, "too many concurrent calls of yours; wait for one to finish")
+            }
+            Rejected::Own(CallKind::Stream) => {
+                response::later_to(id, own, "too many open streams of yours; close one first")
+            }
+            Rejected::Streams => response::later_to(id, all, "too many open streams; retry later"),
             Rejected::Hook => {
                 let error = RpcError::new(RpcError::INTERNAL, "Internal error");
                 response::error(StatusCode::INTERNAL_SERVER_ERROR, id, &error)
@@ -97,50 +112,39 @@ impl Rejected {
 impl Quotas {
     pub(super) fn new(limits: &Limits) -> Self {
         let requests = limits.requests.min(MOST_REQUESTS as usize);
-        // A quarter is for calls, which come to an end by themselves.
+        // A quarter is left for calls, which end by themselves.
         let streams = (requests - requests.div_ceil(4)).max(1);
-        Quotas { named: Mutex::default(), streams: Arc::new(Semaphore::new(streams)) }
+        Quotas {
+            each: Counts { calls: limits.in_flight, streams: limits.streams },
+            used: Mutex::default(),
+            streams: Arc::new(Semaphore::new(streams)),
+        }
     }
 
-    fn named(&self) -> MutexGuard<'_, HashMap<Box<str>, Counts>> {
-        lock(&self.named)
+    fn used(&self) -> MutexGuard<'_, HashMap<Box<str>, Counts>> {
+        lock(&self.used)
     }
 
-    /// A place for a stream of changes, whoever's.
+    /// A permit for one more call or stream of a caller.
+    pub(super) fn permit(self: &Arc<Self>, principal: Option<&str>, kind: CallKind) -> Result<QuotaPermit, Rejected> {
+        let principal = principal.map(|principal| self.principal_permit(principal, kind)).transpose()?;
+        let stream = (kind == CallKind::Stream).then(|| self.stream()).transpose()?;
+        Ok(QuotaPermit { _stream: stream, _principal: principal })
+    }
+
+    /// A permit for one more stream of any caller.
     pub(super) fn stream(&self) -> Result<OwnedSemaphorePermit, Rejected> {
         Arc::clone(&self.streams).try_acquire_owned().map_err(|_| Rejected::Streams)
     }
 
-    fn enter(self: &Arc<Self>, principal: &str, kind: CallKind, limit: usize) -> Result<Named, Rejected> {
-        let mut named = self.named();
-        // Looked for first: a refusal leaves no entry behind.
-        if named.get_mut(principal).map_or(0, |counts| *counts.of(kind)) >= limit {
+    fn principal_permit(self: &Arc<Self>, principal: &str, kind: CallKind) -> Result<PrincipalPermit, Rejected> {
+        let mut used = self.used();
+        // Checked first: a rejection leaves no entry behind.
+        if used.get(principal).map_or(0, |counts| counts.of(kind)) >= self.each.of(kind) {
             return Err(Rejected::Own(kind));
         }
-        *named.entry(principal.into()).or_default().of(kind) += 1;
-        Ok(Named { shares: Arc::clone(self), principal: principal.into(), kind })
-    }
-}
-
-impl Service {
-    /// Who makes a request, as far as the hook knows.
-    pub(super) fn principal(&self, parts: &Parts) -> Result<Option<String>, Rejected> {
-        let Some(principal) = &self.options.principal else { return Ok(None) };
-        panic::catch(|| principal(parts)).ok_or_else(|| {
-            tracing::error!(hook = "principal", "a hook panicked");
-            Rejected::Hook
-        })
-    }
-
-    /// A share for one more call or stream of somebody.
-    pub(super) fn share(&self, principal: Option<&str>, kind: CallKind) -> Result<QuotaPermit, Rejected> {
-        let limit = match kind {
-            CallKind::Call => self.core.limits.in_flight,
-            CallKind::Stream => self.core.limits.streams,
-        };
-        let named = principal.map(|principal| self.shares.enter(principal, kind, limit)).transpose()?;
-        let place = (kind == CallKind::Stream).then(|| self.shares.stream()).transpose()?;
-        Ok(QuotaPermit { _place: place, _named: named })
+        *used.entry(principal.into()).or_default().of_mut(kind) += 1;
+        Ok(PrincipalPermit { quotas: Arc::clone(self), principal: principal.into(), kind })
     }
 }
 
@@ -148,26 +152,39 @@ impl Service {
 mod tests {
     use super::*;
 
-    #[test]
-    fn who_has_nothing_leaves_nothing() {
-        let shares = Arc::new(Quotas::new(&Limits::default()));
-        let enter = |kind, limit| shares.enter("ann", kind, limit);
-        let (call, stream) = (enter(CallKind::Call, 1).unwrap(), enter(CallKind::Stream, 1).unwrap());
-        assert_eq!(enter(CallKind::Call, 1).unwrap_err(), Rejected::Own(CallKind::Call));
-        drop(call);
-        assert_eq!(shares.named().len(), 1);
-        drop(enter(CallKind::Call, 1).unwrap());
-        drop(stream);
-        assert_eq!(shares.named().len(), 0);
-        assert_eq!(enter(CallKind::Call, 0).unwrap_err(), Rejected::Own(CallKind::Call));
-        assert_eq!(shares.named().len(), 0, "nor does who gets nothing");
+    fn quotas(in_flight: usize, streams: usize) -> Arc<Quotas> {
+        Arc::new(Quotas::new(&Limits { in_flight, streams, ..Limits::default() }))
     }
 
     #[test]
-    fn streams_never_have_every_place() {
+    fn principal_without_permits_has_no_entry() {
+        let quotas = quotas(1, 1);
+        let permit = |kind| quotas.permit(Some("ann"), kind);
+        let (call, stream) = (permit(CallKind::Call).unwrap(), permit(CallKind::Stream).unwrap());
+        assert_eq!(permit(CallKind::Call).unwrap_err(), Rejected::Own(CallKind::Call));
+        assert_eq!(permit(CallKind::Stream).unwrap_err(), Rejected::Own(CallKind::Stream));
+        drop(call);
+        assert_eq!(quotas.used().len(), 1);
+        drop(permit(CallKind::Call).unwrap());
+        drop(stream);
+        assert_eq!(quotas.used().len(), 0);
+    }
+
+    #[test]
+    fn rejected_principal_has_no_entry() {
+        let quotas = quotas(0, 0);
+        for kind in [CallKind::Call, CallKind::Stream] {
+            assert_eq!(quotas.permit(Some("ann"), kind).unwrap_err(), Rejected::Own(kind));
+            assert!(quotas.permit(None, kind).is_ok(), "an anonymous caller has no quota");
+        }
+        assert_eq!(quotas.used().len(), 0);
+    }
+
+    #[test]
+    fn streams_never_take_every_request() {
         for (requests, streams) in [(1, 1), (2, 1), (3, 2), (4, 3), (8, 6), (1024, 768)] {
-            let shares = Quotas::new(&Limits { requests, ..Limits::default() });
-            assert_eq!(shares.streams.available_permits(), streams, "{requests}");
+            let quotas = Quotas::new(&Limits { requests, ..Limits::default() });
+            assert_eq!(quotas.streams.available_permits(), streams, "{requests}");
         }
     }
 }

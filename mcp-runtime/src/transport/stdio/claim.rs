@@ -1,13 +1,12 @@
-//! Standard input and output, taken away from the rest of the process.
+//! Claims standard input and output for the protocol.
 //!
-//! On stdio the stream is the protocol: a stray `println!`, or a child process that reads what it
-//! inherited, would break it. So the server moves both ends elsewhere and leaves harmless ones in
-//! their place.
+//! A stray `println!`, or a child process that reads its inherited standard input, would corrupt the protocol.
+//! So the server moves both to other file descriptors, and puts harmless ones in their place.
 
 use std::io;
 
-/// The real standard input and output. Afterwards the process's standard output leads to standard
-/// error, and its standard input is empty.
+/// Takes the real standard input and output. Afterwards the process's standard output goes to standard error,
+/// and its standard input is empty.
 #[cfg(unix)]
 pub(crate) fn standard_streams() -> io::Result<(std::fs::File, std::fs::File)> {
     use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -20,14 +19,14 @@ pub(crate) fn standard_streams() -> io::Result<(std::fs::File, std::fs::File)> {
     dup2_stdin(std::fs::File::open("/dev/null")?)?;
     dup2_stdout(stderr())?;
     for stream in [&input, &output] {
-        // The threads that use them are made to wait; whoever opened the pipe may not have been.
+        // They are used by blocking threads; the parent process may have opened its pipes as non-blocking.
         fcntl_setfl(stream, fcntl_getfl(stream)? - OFlags::NONBLOCK)?;
     }
     Ok((input.into(), output.into()))
 }
 
-/// The standard streams as they are: where file descriptors cannot be moved safely, a stray
-/// `println!` becomes a line of its own between messages, which clients skip or report.
+/// Returns the standard streams as they are. File descriptors cannot be moved safely here, so a stray
+/// `println!` becomes a line between messages, which clients skip or report.
 #[cfg(not(unix))]
 pub(crate) fn standard_streams() -> io::Result<(io::Stdin, io::Stdout)> {
     Ok((io::stdin(), io::stdout()))

@@ -1,34 +1,36 @@
-//! Bytes to frames: lines out of whatever chunks a reader gives, none longer than the limit.
+//! The framing of stdio: splits a reader's bytes into lines, none longer than the limit.
 
 use std::io::{ErrorKind, Read, Result};
 
-/// How much is read at a time.
+/// Bytes to read at a time.
 const CHUNK: usize = 64 * 1024;
 
-/// Lines of `reader`. The buffer holds at most one limit and one chunk.
+/// The lines of `reader`. The buffer never grows beyond the limit plus one chunk.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     reader: R,
     limit: usize,
     buffer: Vec<u8>,
-    /// What of the buffer is filled, handed out, and known to have no newline.
+    /// The end of the bytes read.
     filled: usize,
+    /// The end of the lines handed out.
     taken: usize,
+    /// Up to here there is no newline after `taken`.
     searched: usize,
-    /// In a line that was too long: everything up to its newline is dropped.
+    /// Inside a line over the limit: everything up to its newline is dropped.
     skipping: bool,
     ended: bool,
 }
 
-/// What comes next in the buffer.
+/// The next line in the buffer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
-    /// A line without its newline, never blank.
+    /// A line without its newline. Blank lines are skipped.
     Message(&'a [u8]),
-    /// The beginning of a line over the limit, blank or not, and as long as the limit however the
-    /// line arrived; the rest is skipped.
+    /// The beginning of a line over the limit, blank or not. It is as long as the limit, however the line was
+    /// split into reads; the rest is skipped.
     TooLong(&'a [u8]),
-    /// No complete line; fill the buffer.
+    /// There is no complete line; call `fill`.
     NoMore,
 }
 
@@ -60,7 +62,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// What is left is no line yet: it waits for more, is over the limit, or is the last.
+    /// The bytes after the last newline: an incomplete line, one over the limit, or the last one.
     fn incomplete(&mut self) -> Line<'_> {
         let (start, end) = (self.taken, self.filled);
         if self.skipping {
@@ -78,7 +80,7 @@ impl<R: Read> Lines<R> {
         Line::NoMore
     }
 
-    /// Reads once. Zero when the input has ended and every line was taken.
+    /// Reads once. Returns zero when the input has ended and every line was handed out.
     pub(crate) fn fill(&mut self) -> Result<usize> {
         self.make_room();
         loop {
@@ -86,7 +88,7 @@ impl<R: Read> Lines<R> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
                 Ok(0) if !self.ended && self.filled > self.taken => {
-                    // The last line lacks its newline; hand it out before the end is told.
+                    // The last line has no newline: it is handed out before the end is reported.
                     self.ended = true;
                     return Ok(self.filled - self.taken);
                 }
@@ -106,7 +108,7 @@ impl<R: Read> Lines<R> {
             (self.filled, self.taken) = (rest, 0);
         }
         if rest == 0 && self.buffer.len() > CHUNK {
-            // One long message should not be paid for ever after.
+            // Frees the memory of a long message.
             self.buffer = vec![0; CHUNK];
         } else if self.filled == self.buffer.len() {
             let room = (self.buffer.len() * 2).min(self.limit.saturating_add(CHUNK));
@@ -119,7 +121,7 @@ impl<R: Read> Lines<R> {
 mod tests {
     use super::*;
 
-    /// Gives its bytes in pieces of one size.
+    /// A reader that returns its bytes in pieces of one size.
     struct Pieces<'a>(&'a [u8], usize);
 
     impl Read for Pieces<'_> {
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_do_not_depend_on_pieces() {
+    fn lines_do_not_depend_on_read_sizes() {
         for piece in 1..12 {
             assert_eq!(all(b"one\n\n  \r\ntwo\r\nthree", piece, 100), ["one", "two\r", "three"], "{piece}");
             assert_eq!(all(b"", piece, 100), [""; 0]);
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_over_the_limit_is_skipped_and_told_once() {
+    fn line_over_the_limit_is_reported_once_and_skipped() {
         for piece in 1..12 {
             assert_eq!(
                 all(b"12345678901\nshort\n1234567890\n", piece, 10),
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_buffer_stays_bounded() {
+    fn buffer_is_bounded() {
         let input = vec![b'x'; 3_000_000];
         let mut lines = Lines::new(&input[..], 100_000);
         while lines.fill().unwrap() > 0 {
@@ -180,13 +182,13 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_is_a_limit() {
+    fn largest_limit_does_not_overflow() {
         let long = "z".repeat(300_000);
         assert_eq!(all(format!("{long}\n").as_bytes(), 70_000, usize::MAX), [long]);
     }
 
     #[test]
-    fn long_lines_arrive_whole() {
+    fn line_longer_than_a_chunk_is_whole() {
         let long = "y".repeat(1_000_000);
         let input = format!("{long}\nend\n");
         assert_eq!(all(input.as_bytes(), 70_000, 4_000_000), [long.as_str(), "end"]);

@@ -99,7 +99,7 @@ async fn consecutive_errors_end_the_connection() -> Result<()> {
         client.exchange(line).await?;
     }
     assert!(client.receive().await.is_err(), "it is over");
-    assert_eq!(*told.lock().unwrap(), ["3 consecutive malformed messages"]);
+    assert_eq!(*told.lock().unwrap(), ["closing after 3 consecutive malformed messages"]);
     Ok(())
 }
 

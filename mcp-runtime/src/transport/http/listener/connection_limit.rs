@@ -1,294 +1,231 @@
-//! The connections of a listener: so many, who makes room when there are that many, and who took too long.
-//!
-//! A timer per request would cost more than anything else the listener does for it. So a connection only
-//! notes since when it waits, by a clock that is looked at now and then, and whoever looks ends those that
-//! waited too long.
+//! The listener's connection limit: evicts idle connections when full, and closes those whose request is
+//! overdue.
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
-use tokio::time::{Interval, MissedTickBehavior};
 
-use crate::transport::http::micros;
+use super::clock::{IdleClock, ListenerClock};
 
-/// How long to wait for those who were asked to leave, before others are asked.
-const SOON: Duration = Duration::from_millis(20);
-/// How often the clock is looked at in the time a request may take to arrive, and how seldom at most.
-const LOOKS: u32 = 8;
-const SELDOM: Duration = Duration::from_mins(1);
+/// How long evicted connections have to close before more are evicted.
+const EVICTION_INTERVAL: Duration = Duration::from_millis(20);
+/// The part of all connections that is evicted at a time. Not all idle ones: they would all reconnect.
+const EVICTED_PART: usize = 16;
 
-/// The connections there are.
+/// The connections of a listener, each in a task.
 #[derive(Debug)]
 pub(crate) struct ConnectionLimit {
     most: usize,
-    /// How long a request may take to arrive.
-    time: Duration,
-    clock: Arc<AtomicU64>,
-    looked: Instant,
-    looks: Interval,
+    /// How long a connection may wait for a request to arrive.
+    timeout: Duration,
+    clock: ListenerClock,
     tasks: JoinSet<()>,
-    taken: HashMap<Id, Entry>,
+    entries: HashMap<Id, Entry>,
 }
 
+/// What the listener wants of a connection; it only ever asks for more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Leave {
+    Stay,
+    /// Close after the request that is being served or received.
+    WhenIdle,
+    /// Close at once, unless a request is being served.
+    Now,
+}
+
+/// What the listener knows of a connection.
 #[derive(Debug)]
 struct Entry {
-    wait: Arc<IdleClock>,
-    /// There until it is asked to leave.
-    leave: Option<oneshot::Sender<CloseNow>>,
-    /// There from then on, until it is told that its time is over.
-    over: Option<oneshot::Sender<()>>,
+    idle: Arc<IdleClock>,
+    leave: watch::Sender<Leave>,
 }
-
-/// What somebody is told who is asked to leave: when to go at once.
-pub(crate) type CloseNow = oneshot::Receiver<()>;
 
 impl Entry {
-    /// Asks for the place, when whatever is there is done.
-    fn ask(&mut self) {
-        let Some(leave) = self.leave.take() else { return };
-        let (over, notice) = oneshot::channel();
-        // Or it has left already.
-        let _ = leave.send(notice);
-        self.over = Some(over);
+    fn ask(&self, leave: Leave) {
+        self.leave.send_if_modified(|asked| {
+            let more = leave > *asked;
+            *asked = leave.max(*asked);
+            more
+        });
     }
 
-    /// Asks for the place at once, unless there is something to be done: then as soon as it is.
-    fn end(&mut self) {
-        self.ask();
-        if let Some(over) = self.over.take() {
-            let _ = over.send(());
-        }
+    fn may_stay(&self) -> bool {
+        *self.leave.borrow() == Leave::Stay
     }
 }
 
-/// What a connection knows of its place.
+/// A connection's side of its entry.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    pub(crate) wait: Arc<IdleClock>,
-    /// Told when somebody else wants the place, the server is about to end, or it took too long.
-    pub(crate) leave: oneshot::Receiver<CloseNow>,
+    pub(crate) idle: Arc<IdleClock>,
+    leave: watch::Receiver<Leave>,
 }
 
-/// What a connection waits for.
-#[derive(Debug, Default)]
-pub(crate) struct IdleClock {
-    /// Microseconds of the listener's life, when somebody last looked.
-    clock: Arc<AtomicU64>,
-    /// Since when it waits for a request, by that clock.
-    since: AtomicU64,
-    /// How much there is to do before: then it does not wait.
-    busy: AtomicU32,
-    /// Whether there was one.
-    served: AtomicBool,
-}
-
-impl IdleClock {
-    /// There is something to do. A request is waited for again when all that this gave is dropped.
-    pub(crate) fn busy(self: &Arc<Self>) -> BusyGuard {
-        self.busy.fetch_add(1, Ordering::Relaxed);
-        BusyGuard(Arc::clone(self))
-    }
-
-    /// Something happens: it waits from now on.
-    pub(crate) fn again(&self) {
-        self.since.store(self.clock.load(Ordering::Relaxed), Ordering::Relaxed);
-    }
-
-    /// Whether there is something to do.
-    pub(crate) fn is_busy(&self) -> bool {
-        self.busy.load(Ordering::Acquire) > 0
-    }
-
-    /// Whether nobody uses the connection: it has served, and waits for the next request.
-    fn is_idle(&self) -> bool {
-        self.served.load(Ordering::Relaxed) && !self.is_busy()
-    }
-}
-
-/// Something a connection does instead of waiting.
-#[derive(Debug)]
-pub(crate) struct BusyGuard(Arc<IdleClock>);
-
-impl Drop for BusyGuard {
-    fn drop(&mut self) {
-        self.0.again();
-        self.0.served.store(true, Ordering::Relaxed);
-        self.0.busy.fetch_sub(1, Ordering::Release);
+impl Slot {
+    /// Waits until the listener asks for this much, or is gone.
+    pub(crate) async fn asked(&mut self, leave: Leave) {
+        let _ = self.leave.wait_for(|asked| *asked >= leave).await;
     }
 }
 
 impl ConnectionLimit {
-    pub(crate) fn new(most: usize, time: Duration) -> Self {
-        let mut looks = tokio::time::interval((time / LOOKS).clamp(SOON, SELDOM));
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (tasks, taken) = (JoinSet::new(), HashMap::new());
-        ConnectionLimit { most: most.max(1), time, clock: Arc::default(), looked: Instant::now(), looks, tasks, taken }
-    }
-
-    /// Waits until it is time to, and looks.
-    pub(crate) async fn look_in_time(&mut self) {
-        self.looks.tick().await;
-        self.look();
-    }
-
-    /// Looks at the clock, and ends those who have waited too long for a request.
-    fn look(&mut self) {
-        let now = self.tick();
-        // What was noted may be as old as the look before it.
-        let most = micros(self.time.saturating_add(self.looks.period()));
-        for taken in self.taken.values_mut() {
-            // In this order: who is not busy any more has noted since when.
-            if !taken.wait.is_busy() && now.saturating_sub(taken.wait.since.load(Ordering::Relaxed)) > most {
-                taken.end();
-            }
+    pub(crate) fn new(most: usize, timeout: Duration) -> Self {
+        ConnectionLimit {
+            most: most.max(1),
+            timeout,
+            clock: ListenerClock::new(timeout),
+            tasks: JoinSet::new(),
+            entries: HashMap::new(),
         }
     }
 
-    /// What the clock says now. If nobody could look for longer than they should have, nobody else could do
-    /// anything, either: that time does not count.
-    fn tick(&mut self) -> u64 {
-        let now = Instant::now();
-        let passed = micros((now - self.looked).min(self.looks.period()));
-        self.looked = now;
-        self.clock.fetch_add(passed, Ordering::Relaxed) + passed
+    /// Waits for the next tick of the clock, and closes the connections that are overdue by then.
+    pub(crate) async fn tick(&mut self) {
+        self.clock.tick().await;
+        self.close_overdue();
     }
 
-    /// Waits until there may be one more. Meanwhile those who are idle make room.
+    fn close_overdue(&mut self) {
+        let now = self.clock.advance();
+        let timeout = self.timeout.saturating_add(self.clock.precision());
+        for entry in self.entries.values().filter(|entry| entry.idle.is_overdue(now, timeout)) {
+            entry.ask(Leave::Now);
+        }
+    }
+
+    /// Waits until there is room for another connection, and evicts idle ones meanwhile.
     pub(crate) async fn room(&mut self) {
-        while let Some(done) = self.tasks.try_join_next_with_id() {
-            self.left(done);
+        while let Some(ended) = self.tasks.try_join_next_with_id() {
+            self.remove(ended);
         }
         while self.tasks.len() >= self.most {
-            self.look();
-            self.ask_to_leave();
-            // Who is busy now may be idle soon.
-            if let Ok(Some(done)) = tokio::time::timeout(SOON, self.tasks.join_next_with_id()).await {
-                self.left(done);
+            self.close_overdue();
+            self.evict_idle();
+            // A connection that is busy now may be idle by then.
+            if let Ok(Some(ended)) = tokio::time::timeout(EVICTION_INTERVAL, self.tasks.join_next_with_id()).await {
+                self.remove(ended);
             }
         }
     }
 
-    /// Asks some of those who are idle to leave; not all, for they would all come back.
-    pub(crate) fn ask_to_leave(&mut self) {
-        let idle = self.taken.values_mut().filter(|taken| taken.leave.is_some() && taken.wait.is_idle());
-        idle.take(self.most.div_ceil(16)).for_each(Entry::ask);
+    /// Asks some of the idle connections to close.
+    pub(crate) fn evict_idle(&self) {
+        let idle = self.entries.values().filter(|entry| entry.may_stay() && entry.idle.is_idle());
+        idle.take(self.most.div_ceil(EVICTED_PART)).for_each(|entry| entry.ask(Leave::WhenIdle));
     }
 
-    /// Asks everybody to leave.
-    pub(crate) fn dismiss(&mut self) {
-        self.taken.values_mut().for_each(Entry::ask);
+    /// Asks every connection to close after its current request.
+    pub(crate) fn start_shutdown(&self) {
+        self.entries.values().for_each(|entry| entry.ask(Leave::WhenIdle));
     }
 
-    /// Gives a place to a connection, for as long as it is served.
-    pub(crate) fn take<F>(&mut self, serve: impl FnOnce(Slot) -> F)
+    /// Serves a connection in a task of its own.
+    pub(crate) fn spawn<F>(&mut self, serve: impl FnOnce(Slot) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let (leave, told) = oneshot::channel();
-        let wait = Arc::new(IdleClock { clock: Arc::clone(&self.clock), ..IdleClock::default() });
-        wait.again();
-        let task = self.tasks.spawn(serve(Slot { wait: Arc::clone(&wait), leave: told }));
-        self.taken.insert(task.id(), Entry { wait, leave: Some(leave), over: None });
+        let (leave, asked) = watch::channel(Leave::Stay);
+        let idle = self.clock.idle_clock();
+        let task = self.tasks.spawn(serve(Slot { idle: Arc::clone(&idle), leave: asked }));
+        self.entries.insert(task.id(), Entry { idle, leave });
     }
 
-    /// Waits until all have left.
-    pub(crate) async fn empty(&mut self) {
+    /// Waits until all connections are closed; those that are overdue meanwhile are hurried.
+    pub(crate) async fn drained(&mut self) {
         while !self.tasks.is_empty() {
             tokio::select! {
-                Some(done) = self.tasks.join_next_with_id() => self.left(done),
-                _ = self.looks.tick() => self.look(),
+                Some(ended) = self.tasks.join_next_with_id() => self.remove(ended),
+                () = self.clock.tick() => self.close_overdue(),
             }
         }
     }
 
-    fn left(&mut self, done: Result<(Id, ()), JoinError>) {
-        self.taken.remove(&done.map_or_else(|error| error.id(), |(id, ())| id));
+    fn remove(&mut self, ended: Result<(Id, ()), JoinError>) {
+        self.entries.remove(&ended.map_or_else(|error| error.id(), |(id, ())| id));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
-    /// A connection that stays until it is asked to leave.
-    async fn stays(seat: Slot) {
-        let _ = seat.leave.await;
+    /// A connection that closes when it is asked to.
+    async fn obliging(mut slot: Slot) {
+        slot.asked(Leave::WhenIdle).await;
     }
 
-    /// One that leaves when its time is over.
-    async fn dawdles(seat: Slot) {
-        if let Ok(notice) = seat.leave.await {
-            let _ = notice.await;
-        }
+    /// A connection that closes only when it has to.
+    async fn reluctant(mut slot: Slot) {
+        slot.asked(Leave::Now).await;
     }
 
     #[tokio::test]
-    async fn only_who_is_idle_is_asked_to_leave() {
-        let mut seats = ConnectionLimit::new(2, Duration::MAX);
-        let mut waits = Vec::new();
+    async fn eviction_spares_busy_and_new_connections() {
+        let mut limit = ConnectionLimit::new(2, Duration::MAX);
+        let mut clocks = Vec::new();
         for _ in 0..2 {
-            seats.room().await;
-            seats.take(|seat| {
-                waits.push(Arc::clone(&seat.wait));
-                stays(seat)
+            limit.room().await;
+            limit.spawn(|slot| {
+                clocks.push(Arc::clone(&slot.idle));
+                obliging(slot)
             });
         }
-        let _busy = waits[0].busy();
-        assert!(tokio::time::timeout(SOON * 3, seats.room()).await.is_err(), "nobody is idle");
-        assert_eq!(seats.tasks.len(), 2);
-        drop(waits[1].busy());
-        seats.room().await;
-        assert_eq!((seats.tasks.len(), seats.taken.len()), (1, 1), "who has left is forgotten");
+        let _busy = clocks[0].busy();
+        assert!(tokio::time::timeout(EVICTION_INTERVAL * 3, limit.room()).await.is_err(), "none is idle");
+        assert_eq!(limit.tasks.len(), 2);
+        drop(clocks[1].busy());
+        limit.room().await;
+        assert_eq!((limit.tasks.len(), limit.entries.len()), (1, 1), "the entry of a closed connection is removed");
     }
 
     #[tokio::test]
-    async fn who_panics_has_left() {
-        let mut seats = ConnectionLimit::new(1, Duration::MAX);
-        seats.take(|_| async { panic!("a secret") });
-        seats.room().await;
-        assert_eq!((seats.tasks.len(), seats.taken.len()), (0, 0));
+    async fn panicked_connection_frees_its_slot() {
+        let mut limit = ConnectionLimit::new(1, Duration::MAX);
+        limit.spawn(|_| async { panic!("a secret") });
+        limit.room().await;
+        assert_eq!((limit.tasks.len(), limit.entries.len()), (0, 0));
     }
 
     #[tokio::test]
-    async fn who_waits_too_long_has_left_and_who_is_busy_has_not() {
-        let time = Duration::from_millis(50);
-        let mut seats = ConnectionLimit::new(3, time);
-        let mut waits = Vec::new();
+    async fn overdue_connections_are_closed_and_busy_ones_are_not() {
+        let timeout = Duration::from_millis(50);
+        let mut limit = ConnectionLimit::new(3, timeout);
+        let mut clocks = Vec::new();
         for _ in 0..3 {
-            seats.take(|seat| {
-                waits.push(Arc::clone(&seat.wait));
-                dawdles(seat)
+            limit.spawn(|slot| {
+                clocks.push(Arc::clone(&slot.idle));
+                reluctant(slot)
             });
         }
-        let (busy, _very_busy) = (waits[0].busy(), waits[1].busy());
-        seats.dismiss();
+        let (busy, _busy_throughout) = (clocks[0].busy(), clocks[1].busy());
+        limit.start_shutdown();
         for (left, busy) in [(2, Some(busy)), (1, None)] {
             let begun = Instant::now();
-            while seats.tasks.len() > left {
-                seats.look_in_time().await;
-                seats.room().await;
+            while limit.tasks.len() > left {
+                limit.tick().await;
+                limit.room().await;
             }
-            assert!(begun.elapsed() >= time, "it had its time");
+            assert!(begun.elapsed() >= timeout, "it had its time");
             drop(busy);
         }
         for _ in 0..8 {
-            seats.look_in_time().await;
+            limit.tick().await;
         }
-        assert!(seats.tasks.try_join_next_with_id().is_none(), "who is busy has all the time there is");
+        assert!(limit.tasks.try_join_next_with_id().is_none(), "a busy connection is never overdue");
     }
 
-    /// Whoever comes while nobody looks has not waited since somebody did.
     #[tokio::test]
-    async fn a_late_look_ends_nobody_who_has_just_come() {
-        let mut seats = ConnectionLimit::new(2, Duration::from_millis(50));
+    async fn late_tick_does_not_close_a_new_connection() {
+        let mut limit = ConnectionLimit::new(2, Duration::from_millis(50));
         std::thread::sleep(Duration::from_millis(200));
-        seats.take(stays);
-        seats.look();
+        limit.spawn(obliging);
+        limit.close_overdue();
         tokio::task::yield_now().await;
-        assert!(seats.tasks.try_join_next_with_id().is_none());
+        assert!(limit.tasks.try_join_next_with_id().is_none());
     }
 }

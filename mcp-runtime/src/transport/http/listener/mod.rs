@@ -1,7 +1,8 @@
-//! A listener of our own: connections, and their end.
+//! The TCP listener: accepts connections, limits them, and drains them at shutdown.
 
-pub(super) mod connection_limit;
-pub(super) mod write_timeout;
+mod clock;
+mod connection_limit;
+mod write_timeout;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,91 +10,115 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 
+use self::connection_limit::{ConnectionLimit, Leave, Slot};
+use self::write_timeout::WriteTimeout;
 use super::HttpService;
-use super::listener::connection_limit::{ConnectionLimit, Slot};
-use super::listener::write_timeout::WriteTimeout;
 use crate::error::{Result, ServerError};
 use crate::server::state::Phase;
+use crate::transport::signals;
 
-/// Where the endpoint is, unless it was said.
+/// The default path of the endpoint.
 const PATH: &str = "/mcp";
+/// How long to wait after a failed `accept`.
+const ACCEPT_RETRY: Duration = Duration::from_millis(20);
 
-/// Accepts connections until the server is told to end; then those there are have time to finish.
-pub(super) async fn listen(service: HttpService, listener: TcpListener) -> Result<(), ServerError> {
+impl HttpService {
+    /// Serves on this address until SIGTERM, Ctrl-C or the [handle](Self::handle) shuts the server down.
+    ///
+    /// Then the listener is closed, streams end with their result, and running requests have
+    /// [`Limits::drain_timeout`](crate::Limits::drain_timeout) to finish.
+    pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), ServerError> {
+        self.serve_on(TcpListener::bind(address).await?).await
+    }
+
+    /// Like [`serve`](Self::serve), on a listener that is already bound.
+    pub async fn serve_on(self, listener: TcpListener) -> Result<(), ServerError> {
+        if !self.0.options.keep_signals {
+            signals::end_on_signal(&self.0.core.shared)?;
+        }
+        listen(self, listener).await
+    }
+}
+
+/// Accepts connections until the server shuts down. Then open connections have `Limits::drain_timeout` to
+/// finish.
+async fn listen(service: HttpService, listener: TcpListener) -> Result<(), ServerError> {
     let core = Arc::clone(&service.0.core);
     let _serving = core.shared.serving();
-    let mut seats = ConnectionLimit::new(core.limits.connections, core.limits.request_timeout);
-    let ending = core.shared.reaches(Phase::Draining);
-    let mut ending = std::pin::pin!(ending);
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = seats.look_in_time() => continue,
-            () = &mut ending => break,
-        };
-        match accepted {
-            Ok((stream, _)) => {
-                tokio::select! {
-                    () = seats.room() => {}
-                    () = &mut ending => break,
-                }
-                seats.take(|seat| serve(service.clone(), stream, seat));
-            }
-            // Too many open files, or a client that was gone before it was there: neither is the end.
-            Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                seats.ask_to_leave();
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        }
-    }
-    drop(listener);
-    seats.dismiss();
-    let all = async {
+    let mut limit = ConnectionLimit::new(core.limits.connections, core.limits.request_timeout);
+    accept(&service, listener, &mut limit).await;
+    limit.start_shutdown();
+    let drained = async {
         let answered = async {
-            seats.empty().await;
+            limit.drained().await;
             service.0.sessions.at_rest().await;
         };
         tokio::join!(answered, core.tasks.running.at_most(0));
     };
     tokio::select! {
-        _ = tokio::time::timeout(core.limits.drain_timeout, all) => {}
+        _ = tokio::time::timeout(core.limits.drain_timeout, drained) => {}
         () = core.shared.reaches(Phase::Aborted) => {}
     }
     core.tasks.end(Duration::ZERO).await;
-    // Somebody else may have the service, too, and with it what still runs.
+    // A clone of the service may be nested elsewhere, and would keep sessions and their calls alive.
     service.0.sessions.end_all();
     Ok(())
 }
 
-async fn serve(service: HttpService, stream: TcpStream, seat: Slot) {
-    // An answer is one write; nothing is gained by waiting for more.
+/// Accepts connections until the server shuts down, and closes the socket then.
+async fn accept(service: &HttpService, listener: TcpListener, limit: &mut ConnectionLimit) {
+    let mut shutdown = std::pin::pin!(service.0.core.shared.reaches(Phase::Draining));
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = limit.tick() => continue,
+            () = &mut shutdown => return,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                tokio::select! {
+                    () = limit.room() => {}
+                    () = &mut shutdown => return,
+                }
+                limit.spawn(|slot| serve(service.clone(), stream, slot));
+            }
+            // Too many open files, or a client that disconnected already: the listener itself is fine.
+            Err(error) => {
+                tracing::warn!(%error, "failed to accept a connection");
+                limit.evict_idle();
+                tokio::time::sleep(ACCEPT_RETRY).await;
+            }
+        }
+    }
+}
+
+async fn serve(service: HttpService, stream: TcpStream, mut slot: Slot) {
+    // A response is one write; Nagle's algorithm would only delay it.
     let _ = stream.set_nodelay(true);
     let limits = &service.0.core.limits;
     let mut builder = http1::Builder::new();
-    // Whoever gave the seat looks after that.
+    // The connection limit has a timeout for that, without a timer per request.
     builder.header_read_timeout(None);
-    let Slot { wait, leave } = seat;
-    let respond = service_fn(|request| service.respond(request, Some(PATH), wait.busy()));
-    let stream = TokioIo::new(WriteTimeout::new(stream, limits.write_timeout, Arc::clone(&wait)));
+    let idle = Arc::clone(&slot.idle);
+    let respond = service_fn(|request| service.respond(request, Some(PATH), idle.busy()));
+    let stream = TokioIo::new(WriteTimeout::new(stream, limits.write_timeout, Arc::clone(&idle)));
     let mut connection = std::pin::pin!(builder.serve_connection(stream, respond));
     let ended = tokio::select! {
         biased;
         ended = connection.as_mut() => ended,
-        // No other request is waited for.
-        Ok(notice) = leave => {
+        () = slot.asked(Leave::WhenIdle) => {
             connection.as_mut().graceful_shutdown();
             tokio::select! {
                 biased;
                 ended = connection.as_mut() => ended,
-                // Half a request, perhaps; if it is whole, it is served.
-                Ok(()) = notice => if wait.is_busy() { connection.await } else { return },
+                // Half a request, perhaps. One that has arrived is still served.
+                () = slot.asked(Leave::Now) => if idle.is_busy() { connection.await } else { return },
             }
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended");
+        tracing::debug!(%error, "connection closed with an error");
     }
 }

@@ -1,4 +1,4 @@
-//! A connection whose client has to take what it is sent: who reads nothing is not written to for ever.
+//! The write timeout of a connection: a client that stops reading is disconnected.
 
 use std::io;
 use std::pin::Pin;
@@ -9,44 +9,45 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-use super::connection_limit::{BusyGuard, IdleClock};
+use super::clock::{BusyGuard, IdleClock};
 
-/// A stream that fails when nothing could be written for too long.
+/// A stream whose writes fail after the client has read nothing for the length of a timeout.
 #[derive(Debug)]
 pub(crate) struct WriteTimeout<S> {
     stream: S,
-    time: Duration,
-    /// There while nothing can be written.
-    stuck: Option<Stuck>,
-    wait: Arc<IdleClock>,
+    timeout: Duration,
+    /// The write that waits for the client, if one does.
+    blocked: Option<BlockedWrite>,
+    idle: Arc<IdleClock>,
 }
 
 #[derive(Debug)]
-struct Stuck {
-    most: Pin<Box<Sleep>>,
-    /// Who is sent a response is not yet expected to send the next request.
+struct BlockedWrite {
+    deadline: Pin<Box<Sleep>>,
+    /// A client that still reads a response is not yet expected to send the next request.
     _busy: BusyGuard,
 }
 
 impl<S> WriteTimeout<S> {
-    pub(crate) fn new(stream: S, time: Duration, wait: Arc<IdleClock>) -> Self {
-        WriteTimeout { stream, time, stuck: None, wait }
+    pub(crate) fn new(stream: S, timeout: Duration, idle: Arc<IdleClock>) -> Self {
+        WriteTimeout { stream, timeout, blocked: None, idle }
     }
 
-    fn judge(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    /// Starts the timeout when a write blocks, and resets it when one succeeds.
+    fn check(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if written.is_ready() {
-            self.stuck = None;
-            self.wait.again();
+            self.blocked = None;
+            self.idle.restart();
             return written;
         }
-        let (time, wait) = (self.time, &self.wait);
-        let stuck = || Stuck { most: Box::pin(tokio::time::sleep(time)), _busy: wait.busy() };
-        self.stuck
-            .get_or_insert_with(stuck)
-            .most
+        let (timeout, idle) = (self.timeout, &self.idle);
+        let blocked = || BlockedWrite { deadline: Box::pin(tokio::time::sleep(timeout)), _busy: idle.busy() };
+        self.blocked
+            .get_or_insert_with(blocked)
+            .deadline
             .as_mut()
             .poll(cx)
-            .map(|()| Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
+            .map(|()| Err(io::Error::new(io::ErrorKind::TimedOut, "write timed out: the client does not read")))
     }
 }
 
@@ -59,7 +60,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.judge(cx, written)
+        self.check(cx, written)
     }
 
     fn poll_write_vectored(
@@ -68,7 +69,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
-        self.judge(cx, written)
+        self.check(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {

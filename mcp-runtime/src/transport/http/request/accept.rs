@@ -1,53 +1,53 @@
-//! What kinds of response a client takes, and so which one it gets.
+//! Content negotiation: the formats a client accepts, by its `Accept` header.
 //!
-//! The specification wants clients to take both JSON and streams of events. Some take one: they get
-//! that one. What a call tells before its answer may be left out; the answer may not.
+//! The specification wants clients to accept both JSON and streams of events. A client that accepts only one
+//! gets that one. To a client without streams, the notifications of a call are not sent; its answer always is.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 
 use http::header::ACCEPT;
 
 use super::headers::{Field, Headers};
 
-/// What nearly every client sends, so that it need not be taken apart.
+/// The value nearly every client sends, which need not be parsed.
 const USUAL: &str = "application/json, text/event-stream";
 
-/// What an answer may be.
+/// The formats of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResponseFormat {
-    /// JSON; a stream if something is told before the answer.
+    /// JSON, or a stream if notifications precede the answer.
     Either,
-    /// JSON only: nothing is told before.
+    /// JSON only: notifications are dropped.
     Json,
-    /// A stream only, of one event if nothing is told before.
+    /// A stream only; without notifications it has one event.
     Events,
 }
 
 impl ResponseFormat {
-    /// The form a client takes; none if it takes neither. Whoever says nothing takes any.
+    /// The format a client accepts; `None` if it accepts neither. Without the header it accepts any.
     pub(crate) fn of(headers: &Headers<'_>) -> Option<Self> {
         match headers.accept {
             Field::Absent => return Some(ResponseFormat::Either),
             Field::Once(value) if value == USUAL => return Some(ResponseFormat::Either),
             _ => {}
         }
-        let (mut json, mut events) = (Judged::default(), Judged::default());
+        let (mut json, mut events) = (Preference::default(), Preference::default());
         let ranges = headers.every(ACCEPT).flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
-        for (range, taken) in ranges.map(weighed) {
-            // How closely a range names a kind; the closest one decides.
+        for (range, accepted) in ranges.map(weighed) {
+            // The most specific range that matches a format decides.
             // <https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1>
             match range.len() {
-                16 if range.eq_ignore_ascii_case(b"application/json") => json.judge(3, taken),
-                17 if range.eq_ignore_ascii_case(b"text/event-stream") => events.judge(3, taken),
-                13 if range.eq_ignore_ascii_case(b"application/*") => json.judge(2, taken),
-                6 if range.eq_ignore_ascii_case(b"text/*") => events.judge(2, taken),
+                16 if range.eq_ignore_ascii_case(b"application/json") => json.update(3, accepted),
+                17 if range.eq_ignore_ascii_case(b"text/event-stream") => events.update(3, accepted),
+                13 if range.eq_ignore_ascii_case(b"application/*") => json.update(2, accepted),
+                6 if range.eq_ignore_ascii_case(b"text/*") => events.update(2, accepted),
                 3 if range == b"*/*" => {
-                    json.judge(1, taken);
-                    events.judge(1, taken);
+                    json.update(1, accepted);
+                    events.update(1, accepted);
                 }
                 _ => {}
             }
         }
-        match (json.taken, events.taken) {
+        match (json.accepted, events.accepted) {
             (true, true) => Some(ResponseFormat::Either),
             (true, false) => Some(ResponseFormat::Json),
             (false, true) => Some(ResponseFormat::Events),
@@ -55,28 +55,29 @@ impl ResponseFormat {
         }
     }
 
-    /// Whether something can be told before the answer.
+    /// Whether notifications can precede the answer.
     pub(crate) fn streams(self) -> bool {
         self != ResponseFormat::Json
     }
 }
 
-/// Whether a kind is taken, by the range that named it closest so far; of two as close, by who takes it.
+/// Whether a format is accepted, by the most specific range so far. Of two equally specific ranges, the one
+/// that accepts it counts.
 #[derive(Default)]
-struct Judged {
-    closeness: u8,
-    taken: bool,
+struct Preference {
+    specificity: u8,
+    accepted: bool,
 }
 
-impl Judged {
-    fn judge(&mut self, closeness: u8, taken: bool) {
-        if (closeness, taken) > (self.closeness, self.taken) {
-            (self.closeness, self.taken) = (closeness, taken);
+impl Preference {
+    fn update(&mut self, specificity: u8, accepted: bool) {
+        if (specificity, accepted) > (self.specificity, self.accepted) {
+            (self.specificity, self.accepted) = (specificity, accepted);
         }
     }
 }
 
-/// A range without its parameters, and whether its weight is more than nothing.
+/// A media range without its parameters, and whether its weight is above zero.
 fn weighed(range: &[u8]) -> (&[u8], bool) {
     let Some(end) = range.iter().position(|byte| *byte == b';') else { return (range.trim_ascii(), true) };
     let mut parameters = range[end + 1..].split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_named_closest_decides() {
+    fn most_specific_range_decides() {
         let of = |accept: &[&str]| {
             let mut headers = HeaderMap::new();
             for value in accept {

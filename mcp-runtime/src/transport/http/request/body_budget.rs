@@ -1,18 +1,18 @@
-//! The bytes of long messages that are in memory, of all clients together.
+//! The budget for long request bodies: the bytes of them in memory, of all clients together.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::limits::Limits;
 
-/// A message up to this is never refused for what others send: there are as many as requests, and
-/// that is bound enough.
+/// Messages up to this length are not charged, and so never rejected because of other clients. The limit of
+/// concurrent requests bounds them.
 const SHORT: usize = 64 * 1024;
 
-/// What is left to be taken.
+/// The bytes that are left.
 #[derive(Debug)]
 pub(crate) struct BodyBudget(AtomicUsize);
 
-/// What one message takes of it, until it is dropped.
+/// The bytes charged for one message, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct BodyPermit<'a> {
     budget: &'a BodyBudget,
@@ -21,19 +21,19 @@ pub(crate) struct BodyPermit<'a> {
 
 impl BodyBudget {
     pub(crate) fn new(limits: &Limits) -> Self {
-        // The longest message there may be must fit, if only alone.
+        // The longest message allowed must fit, if only alone.
         BodyBudget(AtomicUsize::new(limits.body_bytes.max(limits.message_bytes)))
     }
 
-    /// For a message of which nothing has been read.
+    /// A permit for a message of which nothing has been read yet.
     pub(crate) fn charge(&self) -> BodyPermit<'_> {
         BodyPermit { budget: self, bytes: 0 }
     }
 }
 
 impl BodyPermit<'_> {
-    /// Makes it as much as has been read; false if there is not so much left. What was only announced
-    /// takes nothing, or whoever announces much and sends nothing would keep others out.
+    /// Raises the charge to the bytes read so far; false if the budget does not allow it. `Content-Length` is
+    /// not charged: a client that announces much and sends nothing would starve the others.
     pub(crate) fn grow(&mut self, read: usize) -> bool {
         if read <= SHORT {
             return true;
@@ -60,14 +60,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_is_given_back() {
+    fn dropped_permit_returns_its_bytes() {
         let limits = Limits { body_bytes: 3 * SHORT, message_bytes: SHORT, ..Limits::default() };
         let budget = BodyBudget::new(&limits);
         let (mut one, mut other) = (budget.charge(), budget.charge());
-        assert!(one.grow(SHORT) && one.bytes == 0, "what is short is not counted");
+        assert!(one.grow(SHORT) && one.bytes == 0, "short messages are not charged");
         assert!(one.grow(2 * SHORT) && one.grow(2 * SHORT) && one.bytes == 2 * SHORT);
         assert!(!other.grow(SHORT + 1) && other.bytes == 0);
-        assert!(other.grow(SHORT), "nor is it ever refused");
+        assert!(other.grow(SHORT), "nor rejected");
         drop(one);
         assert!(other.grow(3 * SHORT) && !other.grow(3 * SHORT + 1));
         drop(other);

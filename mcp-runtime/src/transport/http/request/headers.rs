@@ -1,5 +1,5 @@
-//! The headers that mean something here. Some repeat the body, so that proxies need not read it: they must say the
-//! same.
+//! The headers the transport reads. Some repeat parts of the body, so that proxies can route without parsing
+//! it; these must match the body.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-headers>
 
 use std::borrow::Cow;
@@ -17,10 +17,10 @@ use crate::jsonrpc::raw::Raw;
 const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
-/// What the header is called that names a session.
+/// The header with the id of a session.
 pub(crate) const SESSION: &str = "mcp-session-id";
 
-/// The headers of a request that mean something here, found in one pass over all of them.
+/// The headers of a request that the transport reads, found in one pass over all headers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Headers<'a> {
     all: &'a HeaderMap,
@@ -34,12 +34,12 @@ pub(crate) struct Headers<'a> {
     name: Field<'a>,
 }
 
-/// A header, and what became of it.
+/// How often a header was sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Field<'a> {
     Absent,
     Once(&'a HeaderValue),
-    /// More than once: which of them counts, readers would not agree on.
+    /// More than once: proxies and servers disagree on which one counts.
     Twice,
 }
 
@@ -84,19 +84,19 @@ impl<'a> Headers<'a> {
         headers
     }
 
-    /// The revision the request names, if it does.
+    /// The protocol version in the headers, if there is one.
     pub(crate) fn version(&self) -> Result<Option<&'a str>, RpcError> {
         text(VERSION, self.version)
     }
 
-    /// All headers of a name.
+    /// All values of a header.
     pub(crate) fn every(&self, name: HeaderName) -> impl Iterator<Item = &'a HeaderValue> + use<'a> {
         self.all.get_all(name).iter()
     }
 
-    /// What of the headers every request repeats is missing: all of it, so that it is told once.
+    /// An error that names every standard header that is missing, so that the client can add all at once.
     fn missing(&self, version: Option<&str>, method: &str, params: &Object<'_>) -> RpcError {
-        let name = subject(method, params);
+        let name = name_param(method, params);
         let wanted =
             [(VERSION, self.version, version), (METHOD, self.method, Some(method)), (NAME, self.name, name.as_deref())];
         let missing = wanted.into_iter().filter(|(_, field, _)| !field.is_there());
@@ -104,17 +104,17 @@ impl<'a> Headers<'a> {
         mismatch(&format!("missing {}", missing.collect::<Vec<_>>().join(", ")))
     }
 
-    /// Holds the arguments of a call against the headers that mirror them.
+    /// Checks the `mcp-param-*` headers against the arguments they repeat.
     pub(crate) fn arguments(&self, header_args: &[HeaderArg], arguments: Option<Raw<'_>>) -> Result<(), RpcError> {
-        for mirror in header_args {
-            let name = format!("mcp-param-{}", mirror.header);
+        for arg in header_args {
+            let name = format!("mcp-param-{}", arg.header);
             let mut field = Field::Absent;
             self.all.get_all(&name).iter().for_each(|value| field.add(value));
             let raw = text(&name, field)?;
-            match (mirror.value(arguments), raw) {
+            match (arg.value(arguments), raw) {
                 (None, None) => {}
                 (None, Some(raw)) => {
-                    return Err(mismatch(&format!("`{name}` is {raw:?}, the body has no such value")));
+                    return Err(mismatch(&format!("`{name}` is {raw:?}, but the body has no such argument")));
                 }
                 (Some(body), None) => {
                     return Err(mismatch(&format!("`{name}` is missing; the body says {body}")));
@@ -122,7 +122,7 @@ impl<'a> Headers<'a> {
                 (Some(body), Some(raw)) => {
                     let text = decode(&name, raw)?;
                     if !body.equals(&text) {
-                        return Err(mismatch(&format!("`{name}` is {raw:?}, the body says {body}")));
+                        return Err(mismatch(&format!("`{name}` is {raw:?}, but the body says {body}")));
                     }
                 }
             }
@@ -139,32 +139,32 @@ impl HeaderCheck for Headers<'_> {
 
     fn call(&self, method: &str, params: &Object<'_>) -> Result<(), RpcError> {
         let header = text(METHOD, self.method)?.ok_or_else(|| self.missing(None, method, params))?;
-        // A method is never encoded.
+        // Methods are never encoded.
         if header != method {
-            return Err(mismatch(&format!("`{METHOD}` is {header:?}, the body says {method:?}")));
+            return Err(mismatch(&format!("`{METHOD}` is {header:?}, but the body says {method:?}")));
         }
-        // Where the body lacks it, that is what is wrong.
-        let Some(name) = subject(method, params) else { return Ok(()) };
+        // A body without the parameter is rejected later, for that.
+        let Some(name) = name_param(method, params) else { return Ok(()) };
         let header = text(NAME, self.name)?.ok_or_else(|| self.missing(None, method, params))?;
         equal(NAME, header, &name)
     }
 }
 
-/// The text of a header, without the white space around it.
+/// The text of a header, trimmed.
 fn text<'a>(name: &str, field: Field<'a>) -> Result<Option<&'a str>, RpcError> {
     match field {
         Field::Absent => Ok(None),
-        // Visible ASCII only: intermediaries read other bytes as they like.
+        // Visible ASCII only: intermediaries disagree on the encoding of other bytes.
         Field::Once(value) => match value.to_str() {
             Ok(text) => Ok(Some(text.trim_ascii())),
             Err(_) => Err(mismatch(&format!("`{name}` is not plain ASCII; encode it as `=?base64?…?=`"))),
         },
-        Field::Twice => Err(mismatch(&format!("`{name}` is there twice"))),
+        Field::Twice => Err(mismatch(&format!("`{name}` was sent more than once; send it once"))),
     }
 }
 
-/// What a method is called on, where a header repeats it.
-fn subject<'a>(method: &str, params: &Object<'a>) -> Option<Cow<'a, str>> {
+/// The parameter that `mcp-name` repeats, for methods that have one.
+fn name_param<'a>(method: &str, params: &Object<'a>) -> Option<Cow<'a, str>> {
     let field = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
@@ -176,18 +176,18 @@ fn subject<'a>(method: &str, params: &Object<'a>) -> Option<Cow<'a, str>> {
 
 fn equal(name: &str, raw: &str, body: &str) -> Result<(), RpcError> {
     if decode(name, raw)? != body {
-        return Err(mismatch(&format!("`{name}` is {raw:?}, the body says {body:?}")));
+        return Err(mismatch(&format!("`{name}` is {raw:?}, but the body says {body:?}")));
     }
     Ok(())
 }
 
-/// What a header's text stands for: itself, or UTF-8 in base64 between two marks.
+/// Decodes the text of a header: it is literal, or base64 of UTF-8 between `=?base64?` and `?=`.
 fn decode<'a>(name: &str, raw: &'a str) -> Result<Cow<'a, str>, RpcError> {
     let Some(encoded) = raw.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
         return Ok(Cow::Borrowed(raw));
     };
     let text = BASE64.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    text.map(Cow::Owned).ok_or_else(|| mismatch(&format!("`{name}` is {raw:?}, which is no base64 of UTF-8")))
+    text.map(Cow::Owned).ok_or_else(|| mismatch(&format!("`{name}` is {raw:?}, which is not base64 of UTF-8 text")))
 }
 
 pub(crate) fn mismatch(detail: &str) -> RpcError {
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_stands_for_itself_unless_it_is_marked() {
+    fn marked_text_is_decoded_and_other_text_is_literal() {
         let read = |raw| decode("mcp-name", raw).ok().map(Cow::into_owned);
         assert_eq!(read("SGVsbG8="), Some("SGVsbG8=".into()));
         assert_eq!(read("=?base64?SGVsbG8=?="), Some("Hello".into()));

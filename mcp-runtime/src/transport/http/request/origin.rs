@@ -1,5 +1,4 @@
-//! Who may reach the server over HTTP: hosts and origins, against pages that rebind a name to this
-//! machine.
+//! Host and origin checks: the defence against web pages that reach a local server by DNS rebinding.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-warning>
 
 use http::Uri;
@@ -7,7 +6,8 @@ use http::uri::Authority;
 
 use super::headers::{Field, Headers};
 
-/// The hosts and origins that are let in, by host name; none means those of this machine.
+/// The allowed hosts and origins. An empty list of hosts allows loopback; an empty list of origins allows
+/// pages served from the allowed hosts.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct OriginPolicy {
     pub(crate) hosts: Vec<String>,
@@ -17,31 +17,33 @@ pub(crate) struct OriginPolicy {
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 impl OriginPolicy {
-    /// Why a request is not let in, if it is not: a sentence that says which option would.
+    /// Why a request is rejected, if it is: a sentence that names the option which would allow it.
     pub(crate) fn refusal(&self, headers: &Headers<'_>, uri: &Uri) -> Option<String> {
         let host = match one(headers.host) {
             Ok(Some(host)) => host,
-            // HTTP/2 says it in the URI.
+            // HTTP/2 has it in the URI.
             Ok(None) => uri.authority().map_or("", |authority| authority.as_str()),
-            Err(()) => return Some("a request has one `Host` header".to_owned()),
+            Err(()) => return Some("send exactly one `Host` header, in ASCII".to_owned()),
         };
-        // A target with a host in it has the last word; it must not be smuggled past this.
+        // A request target with a host in it overrides the header, so both are checked.
         let target = uri.authority().map(Authority::as_str);
         let known = |host: &str| allowed(&self.hosts, name_of(host));
         if !known(host) || !target.is_none_or(known) {
             return Some(format!(
-                "host `{host}` is not one this server answers to; name it in `HttpService::allow_hosts`, whose list \
-                 replaces the default one"
+                "host `{host}` is not allowed; name it in `HttpService::allow_hosts`, whose list replaces the default \
+                 one"
             ));
         }
-        let Ok(origin) = one(headers.origin) else { return Some("a request has one `Origin` header".to_owned()) };
+        let Ok(origin) = one(headers.origin) else {
+            return Some("send at most one `Origin` header, in ASCII".to_owned());
+        };
         let origin = origin?;
         let known = match origin.split_once("://") {
             Some((_, host)) => {
                 let exact = self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin));
                 exact || (self.origins.is_empty() && allowed(&self.hosts, name_of(host)))
             }
-            // `null`: a page that will not say where it is from.
+            // `null`: an opaque origin, like that of a sandboxed page.
             None => self.origins.iter().any(|known| known == origin),
         };
         (!known).then(|| {
@@ -60,7 +62,7 @@ fn allowed(hosts: &[String], name: &str) -> bool {
     hosts.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(name))
 }
 
-/// What is wrong with the name of a host that no request can have.
+/// Rejects a host that can never match a request.
 pub(crate) fn check_host(host: &str) -> Result<(), String> {
     let wrong = |why: &str| Err(format!("host `{host}` can never match: {why}"));
     if host == "*" {
@@ -79,10 +81,10 @@ pub(crate) fn check_host(host: &str) -> Result<(), String> {
     }
 }
 
-/// What is wrong with an origin that no page can have.
+/// Rejects an origin that can never match a page.
 pub(crate) fn check_origin(origin: &str) -> Result<(), String> {
     let wrong = |why: &str| Err(format!("origin `{origin}` can never match: {why}"));
-    // Pages that will not say where they are from.
+    // Opaque origins, like that of a sandboxed page.
     if origin == "null" {
         return Ok(());
     }
@@ -95,7 +97,7 @@ pub(crate) fn check_origin(origin: &str) -> Result<(), String> {
     let default =
         [("http", ":80"), ("https", ":443")].into_iter().find(|(known, _)| known.eq_ignore_ascii_case(scheme));
     match default {
-        // `file://`: others may have none.
+        // Like `file://`: only HTTP requires a host.
         None if host.is_empty() => return Ok(()),
         Some((_, port)) if host.ends_with(port) => return wrong("browsers leave out the scheme's own port"),
         _ => {}
@@ -103,14 +105,14 @@ pub(crate) fn check_origin(origin: &str) -> Result<(), String> {
     check_name(host).or_else(|why| wrong(&why))
 }
 
-/// What is wrong with a name, which may have a port.
+/// Rejects a name that no `Host` or `Origin` header can have. It may have a port.
 fn check_name(name: &str) -> Result<(), String> {
     let why = if name.is_empty() {
         "it is empty"
     } else if name.contains('*') {
         "names are compared as a whole; name each"
     } else if name.contains('@') {
-        "it has a user; that is no part of a name"
+        "it has a user; leave that out"
     } else if !name.bytes().all(|byte| byte.is_ascii_graphic()) {
         "names are sent in ASCII, without spaces: a name in other letters begins with `xn--`"
     } else if !name.starts_with('[') && name.matches(':').count() > 1 {
@@ -144,18 +146,18 @@ mod tests {
 
     use super::*;
 
-    fn refused(guard: &OriginPolicy, host: &str, origin: Option<&str>) -> bool {
+    fn refused(policy: &OriginPolicy, host: &str, origin: Option<&str>) -> bool {
         let mut headers = HeaderMap::new();
         headers.insert(HOST, host.parse().unwrap());
         if let Some(origin) = origin {
             headers.insert(ORIGIN, origin.parse().unwrap());
         }
-        guard.refusal(&Headers::of(&headers), &Uri::from_static("/mcp")).is_some()
+        policy.refusal(&Headers::of(&headers), &Uri::from_static("/mcp")).is_some()
     }
 
     #[test]
-    fn only_this_machine_by_default() {
-        let guard = OriginPolicy::default();
+    fn only_loopback_is_allowed_by_default() {
+        let policy = OriginPolicy::default();
         for (host, origin) in [
             ("localhost:8080", None),
             ("127.0.0.1:8080", Some("http://127.0.0.1:8080")),
@@ -163,7 +165,7 @@ mod tests {
             ("[::1]", None),
             ("LOCALHOST", Some("http://localhost:3000")),
         ] {
-            assert!(!refused(&guard, host, origin), "{host} {origin:?}");
+            assert!(!refused(&policy, host, origin), "{host} {origin:?}");
         }
         for (host, origin) in [
             ("evil.example.com", None),
@@ -173,23 +175,23 @@ mod tests {
             ("localhost:8080", Some("http://localhost.evil.example")),
             ("", None),
         ] {
-            assert!(refused(&guard, host, origin), "{host} {origin:?}");
+            assert!(refused(&policy, host, origin), "{host} {origin:?}");
         }
     }
 
     #[test]
-    fn what_is_allowed_is_allowed() {
-        let guard =
+    fn listed_hosts_and_origins_are_allowed() {
+        let policy =
             OriginPolicy { hosts: vec!["api.example.com".into()], origins: vec!["https://app.example.com".into()] };
-        assert!(!refused(&guard, "api.example.com:443", Some("https://app.example.com")));
-        assert!(refused(&guard, "localhost", None), "a list replaces the default");
-        assert!(refused(&guard, "api.example.com", Some("https://api.example.com")));
+        assert!(!refused(&policy, "api.example.com:443", Some("https://app.example.com")));
+        assert!(refused(&policy, "localhost", None), "a list replaces the default");
+        assert!(refused(&policy, "api.example.com", Some("https://api.example.com")));
         let anywhere = OriginPolicy { hosts: vec!["*".into()], origins: Vec::new() };
         assert!(!refused(&anywhere, "whatever", None));
     }
 
     #[test]
-    fn what_can_never_match_is_told() {
+    fn entries_that_never_match_are_rejected() {
         let hosts = [
             ("", "it is empty"),
             ("https://mcp.example.com", "a scheme"),
@@ -206,8 +208,8 @@ mod tests {
             (" mcp.example.com", "without spaces"),
         ];
         for (host, why) in hosts {
-            let told = check_host(host).unwrap_err();
-            assert!(told.starts_with(&format!("host `{host}` can never match: ")) && told.contains(why), "{told}");
+            let error = check_host(host).unwrap_err();
+            assert!(error.starts_with(&format!("host `{host}` can never match: ")) && error.contains(why), "{error}");
         }
         let origins = [
             ("", "a scheme and a host"),
@@ -223,18 +225,21 @@ mod tests {
             ("http://::1", "in brackets"),
         ];
         for (origin, why) in origins {
-            let told = check_origin(origin).unwrap_err();
-            assert!(told.starts_with(&format!("origin `{origin}` can never match: ")) && told.contains(why), "{told}");
+            let error = check_origin(origin).unwrap_err();
+            assert!(
+                error.starts_with(&format!("origin `{origin}` can never match: ")) && error.contains(why),
+                "{error}"
+            );
         }
     }
 
     #[test]
-    fn what_can_match_does() {
+    fn accepted_entries_match() {
         for host in ["*", "localhost", "mcp.example.com", "MCP.example.com", "127.0.0.1", "[::1]", "my_host"] {
             check_host(host).unwrap();
             let sent = if host == "*" { "anything" } else { host };
-            let guard = OriginPolicy { hosts: vec![host.to_owned()], origins: Vec::new() };
-            assert!(!refused(&guard, sent, None) && !refused(&guard, &format!("{sent}:8095"), None), "{host}");
+            let policy = OriginPolicy { hosts: vec![host.to_owned()], origins: Vec::new() };
+            assert!(!refused(&policy, sent, None) && !refused(&policy, &format!("{sent}:8095"), None), "{host}");
         }
         let origins = [
             "https://app.example.com",
@@ -246,8 +251,8 @@ mod tests {
         ];
         for origin in origins {
             check_origin(origin).unwrap();
-            let guard = OriginPolicy { hosts: Vec::new(), origins: vec![origin.to_owned()] };
-            assert!(!refused(&guard, "localhost", Some(origin)), "{origin}");
+            let policy = OriginPolicy { hosts: Vec::new(), origins: vec![origin.to_owned()] };
+            assert!(!refused(&policy, "localhost", Some(origin)), "{origin}");
         }
     }
 }

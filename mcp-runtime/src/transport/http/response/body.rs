@@ -1,25 +1,24 @@
-//! What a response carries: one JSON text, or events as they happen.
-//! <https://html.spec.whatwg.org/multipage/server-sent-events.html>
+//! The body of a response: one JSON text, or events as they happen.
 
 use std::convert::Infallible;
 use std::fmt;
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::{Buf, BufMut, Bytes};
+use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
 use crate::call::outbox::Outgoing;
-use crate::transport::http::request::body_budget::BodyPermit;
 
-/// How long a stream may be silent before it says that it is still there.
+pub(crate) use super::sse::events;
+
+/// How long a stream may be silent before a keep-alive comment is sent.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// The body of a response.
+/// The body of a response: one JSON text, or a stream of server-sent events.
 pub struct Body(BodyKind);
 
 enum BodyKind {
@@ -27,9 +26,9 @@ enum BodyKind {
     Events { source: Pin<Box<dyn Events>>, silence: Pin<Box<Sleep>>, kept: Vec<Box<dyn Send>> },
 }
 
-/// Where the events of a stream come from.
+/// A source of events.
 pub(crate) trait Events: Send {
-    /// What to write next, already in the form of events; nothing when the stream is over.
+    /// The next bytes of the stream, already framed as events; `None` at its end.
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
 }
 
@@ -50,8 +49,8 @@ impl Body {
         })
     }
 
-    /// Gives a stream what it has until it is over, like its place among the requests; anything else is
-    /// done already.
+    /// Holds a permit or a guard until the stream has ended. A body without a stream drops it at once: its
+    /// request is done.
     pub(crate) fn keep(&mut self, what: impl Send + 'static) {
         if let BodyKind::Events { kept, .. } = &mut self.0 {
             kept.push(Box::new(what));
@@ -73,11 +72,11 @@ impl HttpBody for Body {
                 let next = match source.as_mut().poll_next(cx) {
                     Poll::Ready(None) => return Poll::Ready(None),
                     Poll::Ready(Some(bytes)) => bytes,
-                    Poll::Pending if silence.as_mut().poll(cx).is_ready() => Bytes::from_static(b": still here\n\n"),
+                    Poll::Pending if silence.as_mut().poll(cx).is_ready() => Bytes::from_static(b": keep-alive\n\n"),
                     Poll::Pending => return Poll::Pending,
                 };
                 silence.as_mut().reset(Instant::now() + KEEP_ALIVE);
-                // Registered for the next time, whether or not the connection asks at once.
+                // Registers the waker for the next comment: the connection may not poll again before that.
                 let _ = silence.as_mut().poll(cx);
                 Poll::Ready(Some(Ok(Frame::data(next))))
             }
@@ -105,50 +104,14 @@ impl fmt::Debug for Body {
     }
 }
 
-/// Why the body of a request is not there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Incomplete {
-    TooLong,
-    /// There is too much in memory already.
-    NoRoom,
-    Broken,
-}
-
-/// The whole body of a request, and what it takes. One that came in a piece is not copied.
-pub(crate) async fn gather<B: HttpBody>(
-    body: B,
-    limit: usize,
-    mut charge: BodyPermit<'_>,
-) -> Result<(Bytes, BodyPermit<'_>), Incomplete> {
-    let mut body = std::pin::pin!(body);
-    let (mut whole, mut pieces) = (Bytes::new(), Vec::new());
-    while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
-        // Trailers are no part of the message.
-        let Ok(mut data) = frame.map_err(|_| Incomplete::Broken)?.into_data() else { continue };
-        let length = data.remaining();
-        if length > limit - whole.len() - pieces.len() {
-            return Err(Incomplete::TooLong);
-        }
-        if !charge.grow(whole.len() + pieces.len() + length) {
-            return Err(Incomplete::NoRoom);
-        }
-        if whole.is_empty() && pieces.is_empty() {
-            whole = data.copy_to_bytes(length);
-            continue;
-        }
-        pieces.extend_from_slice(&std::mem::take(&mut whole));
-        pieces.put(data);
-    }
-    Ok((if pieces.is_empty() { whole } else { pieces.into() }, charge))
-}
-
-/// Lines as they come, as events behind a first one, for as long as there can be any. What they come
-/// from lasts as long as they do.
+/// The lines of a channel as events, until the channel is closed.
 pub(crate) struct LineEvents<T> {
+    /// Sent before the lines.
     pub(crate) first: Option<Bytes>,
     pub(crate) lines: mpsc::Receiver<Outgoing>,
-    /// How lines become events.
+    /// Frames lines as events.
     pub(crate) form: fn(&[u8]) -> Vec<u8>,
+    /// Dropped with the stream: a connection, or a guard.
     pub(crate) _source: T,
 }
 
@@ -168,49 +131,5 @@ impl<T: Send + Unpin> Events for LineEvents<T> {
                 Some(Outgoing::End) | None => return Poll::Ready(None),
             }
         }
-    }
-}
-
-/// Lines as events, one each.
-pub(crate) fn events(lines: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(lines.len() + 16);
-    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        out.extend_from_slice(b"data: ");
-        out.extend_from_slice(line);
-        out.extend_from_slice(b"\n\n");
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::transport::http::request::body_budget::BodyBudget;
-
-    /// A body that comes in these pieces, and perhaps breaks off.
-    struct Pieces(Vec<Result<&'static [u8], ()>>);
-
-    impl HttpBody for Pieces {
-        type Data = Bytes;
-        type Error = ();
-
-        fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, ()>>> {
-            let next = (!self.0.is_empty()).then(|| self.0.remove(0));
-            Poll::Ready(next.map(|piece| piece.map(|bytes| Frame::data(Bytes::from_static(bytes)))))
-        }
-    }
-
-    #[tokio::test]
-    async fn a_body_is_gathered_up_to_the_limit() {
-        let budget = BodyBudget::new(&crate::Limits::default());
-        let gathered = async |pieces: &[Result<&'static [u8], ()>]| {
-            gather(Pieces(pieces.to_vec()), 6, budget.charge()).await.map(|(bytes, _)| bytes)
-        };
-        assert_eq!(gathered(&[]).await, Ok(Bytes::new()));
-        assert_eq!(gathered(&[Ok(b"abcdef")]).await, Ok("abcdef".into()));
-        assert_eq!(gathered(&[Ok(b""), Ok(b"ab"), Ok(b""), Ok(b"cd"), Ok(b"ef")]).await, Ok("abcdef".into()));
-        assert_eq!(gathered(&[Ok(b"abcdefg")]).await, Err(Incomplete::TooLong));
-        assert_eq!(gathered(&[Ok(b"ab"), Ok(b"cd"), Ok(b"efg")]).await, Err(Incomplete::TooLong));
-        assert_eq!(gathered(&[Ok(b"ab"), Err(())]).await, Err(Incomplete::Broken));
     }
 }

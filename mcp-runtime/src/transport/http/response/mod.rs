@@ -1,6 +1,7 @@
-//! Responses, with the headers every one of them has.
+//! The response half of an exchange: status, headers and body.
 
 pub(super) mod body;
+pub(super) mod sse;
 
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
@@ -14,7 +15,7 @@ use crate::jsonrpc::error::RpcError;
 static JSON: HeaderValue = HeaderValue::from_static("application/json");
 static EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// Room for the answer of most calls.
+/// Capacity that fits the answers of most calls.
 pub(super) const ANSWER: usize = 256;
 
 /// A JSON text.
@@ -28,51 +29,51 @@ pub(super) fn events(body: Body) -> Response<Body> {
     let mut response = with(StatusCode::OK, &EVENTS, body);
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    // Some proxies collect what they forward, unless told not to.
+    // nginx buffers responses unless this header forbids it.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
 
-/// An answer with nothing told before it, in a form the client takes.
+/// An answer without notifications before it, in the format the client accepts.
 pub(super) fn answer(form: ResponseFormat, line: Vec<u8>) -> Response<Body> {
     match form {
         ResponseFormat::Either | ResponseFormat::Json => json(StatusCode::OK, line),
-        ResponseFormat::Events => events(Body::full(body::events(&line))),
+        ResponseFormat::Events => events(Body::full(sse::events(&line))),
     }
 }
 
-/// Nothing, with a status.
+/// A status without a body.
 pub(super) fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     response
 }
 
-/// A refusal of the transport's: a JSON-RPC error without a request.
+/// An error of the transport: a JSON-RPC error with a null id.
 pub(super) fn refuse(status: StatusCode, code: i32, text: &str) -> Response<Body> {
     error(status, Id::NULL, &RpcError::new(code, text.to_owned()))
 }
 
-/// An error, as the answer to a request.
+/// An error that answers a request.
 pub(super) fn error(status: StatusCode, id: Id<'_>, error: &RpcError) -> Response<Body> {
     let mut line = Vec::new();
     encode::error(id, error, &mut line);
     json(status, line)
 }
 
-/// A method the endpoint does not have.
+/// 405, with the methods the endpoint supports.
 pub(super) fn not_allowed(methods: &'static str) -> Response<Body> {
     let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
     response
 }
 
-/// Too much for now.
+/// A limit is reached: the client may retry.
 pub(super) fn later(status: StatusCode, text: &str) -> Response<Body> {
     later_to(Id::NULL, status, text)
 }
 
-/// Too much for now, as the answer to a request.
+/// A limit is reached, as the answer to a request: the client may retry.
 pub(super) fn later_to(id: Id<'_>, status: StatusCode, text: &str) -> Response<Body> {
     let mut response = error(status, id, &RpcError::new(RpcError::INTERNAL, text.to_owned()));
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));

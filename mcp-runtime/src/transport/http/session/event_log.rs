@@ -1,9 +1,9 @@
-//! Events that are kept in a store: copied there as they come, and read there for a client that was cut
-//! off from another replica.
+//! The events of a stream in the store: written there as they come, and replayed from there for a client
+//! that reconnects to another replica.
 //!
-//! A call never waits for the store. What it says goes to the stream in this process, which is bounded,
-//! and a task copies it from there. If the store is so slow that the stream forgets what was not copied
-//! yet, the store is told what is missing, and a client that would need it is refused.
+//! A call never waits for the store. It writes to the stream in this process, which is bounded, and a task
+//! copies that to the store. When the store is so slow that the stream drops events before they are copied,
+//! the store learns which ones are missing, and a client that needs them gets an error.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,198 +16,203 @@ use tokio::time::{Instant, MissedTickBehavior, sleep};
 
 use super::Session;
 use super::stream::{EventStream, Reader};
-use super::streams::place;
+use super::stream_id::{EventId, StreamId, StreamKind};
 use crate::call::control::ConnectionControl;
 use crate::store::{DynEventStore, EventTail, Unavailable, with_timeout};
 use crate::transport::http::response::body::Events;
 
-/// How long a stream is known whose writer gives no sign of life, and how often it gives one.
-const ALIVE: Duration = Duration::from_mins(2);
-const SIGN: Duration = Duration::from_secs(30);
-/// How often it is looked whether another replica has written something.
-const LOOK: Duration = Duration::from_millis(250);
+/// The time to live of a stream whose writer has stopped sending heartbeats.
+const HEARTBEAT_TTL: Duration = Duration::from_mins(2);
+const HEARTBEAT: Duration = Duration::from_secs(30);
+/// How often the store is asked for new events of another replica.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// A stream in the store.
 #[derive(Debug, Clone)]
 struct EventLog {
     events: Arc<dyn DynEventStore>,
     name: String,
-    limit: Duration,
+    timeout: Duration,
 }
 
 impl EventLog {
-    /// A stream of a session, where its events are kept.
-    fn of(session: &Session, number: u64) -> Option<Self> {
-        let kept = session.kept.as_ref()?;
-        let events = Arc::clone(kept.stores.events.as_ref()?);
-        Some(EventLog { events, name: format!("{}.{number}", kept.id), limit: session.core.limits.store_timeout })
+    /// The log of a session's stream, if there is an event store.
+    fn of(session: &Session, stream: StreamId) -> Option<Self> {
+        let stored = session.kept.as_ref()?;
+        let events = Arc::clone(stored.stores.events.as_ref()?);
+        Some(EventLog { events, name: format!("{}.{stream}", stored.id), timeout: session.core.limits.store_timeout })
     }
 
-    async fn keep(&self, time: Duration) -> Result<(), Unavailable> {
-        with_timeout(self.limit, "a stream is kept", self.events.touch(&self.name, time)).await
+    async fn touch(&self, ttl: Duration) -> Result<(), Unavailable> {
+        with_timeout(self.timeout, "touch stream", self.events.touch(&self.name, ttl)).await
     }
 
     async fn append(&self, number: u64, event: &[u8], oldest: u64) -> Result<(), Unavailable> {
-        with_timeout(self.limit, "an event is kept", self.events.append(&self.name, number, event, oldest)).await
+        with_timeout(self.timeout, "append event", self.events.append(&self.name, number, event, oldest)).await
     }
 
-    async fn end(&self) -> Result<(), Unavailable> {
-        with_timeout(self.limit, "a stream is ended", self.events.close(&self.name)).await
+    async fn close(&self) -> Result<(), Unavailable> {
+        with_timeout(self.timeout, "close stream", self.events.close(&self.name)).await
     }
 
-    async fn after(&self, number: u64) -> Result<Option<EventTail>, Unavailable> {
-        with_timeout(self.limit, "events are looked up", self.events.read_after(&self.name, number)).await
+    async fn read_after(&self, number: u64) -> Result<Option<EventTail>, Unavailable> {
+        with_timeout(self.timeout, "read events", self.events.read_after(&self.name, number)).await
     }
 
-    async fn forget(&self) -> Result<(), Unavailable> {
-        with_timeout(self.limit, "a stream is forgotten", self.events.remove(&self.name)).await
+    async fn remove(&self) -> Result<(), Unavailable> {
+        with_timeout(self.timeout, "remove stream", self.events.remove(&self.name)).await
     }
 
-    /// Copies a stream from behind the event `at` until it is over; `time` is how long it is kept then.
-    async fn write(self, stream: &EventStream, mut at: u64, control: &ConnectionControl, time: Duration) {
-        // From where on nothing is missing.
-        let mut whole = 0;
-        let mut sign = tokio::time::interval_at(Instant::now() + SIGN, SIGN);
-        sign.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    /// Copies the events after `at` until the stream ends, and keeps them for `ttl` from then on.
+    async fn write(self, stream: &EventStream, mut at: u64, control: &ConnectionControl, ttl: Duration) {
+        // No event from here on is missing in the store.
+        let mut complete_from = 0;
+        let mut heartbeat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let news = tokio::select! {
-                // In this order: signs of life are given however much there is to write, and what was said
-                // is written, whatever ends now.
+                // In this order: heartbeats go on however much there is to write, and events that are there
+                // are written before a closing session ends the task.
                 biased;
-                _ = sign.tick() => {
-                    let _ = self.keep(ALIVE).await;
+                _ = heartbeat.tick() => {
+                    let _ = self.touch(HEARTBEAT_TTL).await;
                     continue;
                 }
                 news = stream.news(at) => news,
                 () = control.closing() => return,
             };
             for (number, event) in news.events {
-                if self.append(number, &event, whole.max(news.oldest)).await.is_err() {
-                    whole = number + 1;
+                if self.append(number, &event, complete_from.max(news.oldest)).await.is_err() {
+                    complete_from = number + 1;
                 }
                 at = number;
             }
             if news.over {
-                let _ = self.end().await;
-                let _ = self.keep(time).await;
+                let _ = self.close().await;
+                let _ = self.touch(ttl).await;
                 return;
             }
         }
     }
 }
 
-/// Opens a stream.
+/// Opens a stream: the session's own, or that of a request.
 pub(crate) async fn open(session: &Arc<Session>, of_session: bool) -> Arc<EventStream> {
-    let numbered = || random_number(of_session).and_then(|number| Some((number, EventLog::of(session, number)?)));
-    match session.kept.as_ref().and_then(|_| numbered()) {
-        None => session.streams.open(of_session, session.core.limits.event_bytes),
-        Some((number, copy)) => Box::pin(open_copied(session, number, of_session, copy)).await,
+    let kind = if of_session { StreamKind::Session } else { StreamKind::Request };
+    let logged = || {
+        let id = random_id(kind)?;
+        Some((id, EventLog::of(session, id)?))
+    };
+    match session.kept.as_ref().and_then(|_| logged()) {
+        None => session.streams.open(kind, session.core.limits.event_bytes),
+        Some((id, log)) => Box::pin(open_logged(session, id, log)).await,
     }
 }
 
-/// Opens a stream that is in the store before its client knows of it.
-async fn open_copied(session: &Arc<Session>, number: u64, of_session: bool, copy: EventLog) -> Arc<EventStream> {
-    let (stream, forgotten) = session.streams.open_as(number, of_session, session.core.limits.event_bytes);
-    // If not, it can be resumed here, and nowhere else.
-    if copy.keep(ALIVE).await.is_ok() {
-        write(session, &stream, copy, 0);
+/// Opens a stream that is in the store before its client learns its id.
+async fn open_logged(session: &Arc<Session>, id: StreamId, log: EventLog) -> Arc<EventStream> {
+    let (stream, dropped) = session.streams.open_as(id, session.core.limits.event_bytes);
+    // If the store fails, the stream can still be resumed at this replica.
+    if log.touch(HEARTBEAT_TTL).await.is_ok() {
+        start_writing(session, &stream, log, 0);
     }
-    for copy in forgotten.into_iter().filter_map(|number| EventLog::of(session, number)) {
-        tokio::spawn(async move { copy.forget().await });
+    for log in dropped.into_iter().filter_map(|id| EventLog::of(session, id)) {
+        tokio::spawn(async move { log.remove().await });
     }
     stream
 }
 
-/// Begins to copy a stream.
-fn write(session: &Session, stream: &Arc<EventStream>, copy: EventLog, at: u64) {
-    let (stream, control, time) =
+/// Starts the task that copies a stream to the store.
+fn start_writing(session: &Session, stream: &Arc<EventStream>, log: EventLog, at: u64) {
+    let (stream, control, ttl) =
         (Arc::clone(stream), Arc::clone(&session.control), session.core.limits.session_idle_timeout);
-    // A call is not over before its answer is in the store. A session's own stream has no end to wait for.
-    let running = (!stream.of_session).then(|| control.in_flight.running());
+    // A call runs until its answer is in the store. A session's own stream has no answer to wait for.
+    let running = (stream.id.kind == StreamKind::Request).then(|| control.in_flight.running());
     tokio::spawn(async move {
         let _running = running;
-        copy.write(&stream, at, &control, time).await;
+        log.write(&stream, at, &control, ttl).await;
     });
 }
 
-/// A number no other replica takes, which says what kind of stream it is: the session's own have odd ones.
-fn random_number(of_session: bool) -> Option<u64> {
+/// An id that no other replica uses. They do not agree on the next number, so it is random.
+fn random_id(kind: StreamKind) -> Option<StreamId> {
     let mut random = [0; 8];
     crate::random::fill(&mut random).ok()?;
-    Some(u64::from_ne_bytes(random) & !1 | u64::from(of_session))
+    Some(StreamId { kind, number: u64::from_ne_bytes(random) })
 }
 
 /// The rest of a stream.
 #[derive(Debug)]
 pub(crate) enum Resumed {
-    /// It goes on in this process.
+    /// This process writes the stream, or has.
     Here(Reader),
-    /// Another one writes it, or has.
+    /// Another replica writes the stream, or has.
     Elsewhere(RemoteTail),
 }
 
-/// What came after the event with this id, and what will.
-pub(crate) async fn resume(session: &Arc<Session>, id: &str) -> Result<Option<Resumed>, Unavailable> {
-    let Some((number, event)) = place(id) else { return Ok(None) };
-    let here = || session.streams.resume((number, event)).map(Resumed::Here);
-    let Some(copy) = EventLog::of(session, number) else { return Ok(here()) };
-    // A request has one writer, and if that is here, nothing is anywhere else that is not here, too.
-    let of_session = number % 2 == 1;
-    if !of_session && let Some(reader) = here() {
-        return Ok(Some(reader));
-    }
-    let Some(tail) = copy.after(event).await? else { return Ok(None) };
-    if !of_session || tail.closed {
-        return Ok(Some(Resumed::Elsewhere(RemoteTail::new(session, copy, event, tail))));
-    }
-    // The session's own stream is written by whoever the client comes to.
-    let last = tail.events.last().map_or(event, |(last, _)| *last);
-    if session.streams.last(number).is_some_and(|known| known >= last)
+/// Replays what came after an event, and follows the stream from there. `None` if the id is unknown or events
+/// after it are missing.
+pub(crate) async fn resume(session: &Arc<Session>, last_event: &str) -> Result<Option<Resumed>, Unavailable> {
+    let Ok(id) = last_event.parse::<EventId>() else { return Ok(None) };
+    let EventId { stream, event } = id;
+    let here = || session.streams.resume(id).map(Resumed::Here);
+    let Some(log) = EventLog::of(session, stream) else { return Ok(here()) };
+    // If the one writer of a request's stream is here, the store has nothing that is not here, too.
+    if stream.kind == StreamKind::Request
         && let Some(reader) = here()
     {
         return Ok(Some(reader));
     }
-    let reader = session.streams.adopt(number, event, tail, session.core.limits.event_bytes);
-    write(session, &reader.stream, copy, last);
+    let Some(tail) = log.read_after(event).await? else { return Ok(None) };
+    if stream.kind == StreamKind::Request || tail.closed {
+        return Ok(Some(Resumed::Elsewhere(RemoteTail::new(session, log, event, tail))));
+    }
+    // The session's own stream is written by the replica its client has reconnected to: now this one.
+    let last = tail.events.last().map_or(event, |(last, _)| *last);
+    if session.streams.last(stream).is_some_and(|known| known >= last)
+        && let Some(reader) = here()
+    {
+        return Ok(Some(reader));
+    }
+    let reader = session.streams.adopt(id, tail, session.core.limits.event_bytes);
+    start_writing(session, &reader.stream, log, last);
     Ok(Some(Resumed::Here(reader)))
 }
 
-/// Forgets the streams of a session that is over.
-pub(crate) fn forget(session: &Session) {
-    let copies: Vec<_> =
-        session.streams.numbers().into_iter().filter_map(|number| EventLog::of(session, number)).collect();
+/// Removes the streams of a session that has ended from the store.
+pub(crate) fn remove_all(session: &Session) {
+    let logs: Vec<_> = session.streams.ids().into_iter().filter_map(|id| EventLog::of(session, id)).collect();
     tokio::spawn(async move {
-        for copy in copies {
-            let _ = copy.forget().await;
+        for log in logs {
+            let _ = log.remove().await;
         }
     });
 }
 
-/// The rest of a stream another replica writes: what is in the store, and what comes there.
+/// The rest of a stream that another replica writes, read from the store.
 pub(crate) struct RemoteTail {
     work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     events: mpsc::Receiver<Vec<u8>>,
 }
 
 impl RemoteTail {
-    fn new(session: &Arc<Session>, copy: EventLog, at: u64, tail: EventTail) -> Self {
+    fn new(session: &Arc<Session>, log: EventLog, at: u64, tail: EventTail) -> Self {
         let (outbox, events) = mpsc::channel(1);
         let session = Arc::clone(session);
         let work = Box::pin(async move {
-            // Somebody uses the session.
+            // Keeps the session from expiring.
             let _running = session.control.in_flight.running();
             tokio::select! {
                 () = session.ends() => {}
-                () = read(&copy, at, tail, &outbox) => {}
+                () = follow(&log, at, tail, &outbox) => {}
             }
         });
         RemoteTail { work: Some(work), events }
     }
 }
 
-/// Reads a stream to its end, or until it is forgotten, which is the end of a replica that gives no sign
-/// of life.
-async fn read(copy: &EventLog, mut at: u64, mut tail: EventTail, outbox: &mpsc::Sender<Vec<u8>>) {
+/// Follows a stream to its end, or until it has expired, as the stream of a crashed replica does.
+async fn follow(log: &EventLog, mut at: u64, mut tail: EventTail, outbox: &mpsc::Sender<Vec<u8>>) {
     loop {
         for (number, event) in tail.events {
             at = number;
@@ -218,10 +223,10 @@ async fn read(copy: &EventLog, mut at: u64, mut tail: EventTail, outbox: &mpsc::
         if tail.closed {
             return;
         }
-        sleep(LOOK).await;
-        match copy.after(at).await {
+        sleep(POLL_INTERVAL).await;
+        match log.read_after(at).await {
             Ok(Some(next)) => tail = next,
-            // The client comes back, and is told what is the matter.
+            // The client reconnects, and gets the error.
             Ok(None) | Err(Unavailable) => return,
         }
     }

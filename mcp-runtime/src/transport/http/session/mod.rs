@@ -8,20 +8,19 @@ pub(super) mod lookup;
 pub(super) mod open;
 pub(super) mod serve;
 pub(super) mod stored;
+pub(super) mod stores;
 pub(super) mod stream;
+pub(super) mod stream_id;
 pub(super) mod streams;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use http::Response;
-
-use self::stored::StoredSession;
+use self::stores::StoredSession;
 use self::streams::Streams;
-use super::micros;
-use super::response::body::Body;
+use super::atomic_duration::AtomicDuration;
 use crate::call::control::ConnectionControl;
 use crate::dispatch::connection::Connection;
 use crate::limits::Limits;
@@ -54,8 +53,8 @@ pub(super) struct Session {
     revision: Revision,
     principal: Option<Arc<str>>,
     begun: Instant,
-    /// How old it was when it was last used, in microseconds.
-    used: AtomicU64,
+    /// How old it was when it was last used.
+    used: AtomicDuration,
     /// Where it is kept besides, if it is: then this is a copy.
     pub(super) kept: Option<Box<StoredSession>>,
 }
@@ -172,16 +171,6 @@ pub(super) struct ShutdownGuard<'a> {
     session: &'a Arc<Session>,
 }
 
-impl ShutdownGuard<'_> {
-    /// Ends it for every replica before the answer is given.
-    pub(super) async fn with(self, response: Response<Body>) -> Response<Body> {
-        if !self.session.control.is_closing() {
-            return stored::save(self.session).await.err().unwrap_or(response);
-        }
-        stored::end(self.session).await.map_or_else(|refusal| refusal, |()| response)
-    }
-}
-
 impl Drop for ShutdownGuard<'_> {
     fn drop(&mut self) {
         if self.session.control.is_closing() {
@@ -246,7 +235,7 @@ impl Session {
             streaming: AtomicBool::new(false),
             principal: principal.map(Into::into),
             begun,
-            used: AtomicU64::new(micros(now - begun)),
+            used: AtomicDuration::new(now - begun),
             kept,
         }
     }
@@ -269,7 +258,7 @@ impl Session {
     }
 
     fn used_at(&self, age: Duration) {
-        self.used.store(micros(age), Ordering::Relaxed);
+        self.used.store(age);
     }
 
     fn age(&self) -> Duration {
@@ -286,7 +275,7 @@ impl Session {
 
     /// How long nobody has used it, at this age.
     fn idle(&self, age: Duration) -> Duration {
-        age.saturating_sub(Duration::from_micros(self.used.load(Ordering::Relaxed)))
+        age.saturating_sub(self.used.load())
     }
 
     fn is_busy(&self) -> bool {

@@ -1,83 +1,35 @@
-//! Sessions that are kept in a store: what is here is a copy, brought up to date by every request.
+//! Sessions in a store: the session in this process is a copy, which every request brings up to date.
 //!
-//! The store has the last word. A copy knows which record it was made of; what its client changed since
-//! is written on top of whatever the others wrote.
+//! Replicas write with optimistic concurrency. A copy remembers the record it was made of; what its client
+//! has changed since is applied on top of what other replicas have written.
 
-use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
-use super::{Session, Sessions, event_log};
+use super::stores::StoredSession;
+pub(crate) use super::stores::Stores;
+use super::{Session, Sessions, ShutdownGuard, event_log};
 use crate::dispatch::connection::Connection;
 use crate::era::client_info::ClientInfo;
 use crate::limits::Limits;
 use crate::server::core::Core;
-use crate::store::{DynEventStore, DynSessionStore, SessionRecord, Unavailable, with_timeout};
-use crate::sync::lock;
+use crate::store::{SessionRecord, Unavailable, with_timeout};
 use crate::transport::http::response;
 use crate::transport::http::response::body::Body;
 use crate::{era, random};
 
-/// How often it is looked whether the sessions that are in use here were changed or ended elsewhere.
-const LOOK: Duration = Duration::from_secs(1);
-/// How often a change is tried again that somebody else was faster with.
-const TRIES: usize = 16;
-/// The store is told that a session is used when this part of its idle time has passed.
-const PART: u32 = 16;
+/// How often the copies in use are compared with the store.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
+/// How often a write is attempted when other replicas write at the same time.
+const WRITE_ATTEMPTS: usize = 16;
+/// A session in use is touched in the store whenever this part of its idle timeout has passed.
+const TOUCH_PART: u32 = 16;
 
-/// Where sessions are kept, and their events if these are, too.
-#[derive(Debug)]
-pub(crate) struct Stores {
-    sessions: Arc<dyn DynSessionStore>,
-    pub(crate) events: Option<Arc<dyn DynEventStore>>,
-    /// Whether somebody looks after the copies that are in use.
-    watched: AtomicBool,
-}
-
-/// What a copy knows of what it is a copy of.
-pub(crate) struct StoredSession {
-    pub(crate) id: Box<str>,
-    pub(crate) stores: Arc<Stores>,
-    state: Mutex<StoredState>,
-}
-
-#[derive(Debug)]
-struct StoredState {
-    /// What was in the store when it was last seen.
-    record: SessionRecord,
-    /// When the store was last told that the session is used.
-    touched: Instant,
-}
-
-impl Stores {
-    pub(crate) fn new(sessions: Arc<dyn DynSessionStore>) -> Self {
-        Stores { sessions, events: None, watched: AtomicBool::new(false) }
-    }
-
-    fn kept(self: &Arc<Self>, id: &str, record: SessionRecord) -> Box<StoredSession> {
-        let state = StoredState { record, touched: Instant::now() };
-        Box::new(StoredSession { id: id.into(), stores: Arc::clone(self), state: Mutex::new(state) })
-    }
-}
-
-/// Without the id, which is a secret.
-impl fmt::Debug for StoredSession {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoredSession").finish_non_exhaustive()
-    }
-}
-
-impl StoredSession {
-    fn state(&self) -> MutexGuard<'_, StoredState> {
-        lock(&self.state)
-    }
-}
-
-/// Opens a session: it is in the store before its client knows of it.
+/// Opens a session. It is in the store before its client learns its id.
 pub(crate) async fn open(
     stores: &Arc<Stores>,
     sessions: &Arc<Sessions>,
@@ -89,16 +41,16 @@ pub(crate) async fn open(
     record.initialize_params = connection.session.client().map(ClientInfo::to_remember).unwrap_or_default();
     record.principal = principal.map(str::to_owned);
     let limits = &connection.core.limits;
-    let create = stores.sessions.create(&id, &record, keep(limits, &record));
-    if with_timeout(limits.store_timeout, "a session is opened", create).await.is_err() {
+    let create = stores.sessions.create(&id, &record, ttl(limits, &record));
+    if with_timeout(limits.store_timeout, "create session", create).await.is_err() {
         return Err(std::io::ErrorKind::Other.into());
     }
-    watch(stores, sessions);
-    sessions.insert(&id, Session::new(connection, principal, Duration::ZERO, Some(stores.kept(&id, record))));
+    start_refreshing(stores, sessions);
+    sessions.insert(&id, Session::new(connection, principal, Duration::ZERO, Some(stores.session(&id, record))));
     Ok(id)
 }
 
-/// The session with this id as the store knows it, if it is the principal's and its time is not over.
+/// Finds a session in the store, if it belongs to the principal and has not expired.
 pub(crate) async fn find(
     stores: &Arc<Stores>,
     sessions: &Arc<Sessions>,
@@ -107,13 +59,12 @@ pub(crate) async fn find(
     principal: Option<&str>,
 ) -> Result<Option<Arc<Session>>, Response<Body>> {
     let limits = &core.limits;
-    // Nobody but this module makes ids; what is none is not looked for.
-    if !is_id(id) {
+    if !is_session_id(id) {
         return Ok(None);
     }
-    let load = with_timeout(limits.store_timeout, "a session is looked up", stores.sessions.load(id));
+    let load = with_timeout(limits.store_timeout, "load session", stores.sessions.load(id));
     let Some(record) = load.await.map_err(unavailable)? else {
-        // Ended elsewhere, or left alone for too long.
+        // Ended at another replica, or expired.
         end_copy(sessions, id);
         return Ok(None);
     };
@@ -122,14 +73,14 @@ pub(crate) async fn find(
     }
     let session = match sessions.copy(id) {
         Some(session) => {
-            catch_up(&session, record);
+            merge(&session, record);
             session
         }
         None if sessions.room_for_copy(limits).is_err() => {
-            return Err(response::later(StatusCode::SERVICE_UNAVAILABLE, "too many sessions"));
+            return Err(response::later(StatusCode::SERVICE_UNAVAILABLE, "too many sessions; retry later"));
         }
         None => {
-            watch(stores, sessions);
+            start_refreshing(stores, sessions);
             sessions.insert(id, restore(stores, core, id, &record))
         }
     };
@@ -138,29 +89,40 @@ pub(crate) async fn find(
     Ok(Some(session))
 }
 
-/// Writes to the store what a message has changed of its session, before it is answered.
+/// Writes what a message has changed of its session to the store, before the message is answered.
 pub(crate) async fn save(session: &Session) -> Result<(), Response<Body>> {
     match &session.kept {
         None => Ok(()),
-        Some(kept) => Box::pin(write(session, kept)).await.map_err(unavailable),
+        Some(stored) => Box::pin(write(session, stored)).await.map_err(unavailable),
     }
 }
 
 /// Ends a session for every replica.
 pub(crate) async fn end(session: &Session) -> Result<(), Response<Body>> {
-    let Some(kept) = &session.kept else { return Ok(()) };
-    let remove = kept.stores.sessions.remove(&kept.id);
-    with_timeout(session.core.limits.store_timeout, "a session is ended", remove).await.map_err(unavailable)?;
-    event_log::forget(session);
+    let Some(stored) = &session.kept else { return Ok(()) };
+    let remove = stored.stores.sessions.remove(&stored.id);
+    with_timeout(session.core.limits.store_timeout, "remove session", remove).await.map_err(unavailable)?;
+    event_log::remove_all(session);
     Ok(())
 }
 
-fn unavailable(_: Unavailable) -> Response<Body> {
-    response::later(StatusCode::SERVICE_UNAVAILABLE, "sessions are out of reach now; try again")
+impl ShutdownGuard<'_> {
+    /// Ends the session for every replica, if it is shutting down, before the answer is sent.
+    pub(crate) async fn with(self, response: Response<Body>) -> Response<Body> {
+        if !self.session.control.is_closing() {
+            return save(self.session).await.err().unwrap_or(response);
+        }
+        end(self.session).await.map_or_else(|refusal| refusal, |()| response)
+    }
 }
 
-/// Whether this may be the id of a session: a store need not be asked for anything else.
-fn is_id(id: &str) -> bool {
+fn unavailable(_: Unavailable) -> Response<Body> {
+    response::later(StatusCode::SERVICE_UNAVAILABLE, "session store unavailable; retry later")
+}
+
+/// Whether this may be the id of a session. Only this module makes ids, so the store need not be asked for
+/// anything else.
+fn is_session_id(id: &str) -> bool {
     id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
@@ -170,28 +132,28 @@ fn end_copy(sessions: &Sessions, id: &str) {
     }
 }
 
-/// How long the store should keep a session that is used now. A little longer than it may be idle: that it is
-/// used is not told every time.
-fn keep(limits: &Limits, record: &SessionRecord) -> Duration {
-    let idle = limits.session_idle_timeout.saturating_add(limits.session_idle_timeout / PART);
+/// The time to live of a session that is used now. A little longer than the idle timeout, because not every
+/// request touches the session in the store.
+fn ttl(limits: &Limits, record: &SessionRecord) -> Duration {
+    let idle = limits.session_idle_timeout.saturating_add(limits.session_idle_timeout / TOUCH_PART);
     idle.min(limits.session_lifetime.saturating_sub(record.age()))
 }
 
-/// A copy of a session nobody here knew.
+/// Makes a copy of a session this replica does not have.
 fn restore(stores: &Arc<Stores>, core: &Arc<Core>, id: &str, record: &SessionRecord) -> Session {
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
     connection.session =
         era::LegacySession::restored(record.revision, ClientInfo::remembered(&record.initialize_params));
     connection.follow_changes();
     connection.ready = record.initialized;
-    let kept = stores.kept(id, record.clone());
-    let session = Session::new(connection, record.principal.as_deref(), record.age(), Some(kept));
-    put(&session, record);
+    let copied = Some(stores.session(id, record.clone()));
+    let session = Session::new(connection, record.principal.as_deref(), record.age(), copied);
+    apply(&session, record);
     session
 }
 
-/// Makes a copy what a record says.
-fn put(session: &Session, record: &SessionRecord) {
+/// Applies a record to a copy.
+fn apply(session: &Session, record: &SessionRecord) {
     let mut connection = session.connection();
     connection.session.set_log_level(record.log_level);
     connection.ready |= record.initialized;
@@ -200,10 +162,10 @@ fn put(session: &Session, record: &SessionRecord) {
     }
 }
 
-/// The record a copy would make now, beside the one it was made of.
-fn current(session: &Session, before: &SessionRecord) -> SessionRecord {
+/// The record of a copy as it is now, given the one it was made of.
+fn snapshot(session: &Session, base: &SessionRecord) -> SessionRecord {
     let connection = session.connection();
-    let mut now = before.clone();
+    let mut now = base.clone();
     now.log_level = connection.session.log_level();
     now.initialized |= connection.ready;
     if let Some(subscription) = &session.subscription {
@@ -212,85 +174,85 @@ fn current(session: &Session, before: &SessionRecord) -> SessionRecord {
     now
 }
 
-/// Takes over what others have changed, and keeps what was changed here and not written yet.
-fn catch_up(session: &Session, newer: SessionRecord) {
-    let Some(kept) = &session.kept else { return };
-    let mut state = kept.state();
+/// Merges what other replicas have written with what was changed here and not written yet.
+fn merge(session: &Session, newer: SessionRecord) {
+    let Some(stored) = &session.kept else { return };
+    let mut state = stored.state();
     if newer.version <= state.record.version {
         return;
     }
-    let (before, here) = (&state.record, current(session, &state.record));
-    let mut both = newer.clone();
-    if here.log_level != before.log_level {
-        both.log_level = here.log_level;
+    let (base, here) = (&state.record, snapshot(session, &state.record));
+    let mut merged = newer.clone();
+    if here.log_level != base.log_level {
+        merged.log_level = here.log_level;
     }
-    both.initialized |= here.initialized;
-    both.subscriptions.extend(here.subscriptions.difference(&before.subscriptions).cloned());
-    both.subscriptions.retain(|uri| here.subscriptions.contains(uri) || !before.subscriptions.contains(uri));
-    put(session, &both);
+    merged.initialized |= here.initialized;
+    merged.subscriptions.extend(here.subscriptions.difference(&base.subscriptions).cloned());
+    merged.subscriptions.retain(|uri| here.subscriptions.contains(uri) || !base.subscriptions.contains(uri));
+    apply(session, &merged);
     state.record = newer;
 }
 
-async fn write(session: &Session, kept: &StoredSession) -> Result<(), Unavailable> {
+async fn write(session: &Session, stored: &StoredSession) -> Result<(), Unavailable> {
     let limits = &session.core.limits;
-    for _ in 0..TRIES {
+    for _ in 0..WRITE_ATTEMPTS {
         let next = {
-            let state = kept.state();
-            let mut next = current(session, &state.record);
+            let state = stored.state();
+            let mut next = snapshot(session, &state.record);
             if next == state.record {
                 return Ok(());
             }
             next.version += 1;
             next
         };
-        let update = kept.stores.sessions.update(&kept.id, &next, keep(limits, &next));
-        if with_timeout(limits.store_timeout, "a session is changed", update).await? {
-            let mut state = kept.state();
+        let update = stored.stores.sessions.update(&stored.id, &next, ttl(limits, &next));
+        if with_timeout(limits.store_timeout, "update session", update).await? {
+            let mut state = stored.state();
             if next.version > state.record.version {
                 state.record = next;
             }
             continue;
         }
-        let load = with_timeout(limits.store_timeout, "a session is looked up", kept.stores.sessions.load(&kept.id));
+        let load = with_timeout(limits.store_timeout, "load session", stored.stores.sessions.load(&stored.id));
         match load.await? {
-            Some(newer) => catch_up(session, newer),
-            // Ended in the meantime: the next request is told so.
+            Some(newer) => merge(session, newer),
+            // Ended meanwhile: the next request is answered 404.
             None => return Ok(()),
         }
     }
-    tracing::error!("a session could not be written: others were faster {TRIES} times");
+    tracing::error!("failed to write a session: other replicas were faster {WRITE_ATTEMPTS} times");
     Err(Unavailable)
 }
 
-/// Tells the store that a session is used, if it is time to.
+/// Extends the session's time to live in the store, if that is due.
 async fn touch(session: &Session) -> Result<(), Unavailable> {
-    let Some(kept) = &session.kept else { return Ok(()) };
+    let Some(stored) = &session.kept else { return Ok(()) };
     let limits = &session.core.limits;
-    let keep = {
-        let mut state = kept.state();
-        if state.touched.elapsed() < limits.session_idle_timeout / PART {
+    let ttl = {
+        let mut state = stored.state();
+        if state.touched.elapsed() < limits.session_idle_timeout / TOUCH_PART {
             return Ok(());
         }
         state.touched = Instant::now();
-        keep(limits, &state.record)
+        ttl(limits, &state.record)
     };
-    let touch = kept.stores.sessions.touch(&kept.id, keep);
-    with_timeout(limits.store_timeout, "a session is used", touch).await.map(drop)
+    let touch = stored.stores.sessions.touch(&stored.id, ttl);
+    with_timeout(limits.store_timeout, "touch session", touch).await.map(drop)
 }
 
-/// Looks after the copies that are in use without requests: an open stream, a call that goes on.
-/// Whoever ended the session elsewhere ends them, and whoever subscribed elsewhere is told here.
-fn watch(stores: &Arc<Stores>, sessions: &Arc<Sessions>) {
-    if stores.watched.swap(true, Ordering::AcqRel) {
+/// Starts the task that refreshes copies in use without requests: an open stream, a running call. It ends
+/// sessions that were ended at other replicas, and picks up subscriptions made there.
+fn start_refreshing(stores: &Arc<Stores>, sessions: &Arc<Sessions>) {
+    if stores.refreshing.swap(true, Ordering::AcqRel) {
         return;
     }
     let sessions = Arc::downgrade(sessions);
     tokio::spawn(async move {
         loop {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(REFRESH_INTERVAL).await;
             let Some(sessions) = sessions.upgrade() else { return };
             for session in sessions.busy() {
-                // The next will fare no better now.
+                // The store is unavailable: it would fail for the others, too.
                 if refresh(&sessions, &session).await.is_err() {
                     break;
                 }
@@ -300,12 +262,12 @@ fn watch(stores: &Arc<Stores>, sessions: &Arc<Sessions>) {
 }
 
 async fn refresh(sessions: &Sessions, session: &Session) -> Result<(), Unavailable> {
-    let Some(kept) = &session.kept else { return Ok(()) };
-    let load = kept.stores.sessions.load(&kept.id);
-    match with_timeout(session.core.limits.store_timeout, "a session is looked after", load).await? {
-        Some(newer) => catch_up(session, newer),
+    let Some(stored) = &session.kept else { return Ok(()) };
+    let load = stored.stores.sessions.load(&stored.id);
+    match with_timeout(session.core.limits.store_timeout, "refresh session", load).await? {
+        Some(newer) => merge(session, newer),
         None => {
-            end_copy(sessions, &kept.id);
+            end_copy(sessions, &stored.id);
             return Ok(());
         }
     }

@@ -10,10 +10,12 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 
+use super::stream_id::{EventId, StreamId, StreamKind};
 use crate::call::outbox::Outgoing;
 use crate::store::EventTail;
 use crate::sync::{lock, until};
 use crate::transport::http::response::body::Events;
+use crate::transport::http::response::sse::{self, MESSAGE};
 
 /// How many events, and bytes of them, a stream keeps for a client that may come back.
 pub(crate) const EVENTS: usize = 256;
@@ -45,7 +47,7 @@ impl ReplayBudget {
 /// One stream: the events of a request, or those that belong to none.
 #[derive(Debug)]
 pub(crate) struct EventStream {
-    pub(crate) number: u64,
+    pub(crate) id: StreamId,
     /// Whether it is the session's, for what belongs to no request.
     pub(crate) of_session: bool,
     state: Mutex<StreamState>,
@@ -83,19 +85,20 @@ pub(crate) struct News {
 }
 
 impl EventStream {
-    pub(crate) fn new(number: u64, of_session: bool, budget: ReplayBudget) -> Self {
-        EventStream { number, of_session, state: Mutex::default(), budget, news: Notify::new(), taken: Notify::new() }
+    pub(crate) fn new(id: StreamId, budget: ReplayBudget) -> Self {
+        let of_session = id.kind == StreamKind::Session;
+        EventStream { id, of_session, state: Mutex::default(), budget, news: Notify::new(), taken: Notify::new() }
     }
 
     /// A session's own stream, begun elsewhere, of which this came after the event.
-    pub(crate) fn adopted(number: u64, event: u64, tail: EventTail, budget: ReplayBudget) -> Self {
+    pub(crate) fn adopted(id: StreamId, event: u64, tail: EventTail, budget: ReplayBudget) -> Self {
         let events: VecDeque<_> = tail.events.into_iter().map(|(number, event)| (number, Bytes::from(event))).collect();
         let bytes = events.iter().map(|(_, event)| event.len()).sum();
         let last = events.back().map_or(event, |(last, _)| *last);
         budget.take(bytes);
         let state = StreamState { events, bytes, last, over: tail.closed, ..StreamState::default() };
         let (state, news, taken) = (Mutex::new(state), Notify::new(), Notify::new());
-        EventStream { number, of_session: true, state, budget, news, taken }
+        EventStream { id, of_session: true, state, budget, news, taken }
     }
 
     fn state(&self) -> MutexGuard<'_, StreamState> {
@@ -128,11 +131,11 @@ impl EventStream {
     /// Adds lines, an event each; nobody is waited for.
     pub(crate) fn push(&self, lines: &[u8]) {
         let mut state = self.state();
-        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        for message in sse::messages(lines) {
             state.last += 1;
-            let mut event = format!("id: {}_{}\nevent: message\ndata: ", self.number, state.last).into_bytes();
-            event.extend_from_slice(line);
-            event.extend_from_slice(b"\n\n");
+            let id = EventId { stream: self.id, event: state.last };
+            let mut event = Vec::with_capacity(message.len() + 64);
+            sse::write_event(&mut event, format_args!("id: {id}\n{MESSAGE}"), message);
             state.bytes += event.len();
             self.budget.take(event.len());
             let number = state.last;
@@ -204,7 +207,12 @@ impl EventStream {
     /// Reads it from the beginning; `primed` begins with an event that says where it is, so that a
     /// client which is cut off before the first real one can come back.
     pub(crate) fn read(self: &Arc<Self>, primed: bool) -> Reader {
-        let first = primed.then(|| format!("id: {}_0\n{RETRY}data: \n\n", self.number).into());
+        let first = primed.then(|| {
+            let mut event = Vec::new();
+            let id = EventId { stream: self.id, event: 0 };
+            sse::write_event(&mut event, format_args!("id: {id}\n{RETRY}"), b"");
+            event.into()
+        });
         Reader::new(Arc::clone(self), 0, first)
     }
 }

@@ -1,15 +1,15 @@
-//! The streams of a session: those that are read, and some that are over, for a client that was cut off
-//! and comes back.
+//! The streams of a session: the open ones, and some that have ended, for a client that reconnects.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::stream::{EventStream, Reader, ReplayBudget};
+use super::stream_id::{EventId, StreamId, StreamKind};
 use crate::store::EventTail;
 use crate::sync::lock;
 
-/// How many streams a session keeps whose requests are answered.
+/// How many streams of answered requests a session keeps for replay.
 const ANSWERED: usize = 16;
 
 /// The streams of one session.
@@ -21,7 +21,7 @@ struct StreamTable {
     /// In the order they were opened.
     streams: BTreeMap<u64, Arc<EventStream>>,
     last: u64,
-    /// How many bytes of events all of them keep; there when there was a stream.
+    /// The bytes of events all streams keep; allocated with the first stream.
     used: Option<Arc<AtomicUsize>>,
 }
 
@@ -30,71 +30,66 @@ impl Streams {
         lock(&self.0)
     }
 
-    /// Opens a stream under the next number. All of them together keep no more bytes than the limit,
+    /// Opens a stream under the next number. Together the streams keep `limit` bytes of events at most,
     /// besides the newest event of each.
-    pub(crate) fn open(&self, of_session: bool, limit: usize) -> Arc<EventStream> {
-        self.table().enter(limit, |next, budget| EventStream::new(next, of_session, budget)).0
+    pub(crate) fn open(&self, kind: StreamKind, limit: usize) -> Arc<EventStream> {
+        self.table().insert(limit, |number, budget| EventStream::new(StreamId { kind, number }, budget)).0
     }
 
-    /// Opens a stream under a number nobody else has; and those that were forgotten for it.
-    pub(crate) fn open_as(&self, number: u64, of_session: bool, limit: usize) -> (Arc<EventStream>, Vec<u64>) {
-        self.table().enter(limit, |_, budget| EventStream::new(number, of_session, budget))
+    /// Opens a stream under an id of its own, and returns the ids of those that were dropped for it.
+    pub(crate) fn open_as(&self, id: StreamId, limit: usize) -> (Arc<EventStream>, Vec<StreamId>) {
+        self.table().insert(limit, |_, budget| EventStream::new(id, budget))
     }
 
-    /// Goes on with a stream that was begun elsewhere, of which this came after the event.
-    pub(crate) fn adopt(&self, number: u64, event: u64, tail: EventTail, limit: usize) -> Reader {
+    /// Takes over a stream from another replica; `tail` is what came after the event.
+    pub(crate) fn adopt(&self, id: EventId, tail: EventTail, limit: usize) -> Reader {
+        let EventId { stream: id, event } = id;
         let mut table = self.table();
-        table.streams.retain(|_, stream| stream.number != number);
-        let (stream, _) = table.enter(limit, |_, budget| EventStream::adopted(number, event, tail, budget));
+        table.streams.retain(|_, stream| stream.id != id);
+        let (stream, _) = table.insert(limit, |_, budget| EventStream::adopted(id, event, tail, budget));
         Reader::new(stream, event, None)
     }
 
-    /// The number of the last event of a stream, if it is known.
-    pub(crate) fn last(&self, number: u64) -> Option<u64> {
-        self.table().find(number).map(|stream| stream.last())
+    /// The number of the last event of a stream, if the stream is known.
+    pub(crate) fn last(&self, id: StreamId) -> Option<u64> {
+        self.table().find(id).map(|stream| stream.last())
     }
 
-    /// The numbers of the streams.
-    pub(crate) fn numbers(&self) -> Vec<u64> {
-        self.table().streams.values().map(|stream| stream.number).collect()
+    pub(crate) fn ids(&self) -> Vec<StreamId> {
+        self.table().streams.values().map(|stream| stream.id).collect()
     }
 
-    /// The events after this one, if its stream is known and they are still there.
-    pub(crate) fn resume(&self, (number, event): (u64, u64)) -> Option<Reader> {
-        let stream = Arc::clone(self.table().find(number)?);
-        stream.has_all_after(event).then(|| Reader::new(stream, event, None))
+    /// Replays the events after this one, if the stream is known and none of them is missing.
+    pub(crate) fn resume(&self, id: EventId) -> Option<Reader> {
+        let stream = Arc::clone(self.table().find(id.stream)?);
+        stream.has_all_after(id.event).then(|| Reader::new(stream, id.event, None))
     }
-}
-
-/// The stream and the event an id names.
-pub(crate) fn place(id: &str) -> Option<(u64, u64)> {
-    let (stream, event) = id.split_once('_')?;
-    Some((stream.parse().ok()?, event.parse().ok()?))
 }
 
 impl StreamTable {
-    /// Enters a stream. Of those that are over, the oldest are forgotten: when there are many, or when
-    /// they leave little room.
-    fn enter(
+    /// Inserts a stream. Ended streams are dropped, the oldest first, when there are too many or they use up
+    /// half of the limit.
+    fn insert(
         &mut self,
         limit: usize,
         make: impl FnOnce(u64, ReplayBudget) -> EventStream,
-    ) -> (Arc<EventStream>, Vec<u64>) {
+    ) -> (Arc<EventStream>, Vec<StreamId>) {
         let used = Arc::clone(self.used.get_or_insert_default());
-        let mut over: VecDeque<u64> = self.streams.iter().filter(|(_, one)| one.is_over()).map(|(at, _)| *at).collect();
-        let mut forgotten = Vec::new();
-        while over.len() > ANSWERED || used.load(Ordering::Relaxed) > limit / 2 {
-            let Some(oldest) = over.pop_front() else { break };
-            forgotten.extend(self.streams.remove(&oldest).map(|stream| stream.number));
+        let mut ended: VecDeque<u64> =
+            self.streams.iter().filter(|(_, one)| one.is_over()).map(|(at, _)| *at).collect();
+        let mut dropped = Vec::new();
+        while ended.len() > ANSWERED || used.load(Ordering::Relaxed) > limit / 2 {
+            let Some(oldest) = ended.pop_front() else { break };
+            dropped.extend(self.streams.remove(&oldest).map(|stream| stream.id));
         }
         self.last += 1;
         let stream = Arc::new(make(self.last, ReplayBudget { used, limit }));
         self.streams.insert(self.last, Arc::clone(&stream));
-        (stream, forgotten)
+        (stream, dropped)
     }
 
-    fn find(&self, number: u64) -> Option<&Arc<EventStream>> {
-        self.streams.values().find(|stream| stream.number == number)
+    fn find(&self, id: StreamId) -> Option<&Arc<EventStream>> {
+        self.streams.values().find(|stream| stream.id == id)
     }
 }
 
@@ -113,7 +108,7 @@ mod tests {
     const LIMIT: usize = 4 * BYTES;
 
     fn resume(streams: &Streams, id: &str) -> Option<Reader> {
-        streams.resume(place(id)?)
+        streams.resume(id.parse().ok()?)
     }
 
     fn all(reader: &mut Reader) -> (String, bool) {
@@ -129,34 +124,34 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_back_goes_on_where_they_were() {
+    fn reader_resumes_after_the_last_event() {
         let streams = Streams::default();
-        let stream = streams.open(false, LIMIT);
+        let stream = streams.open(StreamKind::Request, LIMIT);
         let mut first = stream.read(true);
         stream.push(b"one\ntwo\n");
         let (text, over) = all(&mut first);
         assert_eq!(
             text,
-            "id: 1_0\nretry: 500\ndata: \n\nid: 1_1\nevent: message\ndata: one\n\nid: 1_2\nevent: message\ndata: two\n\n"
+            "id: r1_0\nretry: 500\ndata: \n\nid: r1_1\nevent: message\ndata: one\n\nid: r1_2\nevent: message\ndata: two\n\n"
         );
         assert!(!over);
         stream.push(b"three\n");
         stream.end();
-        let mut second = resume(&streams, "1_1").unwrap();
+        let mut second = resume(&streams, "r1_1").unwrap();
         assert_eq!(
             all(&mut second),
-            ("id: 1_2\nevent: message\ndata: two\n\nid: 1_3\nevent: message\ndata: three\n\n".into(), true)
+            ("id: r1_2\nevent: message\ndata: two\n\nid: r1_3\nevent: message\ndata: three\n\n".into(), true)
         );
         let (rest, over) = all(&mut first);
-        assert!(over && rest.contains("three"), "what was there is given, and then it is over");
+        assert!(over && rest.contains("three"), "a replaced reader gets what was there, and ends");
     }
 
-    /// Whether a future comes to its end, given some time.
+    /// Whether a task ends, given some time.
     async fn ends(task: &mut tokio::task::JoinHandle<()>) -> bool {
         tokio::time::timeout(std::time::Duration::from_millis(50), task).await.is_ok()
     }
 
-    /// A call that has much to say on a stream.
+    /// A call that writes 1000 lines to a stream.
     fn talk(stream: &Arc<EventStream>, line: &'static [u8]) -> tokio::task::JoinHandle<()> {
         let (sender, lines) = mpsc::channel(4);
         tokio::spawn(async move {
@@ -168,10 +163,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_reads_is_waited_for_and_misses_nothing() {
+    async fn slow_reader_gets_backpressure_and_every_event() {
         let long: &[u8] = vec![b'x'; 8 * 1024].leak();
         for line in [b"x", long] {
-            let stream = Streams::default().open(false, LIMIT);
+            let stream = Streams::default().open(StreamKind::Request, LIMIT);
             let mut reader = stream.read(false);
             let mut task = talk(&stream, line);
             assert!(!ends(&mut task).await);
@@ -186,14 +181,14 @@ mod tests {
                 }
                 tokio::task::yield_now().await;
             }
-            let numbers = text.lines().filter_map(|line| line.strip_prefix("id: 1_")?.parse::<u64>().ok());
-            assert!(numbers.eq(1..=1000), "none is missing");
+            let numbers = text.lines().filter_map(|line| line.strip_prefix("id: r1_")?.parse::<u64>().ok());
+            assert!(numbers.eq(1..=1000), "no event is missing");
         }
     }
 
     #[tokio::test]
-    async fn who_has_gone_is_not_waited_for() {
-        let stream = Streams::default().open(false, LIMIT);
+    async fn dropped_reader_gets_no_backpressure() {
+        let stream = Streams::default().open(StreamKind::Request, LIMIT);
         let reader = stream.read(false);
         let mut task = talk(&stream, b"x");
         assert!(!ends(&mut task).await);
@@ -203,60 +198,60 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_comes_back_takes_the_place_of_who_was_there() {
+    async fn new_reader_replaces_the_old_one() {
         let streams = Streams::default();
-        let stream = streams.open(false, LIMIT);
+        let stream = streams.open(StreamKind::Request, LIMIT);
         let first = stream.read(false);
         let mut task = talk(&stream, b"x");
         assert!(!ends(&mut task).await);
-        let second = resume(&streams, "1_0").unwrap();
+        let second = resume(&streams, "r1_0").unwrap();
         drop(first);
-        assert!(!ends(&mut task).await, "there is somebody who reads");
+        assert!(!ends(&mut task).await, "there is a reader");
         drop(second);
         assert!(ends(&mut task).await);
     }
 
     #[test]
-    fn what_is_not_there_cannot_be_resumed() {
+    fn missing_events_cannot_be_resumed() {
         let streams = Streams::default();
-        let stream = streams.open(false, LIMIT);
+        let stream = streams.open(StreamKind::Request, LIMIT);
         for _ in 0..1000 {
             stream.push(b"x\n");
         }
-        assert!(resume(&streams, "1_5").is_none(), "forgotten");
-        assert!(resume(&streams, "1_1000").is_some() && resume(&streams, "1_1001").is_none());
-        for id in ["", "1", "2_0", "x_1", "1_x", "1_-1", "99999999999999999999_1"] {
+        assert!(resume(&streams, "r1_5").is_none(), "dropped");
+        assert!(resume(&streams, "r1_1000").is_some() && resume(&streams, "r1_1001").is_none());
+        for id in ["", "r1", "r2_0", "s1_1", "1_1000", "r1_x"] {
             assert!(resume(&streams, id).is_none(), "{id}");
         }
     }
 
     #[test]
-    fn answered_streams_are_forgotten_in_time() {
+    fn answered_streams_are_dropped() {
         let streams = Streams::default();
         for _ in 0..1000 {
-            streams.open(false, LIMIT).end();
+            streams.open(StreamKind::Request, LIMIT).end();
         }
         assert!(streams.table().streams.len() <= ANSWERED + 1);
     }
 
     #[test]
-    fn the_streams_of_a_session_keep_so_much_together() {
+    fn streams_of_a_session_share_a_replay_budget() {
         let streams = Streams::default();
         let line = [&*"x".repeat(64 * 1024), "\n"].concat().into_bytes();
         let fill = |stream: &EventStream| (0..20).for_each(|_| stream.push(&line));
         let used = || streams.table().used.as_ref().unwrap().load(Ordering::Relaxed);
-        let open: Vec<_> = (0..32).map(|_| streams.open(false, LIMIT)).collect();
+        let open: Vec<_> = (0..32).map(|_| streams.open(StreamKind::Request, LIMIT)).collect();
         for stream in &open {
             fill(stream);
         }
         // The newest event of each is kept in any case.
         assert!(used() > LIMIT / 2 && used() < LIMIT + 33 * line.len(), "{}", used());
-        assert!(streams.resume((32, 20)).is_some(), "what comes last is kept");
+        assert!(resume(&streams, "r32_20").is_some(), "the newest event is kept");
         for stream in open {
             stream.end();
         }
-        let next = streams.open(false, LIMIT);
-        assert!(used() <= LIMIT / 2, "{}: what is over makes room", used());
+        let next = streams.open(StreamKind::Request, LIMIT);
+        assert!(used() <= LIMIT / 2, "{}: ended streams make room", used());
         fill(&next);
         assert!(next.has_all_after(10), "and there is room");
         let used = Arc::clone(streams.table().used.as_ref().unwrap());
@@ -265,9 +260,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_copies_a_stream_sees_everything_or_knows_what_is_missing() {
+    async fn news_has_every_event_or_tells_the_oldest() {
         let streams = Streams::default();
-        let stream = streams.open(false, LIMIT);
+        let stream = streams.open(StreamKind::Request, LIMIT);
         stream.push(b"one\ntwo\n");
         let news = stream.news(0).await;
         assert_eq!((news.events.len(), news.oldest, news.over), (2, 1, false));
