@@ -175,11 +175,11 @@ impl<'a> Router<'a> {
 
     /// Whether changes of the resource at `uri` can be told; none if there is no resource.
     pub(crate) fn announces(&self, uri: &str) -> Option<bool> {
-        let fixed = self.catalog.resources.get(uri).map(|resource| (&resource.handler, resource.announced));
+        let fixed = self.catalog.resources.get(uri).map(|resource| (&resource.handler, resource.subscribable));
         let families = self.catalog.templates.iter().filter(|(_, family)| family.template.matches(uri).is_some());
-        let families = families.map(|(_, family)| (&family.handler, family.announced));
+        let families = families.map(|(_, family)| (&family.handler, family.subscribable));
         let seen = fixed.into_iter().chain(families).filter(|(handler, _)| self.sees(handler));
-        seen.map(|(_, announced)| announced || self.catalog.settings.dynamic).reduce(|one, other| one || other)
+        seen.map(|(_, subscribable)| subscribable || self.catalog.settings.dynamic).reduce(|one, other| one || other)
     }
 
     fn complete(&self, params: &Object<'_>) -> Result<Started, Failure> {
@@ -223,15 +223,15 @@ impl<'a> Router<'a> {
 
     /// Whether the caller may know of a handler. What it may not know of does not exist.
     pub(crate) fn sees(&self, handler: &Handler) -> bool {
-        handler.visible.as_ref().is_none_or(|visible| visible.to(&extract(&self.invocation)))
+        handler.visible.as_ref().is_none_or(|visible| visible.allows(&extract(&self.invocation)))
     }
 
     fn list(&self, params: &Object<'_>, list: ListKind) -> Result<Started, Failure> {
-        let cursor = Cursor::wanted(params.get("cursor"), list)?;
+        let cursor = Cursor::read(params.get("cursor"), list)?;
         let revision = self.invocation.envelope.revision;
         let page = match cursor {
             None if !self.depends_on_caller(list) => {
-                self.catalog.rendered.first_page(list, revision, || self.page(list, revision, None))
+                self.catalog.page_cache.first_page(list, revision, || self.page(list, revision, None))
             }
             cursor => self.page(list, revision, cursor),
         };
@@ -286,7 +286,7 @@ impl<'a> Router<'a> {
         let start = cursor.map_or(0, |cursor| cursor.start(items.iter().map(|(name, _)| *name)));
         let end =
             self.catalog.settings.page_size.map_or(items.len(), |size| start.saturating_add(size).min(items.len()));
-        let next = (end < items.len()).then(|| Cursor::behind(end - 1, items[end - 1].0).print(list));
+        let next = (end < items.len()).then(|| Cursor::after(end - 1, items[end - 1].0).encode(list));
         let mut cache = cache.unwrap_or(self.core.info.caches.server);
         if self.depends_on_caller(list) {
             cache = cache.unshared();

@@ -58,7 +58,7 @@ impl Server {
     /// calls to finish [closes](ServerHandle::shutdown) the server first.
     pub async fn serve_stdio(self) -> Result<(), ServerError> {
         hint_at_terminal(&self.info);
-        if !self.keep_signals {
+        if !self.signals_disabled {
             signals::end_on_signal(&self.shared)?;
         }
         let (input, output) = claim::standard_streams()?;
