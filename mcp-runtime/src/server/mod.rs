@@ -47,7 +47,7 @@ use crate::task::Tasks;
 /// }
 ///
 /// #[tokio::main]
-/// async fn main() -> Result<()> {
+/// async fn main() -> Result<(), ServerError> {
 ///     Server::new("calculator", "1.0.0").tools(tools![add]).serve_stdio().await
 /// }
 /// ```
