@@ -139,7 +139,7 @@ impl HandlerBuilder<ResourceKind> {
     }
 }
 
-/// What the result of a read depends on: the requested URI, and the resource's attributes.
+/// The data that the result of a read depends on: the requested URI, and the resource's attributes.
 #[derive(Debug)]
 pub struct ReadInfo {
     uri: String,

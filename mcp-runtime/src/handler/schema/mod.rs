@@ -18,7 +18,7 @@ pub(crate) struct InputSchema {
     required: Vec<Value>,
 }
 
-/// What the attribute of an argument adds to the schema of its type.
+/// The additions of an argument's attribute to the schema of its type.
 #[derive(Debug, Default)]
 pub(crate) struct Extras {
     pub(crate) description: Option<Cow<'static, str>>,
