@@ -1,4 +1,4 @@
-//! Everything a handler may not be. Checks of a single key happen where it is read (`attr`, `param`).
+//! The checks of a parsed handler. A single key is checked where it is parsed (`attr`, `param`).
 
 use syn::spanned::Spanned as _;
 use syn::{GenericParam, Ident, LitStr, ReceiverKind, Safety, Signature};
@@ -10,7 +10,7 @@ use crate::name;
 use crate::param::Source;
 use crate::uri;
 
-/// Judges a handler; `in_block` if it stands in an impl block with `#[handlers]`.
+/// Checks a handler. `in_block`: whether it is in an impl block with `#[handlers]`.
 pub(crate) fn handler(handler: &Handler, sig: &Signature, in_block: bool, errors: &mut Errors) {
     ordinary_function(sig, errors);
     no_generics(handler, sig, errors);
@@ -26,7 +26,7 @@ pub(crate) fn handler(handler: &Handler, sig: &Signature, in_block: bool, errors
     }
 }
 
-/// A scope says who may keep something, not how long.
+/// A cache scope needs a `ttl`: the scope alone does not say how long to cache.
 pub(crate) fn cache(options: &Options, errors: &mut Errors) {
     if let (Some((span, _)), None, false) = (options.public, options.ttl, options.broken) {
         errors.push_at(span, "say how long, too: `ttl = \"60s\"`");
@@ -94,7 +94,7 @@ fn hints(handler: &Handler, errors: &mut Errors) {
     }
 }
 
-/// What makes no sense for a function that never waits.
+/// `blocking` and `timeout` must fit the function, which may be sync or async.
 fn waiting(handler: &Handler, errors: &mut Errors) {
     if let (Some(blocking), Some(_)) = (handler.options.blocking, handler.asyncness) {
         errors.push_at(blocking, "`blocking` is for a `fn` that takes its time; an `async fn` awaits instead");
@@ -104,7 +104,7 @@ fn waiting(handler: &Handler, errors: &mut Errors) {
     }
 }
 
-/// A task goes on after its call was answered.
+/// A task continues after the response to its call, which a plain `fn` cannot.
 fn task(handler: &Handler, errors: &mut Errors) {
     let Options { task, asks_first, blocking, broken, .. } = &handler.options;
     if *broken {
@@ -198,7 +198,7 @@ fn resource_uri(handler: &Handler, errors: &mut Errors) {
     }
 }
 
-/// Every variable has its argument and the other way round. A misspelt pair is one mistake.
+/// Every variable must have an argument, and every argument a variable. A misspelt pair is reported once.
 fn variables_are_arguments(handler: &Handler, literal: &LitStr, variables: &[&str], errors: &mut Errors) {
     let text = literal.value();
     let is_argument = |variable: &str| handler.arguments().any(|argument| argument.name == variable);

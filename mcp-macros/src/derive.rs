@@ -1,4 +1,4 @@
-//! `#[derive(Resource)]`: a struct whose value is a resource.
+//! `#[derive(Resource)]`: turns the values of a struct into resources.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -14,7 +14,7 @@ use crate::handler::{Kind, private};
 use crate::name::{closest, snake_case};
 use crate::uri::{self, Part};
 
-/// The struct as its author described it.
+/// The struct, with its attributes parsed.
 struct Model {
     ident: Ident,
     options: Options,
@@ -22,11 +22,11 @@ struct Model {
     fields: Vec<(Ident, Type)>,
     body: Body,
     last_modified: Option<(Member, Type)>,
-    /// Whether there are fields to fill placeholders from.
+    /// False for an enum or a union, which have no fields to fill placeholders from.
     is_struct: bool,
 }
 
-/// What a read returns.
+/// The contents that a read returns.
 enum Body {
     /// The whole struct as JSON.
     Json,
@@ -221,7 +221,7 @@ impl Model {
         self.filled(literal, true, errors)
     }
 
-    /// A text whose `{field}`s are filled from the value; percent-encoded in a URI.
+    /// An expression for the text with its `{field}`s filled in; percent-encoded in a URI.
     fn filled(&self, literal: &LitStr, in_uri: bool, errors: &mut Errors) -> TokenStream {
         let text = literal.value();
         if !text.contains(['{', '}']) {
@@ -265,7 +265,7 @@ impl Model {
         let fields: Vec<String> = self.fields.iter().map(|(field, _)| field.unraw().to_string()).collect();
         let names: Vec<&str> = fields.iter().map(String::as_str).collect();
         let hint = match closest(variable, names.iter().copied()) {
-            // What it is not is said already.
+            // The wrong kind of item is already reported.
             _ if !self.is_struct => return,
             Some(meant) => format!("did you mean `{{{meant}}}`?"),
             None if names.is_empty() => "the struct has no named fields".to_owned(),
@@ -275,7 +275,7 @@ impl Model {
     }
 }
 
-/// A field's value as text.
+/// An expression for a field's value as text.
 fn shown(field: &impl ToTokens, ty: &Type) -> TokenStream {
     quote!(__mcp::shown::<#ty>(&__value.#field))
 }

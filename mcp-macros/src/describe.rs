@@ -1,8 +1,7 @@
-//! The expression that describes a handler to the runtime and says how to call it.
+//! Generates the statements that build a handler with the runtime's `HandlerBuilder`.
 //!
-//! The user's types and expressions are printed in their own tokens, so that the compiler points at
-//! them when they do not fit; names of ours are printed with the macro's span, so that they are not
-//! taken for the user's.
+//! The user's types and expressions keep their spans, so that the compiler's errors point at them.
+//! Names introduced here have the macro's span, so that they cannot collide with the user's.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
@@ -14,9 +13,8 @@ use crate::elicit::Form;
 use crate::handler::{Handler, Kind};
 use crate::param::{Argument, Default, Param, Source};
 
-/// The expression that describes and builds a handler, where `__mcp` is the runtime's hidden
-/// module. `function` is how to name it; a method takes its state from `__this`, which is there
-/// `in_block`.
+/// The statements that build a handler, where `__mcp` is the runtime's hidden module. `function` is the
+/// path to call. `in_block`: whether the state is available as `__this`.
 pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool) -> TokenStream {
     let Options { title, icons, meta, timeout, .. } = &handler.options;
     let (name, _) = handler.name();
@@ -63,7 +61,7 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
     }
 }
 
-/// The keys only resources have.
+/// The statements for the keys that only resources have.
 pub(crate) fn resource_keys(options: &Options) -> TokenStream {
     let Options { mime, audience, priority, last_modified, size, subscribe, ttl, public, .. } = options;
     let subscribe = subscribe.then(|| quote!(__builder.subscribe();));
@@ -91,10 +89,10 @@ pub(crate) fn resource_keys(options: &Options) -> TokenStream {
     }
 }
 
-/// The statement that says who may know of the handler. Under `Self::` it is a method's business.
+/// The statement that sets the visibility predicate. A path that begins with `Self::` is a method.
 fn visible(predicate: &Expr, in_block: bool) -> TokenStream {
     let of_self = |path: &Path| in_block && path.segments.first().is_some_and(|first| first.ident == "Self");
-    // At the predicate, which is what may not fit.
+    // Spanned at the predicate, so that type errors point at it.
     let visible_if = quote_spanned!(predicate.span()=> visible_if);
     match predicate {
         Expr::Path(path) if of_self(&path.path) => {
@@ -134,7 +132,7 @@ fn declare(index: usize, param: &Param) -> TokenStream {
     }
 }
 
-/// A function that makes the default.
+/// An expression for a function that returns the default.
 fn default_value(default: &Default) -> TokenStream {
     match default {
         Default::Trait(span) => quote_spanned!(*span=> ::core::default::Default::default),
@@ -143,24 +141,24 @@ fn default_value(default: &Default) -> TokenStream {
     }
 }
 
-/// The statement that says what completes an argument. Which form the function has is for the
-/// compiler to find out; under `Self::` it may be a method, and is given the state.
+/// The statement that sets the completion function of an argument. The compiler selects its signature; a
+/// path that begins with `Self::` may be a method, so it gets the state.
 fn completer(argument: &Argument, in_block: bool) -> Option<TokenStream> {
     let path = argument.complete.as_ref()?;
     let name = &argument.name;
     let of_self = in_block && path.segments.first().is_some_and(|first| first.ident == "Self");
     let state = if of_self { quote!(::core::clone::Clone::clone(&__this)) } else { quote!(__mcp::Arc::new(())) };
-    // At the path, which is what may not fit.
+    // Spanned at the path, so that type errors point at it.
     let complete = quote_spanned!(path.span()=> complete);
     Some(quote!(__builder.#complete(#name, #state, #path);))
 }
 
-/// The statement that looks at what the handler asks for.
+/// The statement that checks a form the handler asks for.
 fn asks(handler: &Handler, Form { ty, is_pattern }: &Form) -> TokenStream {
     let who = format!("{} `{}`", handler.kind.attribute(), handler.name().0);
-    // At the type, where the panic then says it happened.
+    // Spanned at the type, which becomes the location of the panic.
     let check = quote_spanned!(ty.span()=> .check(#who));
-    // As it stands there, so that what is wrong with it is the same error, which is told once.
+    // Written as in the body, so that an error in it is the same error, which rustc reports once.
     if *is_pattern {
         quote!(__mcp::check_form_of(|#ty { .. }| {}) #check;)
     } else {
@@ -168,7 +166,7 @@ fn asks(handler: &Handler, Form { ty, is_pattern }: &Form) -> TokenStream {
     }
 }
 
-/// The statement that takes a share of the state for what runs later.
+/// The statement that clones the `Arc` of the state, for a closure or future that outlives this scope.
 pub(crate) fn share_state() -> TokenStream {
     quote!(let __this = ::core::clone::Clone::clone(&__this);)
 }
@@ -178,7 +176,7 @@ fn returns(handler: &Handler) -> TokenStream {
     let declare = format_ident!("{}_returns", handler.kind.attribute());
     let unnamed = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "impl");
     let ty = match &handler.output.0 {
-        // Only the compiler knows which type that is.
+        // The type has no name: let the compiler infer it.
         Some(ty) if ty.to_token_stream().into_iter().any(unnamed) => None,
         Some(ty) => Some(quote!(::<#ty>)),
         None => {
@@ -189,8 +187,8 @@ fn returns(handler: &Handler) -> TokenStream {
     quote!(let __returns = __mcp::#declare #ty(&mut __builder);)
 }
 
-/// The call itself: sync, async or blocking. What makes it so is spanned at the return type, where
-/// the compiler then says what is not `Send`.
+/// The expression that finishes the builder with a sync, async or blocking call. The call is spanned at
+/// the return type, so that the compiler reports a future that is not `Send` there.
 fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
     let span = handler.output.1;
     let taken = handler.params.iter().enumerate().map(|(index, param)| take(index, param));
@@ -214,7 +212,7 @@ fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
     }
 }
 
-/// The statement that gets a parameter's value.
+/// The statement that reads a parameter's value.
 fn take(index: usize, param: &Param) -> TokenStream {
     let (key, value) = (key(index), value(index));
     match &param.source {
@@ -227,7 +225,7 @@ fn extract(value: &Ident, ty: &Type) -> TokenStream {
     quote!(let #value = __mcp::extract::<#ty>(__invocation);)
 }
 
-/// How a parameter's value is passed on.
+/// The expression that passes a parameter's value to the function.
 fn pass(index: usize, param: &Param) -> TokenStream {
     let value = value(index);
     match &param.source {

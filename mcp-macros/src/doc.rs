@@ -1,4 +1,4 @@
-//! Doc comments to descriptions: paragraphs are kept, other attributes in between do not matter.
+//! Turns doc comments into descriptions. Paragraphs are kept; other attributes in between are ignored.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -13,7 +13,7 @@ pub(crate) fn description(attrs: &[Attribute]) -> Option<TokenStream> {
         let text = text.trim();
         return (!text.is_empty()).then(|| text.to_token_stream());
     }
-    // `#[doc = include_str!("…")]`: only the compiler can tell the text.
+    // `#[doc = include_str!("…")]`: only the compiler knows the text.
     let pieces = lines.into_iter().map(|line| match line {
         Line::Text(text) => format!("{text}\n").to_token_stream(),
         Line::Expression(expression) => quote!(#expression, "\n"),
@@ -42,7 +42,7 @@ impl Line {
     }
 }
 
-/// A comment's text without what only decorates it: the space after `///`, the ` * ` of a block.
+/// A comment's text without decoration: the space after `///`, the ` * ` of a block comment.
 fn plain(comment: &str) -> String {
     if !comment.contains('\n') {
         return comment.strip_prefix(' ').unwrap_or(comment).trim_end().to_owned();

@@ -1,5 +1,5 @@
-//! Snapshots of generated code, for a reviewer to read: each `expansions/*.rs` holds an input and,
-//! below a line, the code it becomes. `UPDATE=1 cargo test -p mcp-macros` writes them anew.
+//! Snapshot tests of generated code: each `expansions/*.rs` holds an input and, below a line, its expansion.
+//! `UPDATE=1 cargo test -p mcp-macros` rewrites them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use syn::{Attribute, Item, Meta};
 
 use crate::{derive, function, handler, impl_block};
 
-/// Between the input and what becomes of it.
+/// Separates the input from its expansion.
 const LINE: &str = "\n// ---- becomes ----\n\n";
 
 #[test]
@@ -44,14 +44,14 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Every item of `input`, expanded, as rustfmt would print it.
+/// Every item of `input`, expanded and formatted.
 fn printed(input: &str) -> String {
     let file = syn::parse_file(input).unwrap();
     let expanded: TokenStream = file.items.into_iter().map(expanded).collect();
     prettyplease::unparse(&syn::parse2(expanded).unwrap())
 }
 
-/// What stands in the item's place; what a derive puts beside it.
+/// The tokens that replace the item or, for a derive, that are added beside it.
 fn expanded(mut item: Item) -> TokenStream {
     if let Item::Struct(item) = &item {
         return derive::resource(quote::quote!(#item));

@@ -1,4 +1,4 @@
-//! `#[tool]`, `#[prompt]`, `#[resource]` on a function: the function, and beside it what registers it.
+//! `#[tool]`, `#[prompt]` and `#[resource]` on a function: emits the function, and a type that registers it.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
@@ -49,11 +49,11 @@ pub(crate) fn function(kind: Kind, attr: TokenStream, tokens: &TokenStream) -> T
             let ident = &handler.ident;
             describe(&handler, &quote!(#ident), false)
         }
-        // A stand-in: what is wrong is told, and `tools![name]` still finds something.
+        // A stand-in, so that `tools![name]` still resolves and adds no second error.
         Some(_) => quote!(::core::unreachable!()),
     };
     let (ident, vis, cfgs) = (&handler.ident, &item.vis, &handler.cfgs);
-    // At the function's name, so that a name which is taken is reported there.
+    // Spanned at the function's name, so that a name collision is reported there.
     let proxy = quote_spanned!(ident.span()=> #vis struct #ident {});
     let registration = quote! {
         #(#cfgs)*
@@ -82,13 +82,13 @@ pub(crate) fn function(kind: Kind, attr: TokenStream, tokens: &TokenStream) -> T
             }
         };
     };
-    // A method without `#[handlers]`: items cannot stand in an impl block.
+    // None for a method without `#[handlers]`: an impl block cannot contain these items.
     let registration = handler.receiver.is_none().then_some(registration);
     // Arguments are taken by value because they come from the caller, not because they are consumed.
     quote!(#[allow(clippy::needless_pass_by_value)] #item #registration #error)
 }
 
-/// The names a kind goes by in the runtime.
+/// The runtime's names for a kind of handler.
 struct Registry {
     trait_fn: Ident,
     method: Ident,
@@ -131,7 +131,7 @@ fn second_attribute(kind: Kind, attrs: &mut Vec<Attribute>, errors: &mut Errors)
     });
 }
 
-/// What is wrong with a second attribute on one function.
+/// The error for a second attribute on one function.
 pub(crate) fn already(kind: Kind, other: Kind) -> String {
     if other == kind {
         return format!("`#[{}]` is given twice", kind.attribute());

@@ -1,4 +1,4 @@
-//! The model between reading and printing: one handler, of whichever kind.
+//! [`Handler`]: the model of an annotated function, between parsing and code generation.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -13,7 +13,7 @@ use crate::elicit::{self, Form};
 use crate::errors::Errors;
 use crate::param::{Argument, Param, Source};
 
-/// Which macro it is.
+/// Which macro a handler is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Tool,
@@ -33,14 +33,14 @@ impl Kind {
         }
     }
 
-    /// The kind an attribute in an impl block stands for.
+    /// The kind of a handler attribute, by the last segment of its path.
     pub(crate) fn of(attr: &Attribute) -> Option<Kind> {
         let name = &attr.path().segments.last()?.ident;
         [Kind::Tool, Kind::Prompt, Kind::Resource].into_iter().find(|kind| name == kind.attribute())
     }
 }
 
-/// A handler as its author wrote it.
+/// A parsed handler.
 pub(crate) struct Handler {
     pub(crate) kind: Kind,
     pub(crate) options: Options,
@@ -52,14 +52,14 @@ pub(crate) struct Handler {
     pub(crate) asyncness: Option<Span>,
     /// The return type, and where errors about it belong.
     pub(crate) output: (Option<Type>, Span),
-    /// Whether a parameter was refused, and so may only seem to be missing.
+    /// Whether a parameter was rejected; it must not be reported as missing, too.
     pub(crate) refused_params: bool,
-    /// What its body asks for, as far as that can be told.
+    /// The forms its body asks for, as far as they can be found.
     pub(crate) forms: Vec<Form>,
 }
 
 impl Handler {
-    /// Reads a handler and takes our attributes off its parameters.
+    /// Parses a handler, and removes `#[arg]` and doc attributes from its parameters.
     pub(crate) fn read(
         kind: Kind,
         attr: TokenStream,
@@ -106,7 +106,7 @@ impl Handler {
         }
     }
 
-    /// The name on the wire, and where it is written.
+    /// The name on the wire, and its span.
     pub(crate) fn name(&self) -> (String, Span) {
         match &self.options.name {
             Some(literal) => (literal.value(), literal.span()),
@@ -123,7 +123,7 @@ impl Handler {
     }
 }
 
-/// Takes `#[arg]` off `&self`, where it means nothing.
+/// Removes `#[arg]` from `&self`, and reports it.
 fn refuse_arg(receiver: &mut Receiver, errors: &mut Errors) {
     receiver.attrs.retain(|attr| {
         let ours = attr.path().is_ident("arg");
@@ -142,8 +142,8 @@ pub(crate) fn private(krate: Option<&Path>) -> TokenStream {
     }
 }
 
-/// A function, with its body left unread: that is the compiler's business, and an editor should
-/// go on working while it is being typed.
+/// A function with its body unparsed, so that the macro expands, and editors keep working, while the
+/// body is being typed.
 pub(crate) struct FnItem {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,

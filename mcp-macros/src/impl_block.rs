@@ -1,4 +1,4 @@
-//! `#[handlers] impl T`: every annotated method, collected into what can be mounted.
+//! `#[handlers] impl T`: collects the annotated methods, and implements `Mounted` for `T`.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -84,7 +84,7 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
 fn not_an_impl(item: &TokenStream, error: syn::Error) -> TokenStream {
     let keyword = item_keyword(item);
     let error = match &keyword {
-        // A broken impl block: the error is in it.
+        // A malformed impl block: keep the parser's error.
         Some(word) if word == "impl" || word == "unsafe" => error,
         Some(word) => syn::Error::new(word.span(), "`#[handlers]` goes on an impl block"),
         None => error,
@@ -142,7 +142,7 @@ fn borrowed(ty: &Type) -> Option<&Lifetime> {
     })
 }
 
-/// Takes the handler attributes off the methods and reads what they say.
+/// Removes the handler attributes from the methods and parses them.
 fn collect(block: &mut ItemImpl, errors: &mut Errors) -> Vec<Handler> {
     let methods = block.items.iter_mut().filter_map(|item| match item {
         ImplItem::Fn(method) => Some(method),
@@ -182,7 +182,7 @@ fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Option<Handler> {
 
 fn no_duplicates(handlers: &[Handler], errors: &mut Errors) {
     for (index, handler) in handlers.iter().enumerate() {
-        // Of two that exclude each other by `cfg`, only one will be there.
+        // Two handlers may exclude each other by `cfg`.
         if !handler.cfgs.is_empty() {
             continue;
         }
@@ -201,7 +201,7 @@ fn no_duplicates(handlers: &[Handler], errors: &mut Errors) {
     }
 }
 
-/// What must be unique: the name, or the places the URI stands for, whatever its variables are called.
+/// The key that must be unique: the name, or the URI without the names of its variables.
 fn identity(handler: &Handler) -> (String, proc_macro2::Span) {
     match &handler.options.uri {
         Some(uri) => (uri::shape(&uri.value()), uri.span()),

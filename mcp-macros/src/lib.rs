@@ -1,10 +1,10 @@
-//! The macros of `mcp-runtime`, which documents them. Use them through that crate.
+//! The macros of `mcp-runtime`. Use them through that crate, which documents them.
 //!
-//! Each is read (`attr`, `param`, `elicit`, `handler`), judged (`check`) and printed (`describe`, `function`,
-//! `impl_block`, `derive`). On an error the user's item is printed unchanged with a stand-in for what the macro
-//! would have made, so that one mistake stays one error.
+//! Each macro parses its input (`attr`, `param`, `elicit`, `handler`), checks it (`check`), and generates code
+//! (`describe`, `function`, `impl_block`, `derive`). On an error it emits the user's item unchanged, with a
+//! stand-in for the generated item, so that one mistake causes one compile error.
 #![forbid(unsafe_code)]
-// `mcp-runtime` documents them; what is said here would be said a second time on its pages.
+// `mcp-runtime` documents the macros where it re-exports them; docs here would be appended to those.
 #![allow(missing_docs)]
 
 mod attr;

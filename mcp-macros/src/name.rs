@@ -1,4 +1,4 @@
-//! Names: what they may be on the wire, and which one was probably meant.
+//! Names: validation, suggestions for typos, and case conversion.
 
 /// Why `name` cannot be the name of a tool or prompt.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-names>
@@ -14,7 +14,7 @@ pub(crate) fn problem(name: &str) -> Option<String> {
     Some(format!("contains `{bad}`; allowed are ASCII letters, digits, `_`, `-` and `.`"))
 }
 
-/// The candidate most like `word`, if one is alike enough to have been meant.
+/// The candidate most similar to `word`, if one is similar enough to suggest.
 pub(crate) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.replace(['_', '-'], "").to_lowercase();
     let wanted = plain(word);
@@ -36,7 +36,7 @@ pub(crate) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
         .map(|(_, candidate)| candidate)
 }
 
-/// Levenshtein's distance: how many letters to insert, remove or change.
+/// The Levenshtein distance: the number of letters to insert, remove or change.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn typos_find_their_key() {
+    fn typos_get_suggestions() {
         let keys = ["name", "title", "read_only", "destructive", "open_world"];
         assert_eq!(closest("readonly", keys), Some("read_only"));
         assert_eq!(closest("readOnly", keys), Some("read_only"));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn snakes() {
+    fn snake_case_splits_at_capitals() {
         assert_eq!(snake_case("AppConfig"), "app_config");
         assert_eq!(snake_case("note"), "note");
     }

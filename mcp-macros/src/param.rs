@@ -1,5 +1,5 @@
-//! The parameters of a handler: what is taken by value comes from the caller, what is taken by
-//! reference from the server.
+//! The parameters of a handler. Parameters taken by value are the caller's arguments; parameters taken by
+//! reference come from the server.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
@@ -17,14 +17,14 @@ pub(crate) struct Param {
     pub(crate) source: Source,
 }
 
-/// Where its value comes from.
+/// Where a parameter's value comes from.
 pub(crate) enum Source {
-    /// `&Context`; what is behind the reference.
+    /// A reference, such as `&Context`; holds the referenced type.
     Server(Box<Type>),
     Caller(Box<Argument>),
 }
 
-/// What the caller sends.
+/// An argument that the caller sends.
 pub(crate) struct Argument {
     pub(crate) name: String,
     pub(crate) span: Span,
@@ -33,21 +33,21 @@ pub(crate) struct Argument {
     pub(crate) header: Option<LitStr>,
     pub(crate) complete: Option<Path>,
     pub(crate) flatten: Option<Span>,
-    /// Whether more than one key was given.
+    /// Whether `#[arg]` has more than one key.
     pub(crate) other_keys: bool,
 }
 
-/// The value of an argument the caller leaves out.
+/// The value of a missing argument.
 pub(crate) enum Default {
     /// `Default::default()`
     Trait(Span),
     Expr(Expr),
 }
 
-/// What `#[arg(…)]` says.
+/// The parsed `#[arg(…)]` attributes of a parameter.
 #[derive(Default)]
 struct ArgOptions {
-    /// Keys given so far, over all attributes of the argument.
+    /// The keys so far, in all attributes of the argument.
     seen: Vec<String>,
     rename: Option<LitStr>,
     description: Option<LitStr>,
@@ -60,7 +60,7 @@ struct ArgOptions {
 pub(crate) const KEYS: [&str; 6] = ["rename", "description", "default", "complete", "header", "flatten"];
 
 impl Param {
-    /// Reads a parameter and takes our attributes off it.
+    /// Parses a parameter, and removes `#[arg]` and doc attributes from it.
     pub(crate) fn read(param: &mut PatType, errors: &mut Errors) -> Option<Self> {
         let options = ArgOptions::take(&mut param.attrs, errors);
         let description = doc::description(&param.attrs);
@@ -98,7 +98,7 @@ impl Param {
     }
 }
 
-/// What a `$ty` of `macro_rules!` stands for: it arrives in a group nobody wrote.
+/// Unwraps the invisible group around a `$ty` of `macro_rules!`.
 fn ungrouped(mut ty: Type) -> Type {
     while let Type::Group(group) = ty {
         ty = *group.elem;
@@ -106,7 +106,7 @@ fn ungrouped(mut ty: Type) -> Type {
     ty
 }
 
-/// Where a type borrows, if it does somewhere inside.
+/// The first `&` inside a type.
 fn inner_reference(ty: &TokenStream) -> Option<Span> {
     ty.clone().into_iter().find_map(|token| match token {
         TokenTree::Punct(punct) if punct.as_char() == '&' => Some(punct.span()),
@@ -115,7 +115,7 @@ fn inner_reference(ty: &TokenStream) -> Option<Span> {
     })
 }
 
-/// The name of a parameter; patterns have none.
+/// The name of a parameter; a pattern is an error.
 fn ident(pat: &Pat, errors: &mut Errors) -> Option<Ident> {
     match pat {
         Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => Some(pat.ident.clone()),
@@ -152,7 +152,7 @@ fn borrowable(reference: &syn::TypeReference, errors: &mut Errors) -> bool {
 }
 
 impl ArgOptions {
-    /// Takes `#[arg(…)]` off `attrs` and reads it.
+    /// Removes `#[arg(…)]` from `attrs` and parses it.
     fn take(attrs: &mut Vec<Attribute>, errors: &mut Errors) -> Option<(Attribute, Self)> {
         let mut found: Option<(Attribute, Self)> = None;
         attrs.retain(|attr| {

@@ -1,13 +1,13 @@
-//! URI templates at compile time: the same two forms the runtime matches, `{var}` and `{+var}`.
+//! URI templates at compile time: parses the two forms the runtime matches, `{var}` and `{+var}`.
 
-/// A piece of a template.
+/// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Part {
     Literal(String),
     Variable { name: String, reserved: bool },
 }
 
-/// Reads a template; the error says what is wrong and where.
+/// Parses a template. An error has the column.
 pub(crate) fn parse(text: &str) -> Result<Vec<Part>, String> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -45,7 +45,7 @@ fn variable(expression: &str) -> Result<Part, String> {
     Ok(Part::Variable { name: name.to_owned(), reserved })
 }
 
-/// Why `uri` has no scheme, without which it is no URI.
+/// The error for a `uri` without a valid scheme.
 pub(crate) fn scheme_problem(uri: &str) -> Option<&'static str> {
     let scheme = uri.split_once(':').map(|(scheme, _)| scheme);
     let well_formed = scheme.is_some_and(|scheme| {
@@ -55,7 +55,7 @@ pub(crate) fn scheme_problem(uri: &str) -> Option<&'static str> {
     (!well_formed).then_some("a URI begins with a scheme, like `note://` or `file:///`")
 }
 
-/// The template without the names of its variables: equal for two that match the same URIs.
+/// The template without the names of its variables; equal for templates that match the same URIs.
 pub(crate) fn shape(text: &str) -> String {
     let Ok(parts) = parse(text) else { return text.to_owned() };
     let shape = parts.into_iter().map(|part| match part {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_tell_the_place() {
+    fn parse_errors_have_the_column() {
         assert_eq!(parse("note://{id").unwrap_err(), "unclosed `{` at column 8");
         assert_eq!(parse("note://id}").unwrap_err(), "`}` without `{` at column 10");
         assert!(parse("note://{?id}").unwrap_err().contains("`{?id}` is not supported"));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn schemes() {
+    fn scheme_is_required() {
         assert!(scheme_problem("note://{id}").is_none());
         assert!(scheme_problem("{id}").is_some());
         assert!(scheme_problem("notes/1").is_some());

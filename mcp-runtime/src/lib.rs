@@ -23,15 +23,16 @@
 //! # }
 //! ```
 //!
-//! - [`macro@tool`], [`macro@prompt`], [`macro@resource`] on functions, or on methods of an impl
-//!   block with [`macro@handlers`]; [`derive@Resource`] on structs.
-//! - What is taken by value comes from the caller: any type with `Deserialize` and `JsonSchema`.
-//!   What is taken by reference comes from the server: `&self`, [`&Context`](Context).
-//! - What may be returned: see [`IntoToolResult`], [`IntoPromptResult`], [`IntoReadResult`]; failures: [`Error`].
-//! - A handler asks the user with one line, [`Context::elicit`], and the client's model with another;
-//!   `#[tool(task)]` makes a task of a call that takes long. [`Context`] has the page about both.
-//! - One [`Server`] serves clients of every protocol [`Revision`], on stdio or, with the feature `http`, over
-//!   HTTP (`Server::serve_http`, `http::HttpService`); what replicas share is in a [`store`].
+//! - **Handlers** are functions annotated with [`macro@tool`], [`macro@prompt`] or [`macro@resource`], or methods
+//!   of an impl block with [`macro@handlers`]. [`derive@Resource`] makes a resource of a struct.
+//! - **Parameters** taken by value are the caller's arguments: any type with `Deserialize` and `JsonSchema`.
+//!   Parameters taken by reference come from the server: `&self` and [`&Context`](Context).
+//! - **Return types** implement [`IntoToolResult`], [`IntoPromptResult`] or [`IntoReadResult`]. A handler fails
+//!   with an [`Error`].
+//! - **Questions and tasks**: [`Context::elicit`] asks the user, [`Context::sample`] asks the client's model, and
+//!   `#[tool(task)]` turns long-running calls into tasks. See [`Context`].
+//! - **Transports**: one [`Server`] serves clients of every protocol [`Revision`], on stdio or, with the feature
+//!   `http`, over HTTP (`Server::serve_http`, `http::HttpService`). Replicas share state through a [`store`].
 #![forbid(unsafe_code)]
 
 pub mod ask;
@@ -84,14 +85,14 @@ pub mod sampling {
     };
 }
 
-/// Serving over HTTP: a tower `Service` for every revision ([`Server::into_service`]).
+/// HTTP: a tower `Service` that serves every revision ([`Server::into_service`]).
 #[cfg(feature = "http")]
 pub mod http {
     pub use crate::transport::http::{Body, HttpService};
 }
 
-/// Observing and steering a server while it runs: the arguments of the `on_…` hooks of [`Server`], the
-/// handles behind a [`ServerHandle`], and the `tracing` layer.
+/// Observing and controlling a running server: the arguments of the `on_…` hooks of [`Server`], the
+/// list handles of a [`ServerHandle`], and the `tracing` layer.
 pub mod hooks {
     #[cfg(feature = "tracing-layer")]
     pub use crate::call::telemetry::layer::ClientLogLayer;
@@ -114,7 +115,7 @@ pub use mcp_macros::handlers;
 #[doc = include_str!("../docs/derive_resource.md")]
 pub use mcp_macros::Resource;
 
-/// Everything a server usually needs: `use mcp_runtime::prelude::*;`.
+/// The items most servers need: `use mcp_runtime::prelude::*;`.
 pub mod prelude {
     pub use crate::{Content, Context, Error, Prompt, Resource, Result, Server, ServerError, Tool};
     pub use crate::{handlers, prompt, prompts, resource, resources, tool, tools};

@@ -1,6 +1,6 @@
-//! `tools![]`, `prompts![]`, `resources![]`: annotated functions, by name, as values.
+//! `tools![]`, `prompts![]`, `resources![]`: collect annotated functions by name.
 
-/// The tools of these functions, as a `[Tool; N]`, in this order.
+/// Collects functions annotated with [`#[tool]`](macro@crate::tool) into a `[Tool; N]`, in this order.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -19,25 +19,26 @@
 /// assert_eq!(count.name(), "count");
 /// ```
 ///
-/// "Expected type, found function" is what rustc says of a function without `#[tool]`.
+/// For a function without `#[tool]`, rustc reports "expected type, found function".
 #[macro_export]
 macro_rules! tools {
     ($($function:ty),* $(,)?) => { [$(<$function as $crate::__private::ToolFn>::tool()),*] };
 }
 
-/// The prompts of these functions, as a `[Prompt; N]`, in this order.
+/// Collects functions annotated with [`#[prompt]`](macro@crate::prompt) into a `[Prompt; N]`, in this order.
 #[macro_export]
 macro_rules! prompts {
     ($($function:ty),* $(,)?) => { [$(<$function as $crate::__private::PromptFn>::prompt()),*] };
 }
 
-/// The resources of these functions, as a `[Resource; N]`, in this order.
+/// Collects functions annotated with [`#[resource]`](macro@crate::resource) into a `[Resource; N]`, in this
+/// order.
 #[macro_export]
 macro_rules! resources {
     ($($function:ty),* $(,)?) => { [$(<$function as $crate::__private::ResourceFn>::resource()),*] };
 }
 
-/// `serde_json::json!`, for code without the standard prelude, too.
+/// `serde_json::json!`, which also works without the standard prelude.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __json {

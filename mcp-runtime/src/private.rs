@@ -1,4 +1,4 @@
-//! What the macros' output names. Not part of the public interface: it changes without notice.
+//! The items that generated code refers to. Not part of the public API; they change without notice.
 
 pub use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! The grammar inside the parentheses: `key`, `key = value`, `key(words)`, and a URI in front for
-//! resources.
+//! The grammar of attributes: `key`, `key = value` and `key(words)`, after an optional URI for resources.
 
 mod options;
 mod value;
@@ -19,12 +18,12 @@ pub(crate) struct Entry {
     pub(crate) value: Option<Value>,
 }
 
-/// What stands behind a key.
+/// The value of a key.
 pub(crate) enum Value {
     Expr(Expr),
     /// A JSON object in braces.
     Json(TokenStream),
-    /// What is in parentheses, with them and without a `=`.
+    /// Words in parentheses, without a `=`; holds the parentheses, too.
     Words(Group),
 }
 
@@ -38,7 +37,7 @@ impl ToTokens for Value {
     }
 }
 
-/// All of an attribute: the literal in front, where there is one, and the entries.
+/// The content of an attribute: an optional leading literal, and the entries.
 #[derive(Default)]
 pub(crate) struct Entries {
     pub(crate) positional: Option<LitStr>,
@@ -91,7 +90,7 @@ impl Parse for Entry {
     }
 }
 
-/// What a `$literal` of `macro_rules!` stands for: it arrives in a group nobody wrote.
+/// Unwraps the invisible group around a `$literal` of `macro_rules!`.
 pub(crate) fn ungrouped(mut expr: Expr) -> Expr {
     while let Expr::Group(group) = expr {
         expr = *group.expr;

@@ -1,4 +1,4 @@
-//! What a handler's attribute says, and which keys it may say it with.
+//! [`Options`]: the parsed attribute of a handler, and the keys each kind allows.
 
 use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt as _;
@@ -12,7 +12,7 @@ use crate::errors::Errors;
 use crate::handler::Kind;
 use crate::name::closest;
 
-/// What a handler's attribute says.
+/// The parsed attribute of a handler.
 #[derive(Default)]
 pub(crate) struct Options {
     pub(crate) krate: Option<Path>,
@@ -25,9 +25,9 @@ pub(crate) struct Options {
     pub(crate) timeout: Option<(Span, u64)>,
     /// `read_only`, `destructive`, `idempotent`, `open_world`, as given.
     pub(crate) hints: Vec<(Ident, bool)>,
-    /// Whether calls must be tasks; none can be, without.
+    /// Whether calls must become tasks. Without it, they cannot.
     pub(crate) task: Option<(Span, bool)>,
-    /// What it asks before it starts its task is asked in the call itself.
+    /// Whether the handler asks questions within the call before it starts its task.
     pub(crate) asks_first: Option<Span>,
     pub(crate) uri: Option<LitStr>,
     pub(crate) mime: Option<LitStr>,
@@ -37,36 +37,36 @@ pub(crate) struct Options {
     pub(crate) last_modified: Option<LitStr>,
     pub(crate) size: Option<(Span, Size)>,
     pub(crate) subscribe: bool,
-    /// How long, in milliseconds, contents may be kept.
+    /// How long clients may cache the contents, in milliseconds.
     pub(crate) ttl: Option<u64>,
-    /// Whether anybody may be given them.
+    /// Whether a cache may be shared between users.
     pub(crate) public: Option<(Span, bool)>,
-    /// Decides who may know of the handler.
+    /// The predicate that decides which callers see the handler.
     pub(crate) visible_if: Option<Expr>,
-    /// What the client has to be able to do: variants of the runtime's `ClientCapability`.
+    /// The capabilities the client must have: variants of the runtime's `ClientCapability`.
     pub(crate) requires: Vec<&'static str>,
-    /// Keys given so far, over all attributes of the item.
+    /// The keys so far, in all attributes of the item.
     seen: Vec<String>,
-    /// Whether something could not be read, and so may only seem to be missing.
+    /// Whether parsing failed somewhere; a key that seems to be missing must not be reported then.
     pub(crate) broken: bool,
 }
 
-/// How the size of a resource is known.
+/// The size of a resource.
 pub(crate) enum Size {
     Given(u64),
-    /// Counted from the contents.
+    /// To be measured from the contents.
     Counted,
 }
 
 const COMMON: [&str; 10] =
     ["name", "title", "description", "icon", "meta", "blocking", "timeout", "visible_if", "requires", "crate"];
-/// Those among them that say how a function is called.
+/// The common keys that apply to functions only.
 const FUNCTION: [&str; 4] = ["blocking", "timeout", "visible_if", "requires"];
 const TOOL: [&str; 6] = ["read_only", "destructive", "idempotent", "open_world", "task", "asks_first"];
 const RESOURCE: [&str; 9] =
     ["uri", "mime", "audience", "priority", "last_modified", "size", "subscribe", "ttl", "cache"];
 
-/// The keys a kind of attribute has.
+/// The keys that an attribute of this kind allows.
 pub(crate) fn keys(kind: Kind) -> Vec<&'static str> {
     let own: &[&str] = match kind {
         Kind::Tool => &TOOL,
@@ -78,7 +78,7 @@ pub(crate) fn keys(kind: Kind) -> Vec<&'static str> {
 }
 
 impl Options {
-    /// Reads an attribute, and reports every key that is unknown, given twice or of the wrong type.
+    /// Parses an attribute, and reports every key that is unknown, duplicate or of the wrong type.
     pub(crate) fn read(kind: Kind, tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Options::default();
         match errors.handle(syn::parse2::<Entries>(tokens)) {
@@ -162,7 +162,7 @@ impl Options {
     }
 }
 
-/// The error for a key that is not one: whose it is, or which was meant, and which there are.
+/// The error for an unknown key: the attribute it belongs to, the likely spelling, or all valid keys.
 fn unknown(kind: Kind, key: &str) -> String {
     let own = keys(kind);
     if kind == Kind::Derive && COMMON.contains(&key) {

@@ -1,4 +1,4 @@
-//! What may stand behind a key. Every error shows the form that was expected.
+//! Parsers for the values of keys. Every error shows the expected form.
 
 use proc_macro2::TokenStream;
 use syn::ext::IdentExt as _;
@@ -29,7 +29,7 @@ fn literal_string(expr: Expr, form: &str) -> syn::Result<LitStr> {
     }
 }
 
-/// One string, or several in brackets.
+/// A string, or several in brackets.
 pub(super) fn strings(entry: Entry) -> syn::Result<Vec<LitStr>> {
     let form = format!("expected a string or several: `{0} = \"…\"` or `{0} = [\"…\", \"…\"]`", entry.key);
     match expression(entry, &form)? {
@@ -38,7 +38,7 @@ pub(super) fn strings(entry: Entry) -> syn::Result<Vec<LitStr>> {
     }
 }
 
-/// A flag: there, or `= true`, or `= false`.
+/// A flag: the bare key, `= true`, or `= false`.
 pub(crate) fn flag(entry: Entry) -> syn::Result<bool> {
     let form = format!("expected a flag: `{0}` or `{0} = false`", entry.key);
     match entry.value {
@@ -101,7 +101,7 @@ pub(super) fn size(entry: Entry) -> syn::Result<Size> {
     }
 }
 
-/// Whether a cache may be shared.
+/// A cache scope: whether the cache may be shared.
 pub(super) fn scope(entry: Entry) -> syn::Result<bool> {
     let literal = string(entry)?;
     match &*literal.value() {
@@ -111,7 +111,7 @@ pub(super) fn scope(entry: Entry) -> syn::Result<bool> {
     }
 }
 
-/// What a client can be required to do, and the variant of the runtime's `ClientCapability` it is.
+/// The capabilities a handler can require, with the variants of the runtime's `ClientCapability`.
 const CAPABILITIES: [(&str, &str); 5] = [
     ("elicitation", "Elicitation"),
     ("elicitation_url", "ElicitationUrl"),
@@ -150,7 +150,7 @@ fn capability(word: &str) -> Result<&'static str, String> {
     Err(format!("unknown capability `{word}`; {}{}", meant.unwrap_or_default(), list(&known)))
 }
 
-/// Words in parentheses, at least one: `key(one, two)`.
+/// One or more words in parentheses: `key(one, two)`.
 fn words(entry: Entry, form: &str) -> syn::Result<Vec<Ident>> {
     let group = match entry.value {
         Some(Value::Words(group)) if !group.stream().is_empty() => group,
@@ -175,7 +175,7 @@ fn word(input: ParseStream<'_>) -> syn::Result<Ident> {
     Ok(word)
 }
 
-/// Whether calls must be tasks.
+/// The `task` key: whether calls must become tasks.
 pub(super) fn task(entry: Entry) -> syn::Result<bool> {
     let form = "expected `task`, the same as `task = \"optional\"`, or `task = \"required\"`";
     if entry.value.is_none() {

@@ -1,8 +1,8 @@
-//! The types a body asks for: `ctx.elicit::<T>(…)`, `let answer: T = ctx.elicit(…).await?`, and
+//! Finds the types a body asks for: `ctx.elicit::<T>(…)`, `let answer: T = ctx.elicit(…).await?`, and
 //! `let T { … } = ctx.elicit(…).await?`.
 //!
-//! The body is walked as tokens, not parsed: it may be half written, and much of what asks stands in
-//! macros, such as `join!`.
+//! Walks the tokens of the body instead of parsing it: the body may be incomplete, and many questions are
+//! inside macros, such as `join!`.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser as _};
@@ -10,7 +10,7 @@ use syn::{Expr, Ident, Pat, PatStruct, Token, Type, TypePath};
 
 use super::Form;
 
-/// What is asked for, in the order it stands there.
+/// The forms in a body, in order.
 pub(super) fn forms(body: &TokenStream, context: &Ident) -> Vec<Form> {
     let mut found = Vec::new();
     walk(body, context, &mut found);
@@ -33,7 +33,7 @@ fn walk(tokens: &TokenStream, context: &Ident, found: &mut Vec<Form>) {
     }
 }
 
-/// The `T` of `.elicit::<T>(…)`, which begins `rest`.
+/// The `T` of `.elicit::<T>(…)`, if `rest` begins with it.
 fn named(rest: &[TokenTree]) -> Option<Form> {
     if !matches!(rest, [dot, TokenTree::Ident(elicit), ..] if is_punct(dot, '.') && elicit == "elicit") {
         return None;
@@ -49,7 +49,7 @@ fn named(rest: &[TokenTree]) -> Option<Form> {
     turbofish.parse2(stream(&statement(rest)[2..])).ok()
 }
 
-/// The type of a `let`, if what stands behind its `=` is an answer and nothing else.
+/// The type of a `let` whose value is exactly the answer to a question.
 fn declared(rest: &[TokenTree], context: &Ident) -> Option<Form> {
     let statement = statement(rest);
     if !statement.iter().any(|token| matches!(token, TokenTree::Ident(word) if word == "elicit")) {
@@ -69,17 +69,17 @@ fn declared(rest: &[TokenTree], context: &Ident) -> Option<Form> {
     binding.parse2(stream(statement)).ok()?
 }
 
-/// The struct a pattern takes apart.
+/// The struct that a pattern destructures.
 fn destructured(pat: Pat) -> Option<Form> {
     let Pat::Struct(PatStruct { qself, path, .. }) = pat else { return None };
-    // `Shape::Round { … }` is a variant, which is no type.
+    // `Shape::Round { … }` is a variant, not a type.
     let mut leading = path.segments.iter().rev().skip(1);
     let is_variant = leading.any(|segment| segment.ident.to_string().starts_with(char::is_uppercase));
     let ty = TypePath { attrs: Vec::new(), qself, path };
     (!is_variant).then_some(Form { ty: Type::Path(ty), is_pattern: true })
 }
 
-/// Whether an expression is `ctx.elicit(…).await?`, with nothing in between that makes it another type.
+/// Whether an expression is `ctx.elicit(…).await?`, possibly with calls in between that keep its type.
 fn is_answer(expr: &Expr, context: &Ident) -> bool {
     match expr {
         Expr::Try(expr) => is_answer(&expr.expr, context),
@@ -95,7 +95,7 @@ fn is_answer(expr: &Expr, context: &Ident) -> bool {
     }
 }
 
-/// What is left of the statement that `rest` begins in.
+/// The rest of the statement that `rest` begins in.
 fn statement(rest: &[TokenTree]) -> &[TokenTree] {
     let end = rest.iter().position(|token| is_punct(token, ';')).unwrap_or(rest.len());
     &rest[..end]

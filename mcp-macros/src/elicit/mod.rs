@@ -1,7 +1,7 @@
-//! The forms a handler asks for with `ctx.elicit`, as far as its body shows them.
+//! Finds the forms a handler asks for with `ctx.elicit`, to check them early.
 //!
-//! What is found is judged by its spelling here, and by its schema when the handler is described.
-//! What is not found is judged when it is asked for.
+//! A form that is found is checked by its spelling here, and by its schema when the handler is built. Any
+//! other form is checked when the handler asks for it.
 
 mod find;
 mod scope;
@@ -12,14 +12,14 @@ use syn::{FnArg, Ident, Pat, PathSegment, Signature, Type, TypePath};
 use crate::errors::Errors;
 use scope::Scope;
 
-/// What a handler asks for.
+/// A form that a handler asks for.
 pub(crate) struct Form {
     pub(crate) ty: Type,
-    /// Whether it stands there as a pattern: a path in there may leave out what one to a type may not.
+    /// Whether it was found in a pattern, where a path may omit generic arguments.
     pub(crate) is_pattern: bool,
 }
 
-/// The forms `body` asks for that can be named outside of it. What is visibly no form is reported.
+/// The forms `body` asks for that can be named outside of it. Reports types that cannot be forms.
 pub(crate) fn read(sig: &Signature, body: &dyn ToTokens, errors: &mut Errors) -> Vec<Form> {
     let Some(context) = context(sig) else { return Vec::new() };
     let body = body.to_token_stream();
@@ -48,7 +48,7 @@ pub(crate) fn read(sig: &Signature, body: &dyn ToTokens, errors: &mut Errors) ->
     forms
 }
 
-/// What the function calls its `&Context`.
+/// The name of the function's `&Context` parameter.
 fn context(sig: &Signature) -> Option<&Ident> {
     sig.inputs.iter().find_map(|input| match input {
         FnArg::Typed(param) => match (&*param.pat, &*param.ty) {
@@ -66,7 +66,7 @@ const ONE_VALUE: [&str; 18] = [
 const MANY_VALUES: [&str; 8] =
     ["Vec", "VecDeque", "HashMap", "BTreeMap", "HashSet", "BTreeSet", "LinkedList", "BinaryHeap"];
 
-/// Why a type can be no form, where that is plain to see.
+/// Why a type cannot be a form, if its spelling shows it.
 fn no_form(ty: &Type) -> Option<String> {
     let form = |field: &str| format!("a form is a struct with named fields: `struct Answer {{ {field} }}`");
     match ty {
@@ -91,7 +91,7 @@ fn no_form(ty: &Type) -> Option<String> {
     }
 }
 
-/// The last word of a path that leads to a type of the standard library, or to any JSON.
+/// The last segment of a path to a type of the standard library, or to `serde_json::Value`.
 fn known(TypePath { qself, path, .. }: &TypePath) -> Option<&PathSegment> {
     let (first, last) = (path.segments.first()?, path.segments.last()?);
     let name = last.ident.to_string();

@@ -1,4 +1,4 @@
-//! What names mean inside a body: a type that is only known there cannot be named outside.
+//! The names declared in a body: a type that is local to the body cannot be named outside.
 
 use proc_macro2::{Spacing, TokenStream, TokenTree};
 use quote::ToTokens as _;
@@ -6,14 +6,14 @@ use syn::{Ident, Type};
 
 use super::find::is_punct;
 
-/// The names of a body, as far as they matter.
+/// The names a body declares.
 #[derive(Default)]
 pub(super) struct Scope {
-    /// What is declared or imported inside.
+    /// Declared or imported names.
     names: Vec<String>,
-    /// More may be declared there than can be seen, or less be compiled than stands there.
+    /// Whether `names` may be wrong: a macro or a glob import may declare more, a `cfg` less.
     unclear: bool,
-    /// The name of the context may come to mean something else.
+    /// Whether the name of the context may be shadowed.
     pub(super) context_changes: bool,
 }
 
@@ -24,7 +24,7 @@ impl Scope {
         scope
     }
 
-    /// Whether a type means the same beside the function.
+    /// Whether a type has the same meaning outside the function.
     pub(super) fn can_be_named_outside(&self, ty: &Type) -> bool {
         let is_path = matches!(ty, Type::Path(_));
         is_path && !self.unclear && !any_word(&ty.to_token_stream(), &|word| self.is_of_body(word))
@@ -52,7 +52,7 @@ impl Scope {
         }
     }
 
-    /// Takes note of what a keyword declares.
+    /// Records the name that a keyword declares.
     fn declare(&mut self, keyword: &Ident, rest: &[TokenTree]) {
         match &*keyword.to_string() {
             "struct" | "enum" | "union" | "type" | "mod" => {
@@ -87,7 +87,7 @@ fn is_parameter(before: Option<&TokenTree>, rest: &[TokenTree]) -> bool {
     typed || before.is_some_and(|token| is_punct(token, '|'))
 }
 
-/// Whether a `let` gives another value to `name`; its clone is none.
+/// Whether a `let` binds `name` to another value; a clone of itself does not count.
 fn binds(rest: &[TokenTree], name: &Ident) -> bool {
     let Some(equals) = rest.iter().position(|token| is_punct(token, '=')) else { return false };
     let pattern: TokenStream = rest[..equals].iter().cloned().collect();

@@ -1,5 +1,6 @@
-//! What a server offers: its tools, prompts, resources and methods of its own, and the settings that
-//! decide how they are offered. Changed by copying; whoever serves a call keeps the copy it began with.
+//! The catalog: a server's tools, prompts, resources, custom methods and settings.
+//!
+//! Copy-on-write: each call keeps the snapshot it started with.
 
 pub(crate) mod pagination;
 pub(crate) mod table;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::catalog::pagination::PageCache;
-use crate::catalog::table::Table;
+use crate::catalog::table::{AppendOnlyTable, Table};
 use crate::era::{Method, Offers};
 use crate::error;
 use crate::handler::builder::Handler;
@@ -22,123 +23,143 @@ use crate::outcome::Outcome;
 use crate::protocol::{Meta, ResourceDescriptor, TemplateDescriptor};
 
 /// Everything a server offers. Lists keep the order of registration.
-#[derive(Debug, Clone, Default)]
+///
+/// Not `Clone`: a copy is made to be edited, and must not keep the pages of the original
+/// ([`copy_for_edit`](Self::copy_for_edit)).
+#[derive(Debug, Default)]
 pub(crate) struct Catalog {
     pub(crate) tools: Table<Tool>,
     pub(crate) prompts: Table<Prompt>,
     pub(crate) resources: Table<FixedResource>,
     pub(crate) templates: Table<TemplateResource>,
-    pub(crate) methods: Table<CustomMethod<Outcome>>,
+    /// Append-only: `Method::Custom` holds an index into it.
+    pub(crate) methods: AppendOnlyTable<CustomMethod<Outcome>>,
     pub(crate) notifications: Table<CustomMethod<error::Result<()>>>,
-    pub(crate) rendered: PageCache,
+    pub(crate) page_cache: PageCache,
     pub(crate) settings: Settings,
-    /// Whether a tool has, or had, arguments that headers mirror.
+    /// Whether any tool, removed ones included, has arguments mirrored in HTTP headers.
     pub(crate) has_header_args: bool,
 }
 
-/// A resource at one URI.
+/// A resource with a fixed URI.
 #[derive(Debug)]
 pub(crate) struct FixedResource {
     pub(crate) descriptor: ResourceDescriptor,
     pub(crate) handler: Handler,
-    pub(crate) announced: bool,
+    pub(crate) subscribable: bool,
 }
 
-/// The resources of a template.
+/// A resource template.
 #[derive(Debug)]
 pub(crate) struct TemplateResource {
     pub(crate) template: UriTemplate,
     pub(crate) descriptor: TemplateDescriptor,
     pub(crate) handler: Handler,
-    pub(crate) announced: bool,
+    pub(crate) subscribable: bool,
 }
 
-/// How things are offered.
+/// Server-wide settings that requests depend on.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Settings {
-    /// Whether clients may end the server with `shutdown` and `exit`.
-    pub(crate) ends_on_request: bool,
-    /// Whether what is offered may change while it is served.
+    /// Whether clients may stop the server with `shutdown` and `exit`.
+    pub(crate) remote_shutdown: bool,
+    /// Whether the lists may change while the server runs.
     pub(crate) dynamic: bool,
-    /// Whether what handlers say to `tracing` is sent to their clients.
+    /// Whether the handlers' `tracing` events are sent to the clients that called them.
     pub(crate) forwards_logs: bool,
-    /// How long a call may take that has no limit of its own.
+    /// The timeout of handlers that do not set one.
     pub(crate) timeout: Option<Duration>,
     pub(crate) page_size: Option<usize>,
     pub(crate) extensions: Meta,
 }
 
 impl Catalog {
-    /// Adds a tool; the error says why not.
+    /// A copy to be edited: it shares the items, and has no rendered pages.
+    pub(crate) fn copy_for_edit(&self) -> Self {
+        Catalog {
+            tools: self.tools.clone(),
+            prompts: self.prompts.clone(),
+            resources: self.resources.clone(),
+            templates: self.templates.clone(),
+            methods: self.methods.clone(),
+            notifications: self.notifications.clone(),
+            page_cache: PageCache::default(),
+            settings: self.settings.clone(),
+            has_header_args: self.has_header_args,
+        }
+    }
+
+    /// Adds a tool, or says why it cannot be added.
     pub(crate) fn add_tool(&mut self, tool: Tool) -> Result<(), String> {
         let name = tool.name().to_owned();
         check_name("tool", &name)?;
-        vacant("tool", &name, self.tools.contains(&name))?;
+        check_unique("tool", &name, self.tools.contains(&name))?;
         self.has_header_args |= !tool.header_args.is_empty();
         self.tools.push(&name, tool);
         Ok(())
     }
 
-    /// Adds a prompt; the error says why not.
+    /// Adds a prompt, or says why it cannot be added.
     pub(crate) fn add_prompt(&mut self, prompt: Prompt) -> Result<(), String> {
         let name = prompt.name().to_owned();
         check_name("prompt", &name)?;
-        vacant("prompt", &name, self.prompts.contains(&name))?;
+        check_unique("prompt", &name, self.prompts.contains(&name))?;
         self.prompts.push(&name, prompt);
         Ok(())
     }
 
-    /// Adds a resource or a template; the error says why not.
+    /// Adds a resource or a template, or says why it cannot be added.
     pub(crate) fn add_resource(&mut self, resource: Resource) -> Result<(), String> {
-        let Resource { place, handler, announced } = resource;
-        match place {
+        let Resource { address, handler, subscribable } = resource;
+        match address {
             ResourceAddress::Fixed(descriptor) => {
                 let uri = descriptor.uri.clone();
-                vacant("resource", &uri, self.resources.contains(&uri))?;
-                self.resources.push(&uri, FixedResource { descriptor, handler, announced });
+                check_unique("resource", &uri, self.resources.contains(&uri))?;
+                self.resources.push(&uri, FixedResource { descriptor, handler, subscribable });
             }
             ResourceAddress::Template(template, descriptor) => {
                 let uri = descriptor.uri_template.clone();
-                if let Some(earlier) = self.templates.all().find(|other| other.template.same_places(&template)) {
+                if let Some(earlier) = self.templates.all().find(|other| other.template.is_equivalent(&template)) {
                     return Err(format!("`{}` and `{uri}` match the same URIs", earlier.descriptor.uri_template));
                 }
-                self.templates.push(&uri, TemplateResource { template, descriptor, handler, announced });
+                self.templates.push(&uri, TemplateResource { template, descriptor, handler, subscribable });
             }
         }
         Ok(())
     }
 
-    /// Adds a method of the server's own; the error says why not.
+    /// Adds a custom method, or says why it cannot be added.
     pub(crate) fn add_method(&mut self, method: CustomMethod<Outcome>) -> Result<(), String> {
         custom::check_name(&method.name)?;
-        vacant("method", &method.name, self.methods.contains(&method.name))?;
+        check_unique("method", &method.name, self.methods.contains(&method.name))?;
         self.methods.push(&method.name.clone(), method);
         Ok(())
     }
 
-    /// Adds a notification the server takes; the error says why not.
-    pub(crate) fn add_notification(&mut self, own: CustomMethod<error::Result<()>>) -> Result<(), String> {
-        custom::check_name(&own.name)?;
-        vacant("notification", &own.name, self.notifications.contains(&own.name))?;
-        self.notifications.push(&own.name.clone(), own);
+    /// Adds a custom notification, or says why it cannot be added.
+    pub(crate) fn add_notification(&mut self, notification: CustomMethod<error::Result<()>>) -> Result<(), String> {
+        custom::check_name(&notification.name)?;
+        check_unique("notification", &notification.name, self.notifications.contains(&notification.name))?;
+        self.notifications.push(&notification.name.clone(), notification);
         Ok(())
     }
 
-    /// Whether some call may become a task.
+    /// Whether calls of any tool can become tasks.
     pub(crate) fn has_tasks(&self) -> bool {
         self.tools.all().any(|tool| tool.task.is_some())
     }
 
-    /// Whether clients can be told when a resource has changed.
-    pub(crate) fn announces_updates(&self) -> bool {
-        let resources = self.resources.all().any(|resource| resource.announced);
-        self.settings.dynamic || resources || self.templates.all().any(|family| family.announced)
+    /// Whether clients can subscribe to any resource.
+    pub(crate) fn accepts_subscriptions(&self) -> bool {
+        self.settings.dynamic
+            || self.resources.all().any(|resource| resource.subscribable)
+            || self.templates.all().any(|template| template.subscribable)
     }
 
-    /// Whether some handler has a context to log with.
+    /// Whether any handler takes a context, and so can log.
     fn can_log(&self) -> bool {
-        let own = !self.methods.is_empty() || !self.notifications.is_empty();
-        own || self.handlers().any(|handler| handler.takes_context)
+        let has_custom = !self.methods.is_empty() || !self.notifications.is_empty();
+        has_custom || self.handlers().any(|handler| handler.takes_context)
     }
 
     fn handlers(&self) -> impl Iterator<Item = &Handler> {
@@ -147,13 +168,13 @@ impl Catalog {
         tools.chain(resources).chain(self.handlers_with_variables())
     }
 
-    /// The handlers whose arguments can be completed.
+    /// The handlers whose arguments clients can complete: prompts and templates.
     fn handlers_with_variables(&self) -> impl Iterator<Item = &Handler> {
         let prompts = self.prompts.all().map(|prompt| &prompt.handler);
-        prompts.chain(self.templates.all().map(|family| &family.handler))
+        prompts.chain(self.templates.all().map(|template| &template.handler))
     }
 
-    /// The capabilities that follow from what is registered.
+    /// The server capabilities, derived from the registered items.
     pub(crate) fn capabilities(&self) -> Value {
         let mut capabilities = json!({});
         for (name, method) in [
@@ -164,11 +185,11 @@ impl Catalog {
             ("prompts", Method::PromptsList),
         ] {
             if self.offers(method) {
-                let changes = matches!(name, "tools" | "resources" | "prompts") && self.settings.dynamic;
-                capabilities[name] = if changes { json!({"listChanged": true}) } else { json!({}) };
+                let list_changed = matches!(name, "tools" | "resources" | "prompts") && self.settings.dynamic;
+                capabilities[name] = if list_changed { json!({"listChanged": true}) } else { json!({}) };
             }
         }
-        if self.announces_updates() {
+        if self.accepts_subscriptions() {
             capabilities["resources"]["subscribe"] = json!(true);
         }
         if !self.settings.extensions.is_empty() {
@@ -180,10 +201,10 @@ impl Catalog {
 
 impl Offers for Catalog {
     fn offers(&self, method: Method) -> bool {
-        let Settings { dynamic, ends_on_request, forwards_logs, .. } = self.settings;
+        let Settings { dynamic, remote_shutdown, forwards_logs, .. } = self.settings;
         match method {
             Method::Initialize | Method::Ping | Method::Discover | Method::Custom(_) => true,
-            Method::Shutdown => ends_on_request,
+            Method::Shutdown => remote_shutdown,
             Method::SetLevel => forwards_logs || dynamic || self.can_log(),
             Method::ToolsList | Method::ToolsCall => dynamic || !self.tools.is_empty(),
             Method::PromptsList | Method::PromptsGet => dynamic || !self.prompts.is_empty(),
@@ -194,13 +215,13 @@ impl Offers for Catalog {
             Method::TasksGet | Method::TasksResult | Method::TasksList | Method::TasksUpdate | Method::TasksCancel => {
                 self.has_tasks()
             }
-            Method::Subscribe | Method::Unsubscribe => self.announces_updates(),
-            Method::Listen => dynamic || self.announces_updates() || self.has_tasks(),
+            Method::Subscribe | Method::Unsubscribe => self.accepts_subscriptions(),
+            Method::Listen => dynamic || self.accepts_subscriptions() || self.has_tasks(),
         }
     }
 
     fn custom_method(&self, name: &str) -> Option<usize> {
-        self.methods.position(name)
+        self.methods.index_of(name)
     }
 
     fn custom_methods(&self) -> impl Iterator<Item = &str> {
@@ -208,7 +229,7 @@ impl Offers for Catalog {
     }
 }
 
-fn vacant(what: &str, name: &str, taken: bool) -> Result<(), String> {
+fn check_unique(what: &str, name: &str, taken: bool) -> Result<(), String> {
     let remedy = match what {
         "resource" => "give one another URI",
         "method" | "notification" => "rename one",

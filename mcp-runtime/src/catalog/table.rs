@@ -1,9 +1,10 @@
-//! Things found by name and listed in order, some of them switched off.
+//! Ordered tables of named items, any of which can be disabled.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
-/// Named things in the order they were added. Cloning it copies none of them.
+/// Named items in insertion order. A clone shares the items.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
     entries: Vec<Entry<T>>,
@@ -17,7 +18,7 @@ struct Entry<T> {
     enabled: bool,
 }
 
-/// What can be done to a thing in a table.
+/// A change to one item of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Edit {
     Remove,
@@ -43,28 +44,18 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// The thing called `name`, if it is there and switched on.
+    /// The item called `name`, unless it is disabled.
     pub(crate) fn get(&self, name: &str) -> Option<&T> {
         let entry = &self.entries[*self.index.get(name)?];
         entry.enabled.then_some(&*entry.item)
     }
 
-    /// Where the thing called `name` stands, for a table nothing is taken out of.
-    pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.index.get(name).copied()
-    }
-
-    /// The thing that stands there.
-    pub(crate) fn at(&self, position: usize) -> Option<&T> {
-        self.entries.get(position).map(|entry| &*entry.item)
-    }
-
-    /// What is switched on, in order, with its name.
+    /// The enabled items in order, with their names.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.entries.iter().filter(|entry| entry.enabled).map(|entry| (&*entry.name, &*entry.item))
     }
 
-    /// Everything, in order, switched on or not.
+    /// All items in order, disabled ones included.
     pub(crate) fn all(&self) -> impl Iterator<Item = &T> {
         self.entries.iter().map(|entry| &*entry.item)
     }
@@ -77,13 +68,13 @@ impl<T> Table<T> {
         self.index.contains_key(name)
     }
 
-    /// Adds something under a name that is free.
+    /// Adds an item. The name must not be in use.
     pub(crate) fn push(&mut self, name: &str, item: T) {
         self.index.insert(name.into(), self.entries.len());
         self.entries.push(Entry { name: name.into(), item: Arc::new(item), enabled: true });
     }
 
-    /// Removes something or switches it on or off; false if that changes nothing.
+    /// Removes, enables or disables an item. Returns whether that changed anything.
     pub(crate) fn edit(&mut self, name: &str, edit: Edit) -> bool {
         match edit {
             Edit::Remove => self.remove(name),
@@ -92,17 +83,60 @@ impl<T> Table<T> {
     }
 
     fn remove(&mut self, name: &str) -> bool {
-        let Some(at) = self.index.remove(name) else { return false };
-        self.entries.remove(at);
-        for place in self.index.values_mut() {
-            *place -= usize::from(*place > at);
+        let Some(removed) = self.index.remove(name) else { return false };
+        self.entries.remove(removed);
+        for index in self.index.values_mut() {
+            *index -= usize::from(*index > removed);
         }
         true
     }
 
     fn enable(&mut self, name: &str, enabled: bool) -> bool {
-        let Some(entry) = self.index.get(name).map(|at| &mut self.entries[*at]) else { return false };
-        std::mem::replace(&mut entry.enabled, enabled) != enabled
+        let Some(&index) = self.index.get(name) else { return false };
+        std::mem::replace(&mut self.entries[index].enabled, enabled) != enabled
+    }
+}
+
+/// A [`Table`] that only grows, so an item's index stays valid in all later copies of the table.
+///
+/// Dereferences to the table for reading only: nothing can be removed from it.
+#[derive(Debug)]
+pub(crate) struct AppendOnlyTable<T>(Table<T>);
+
+impl<T> AppendOnlyTable<T> {
+    /// The index of the item called `name`.
+    pub(crate) fn index_of(&self, name: &str) -> Option<usize> {
+        self.0.index.get(name).copied()
+    }
+
+    /// The item at `index`.
+    pub(crate) fn at(&self, index: usize) -> Option<&T> {
+        self.0.entries.get(index).map(|entry| &*entry.item)
+    }
+
+    /// Adds an item. The name must not be in use.
+    pub(crate) fn push(&mut self, name: &str, item: T) {
+        self.0.push(name, item);
+    }
+}
+
+impl<T> Deref for AppendOnlyTable<T> {
+    type Target = Table<T>;
+
+    fn deref(&self) -> &Table<T> {
+        &self.0
+    }
+}
+
+impl<T> Clone for AppendOnlyTable<T> {
+    fn clone(&self) -> Self {
+        AppendOnlyTable(self.0.clone())
+    }
+}
+
+impl<T> Default for AppendOnlyTable<T> {
+    fn default() -> Self {
+        AppendOnlyTable(Table::default())
     }
 }
 
@@ -115,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_found_whatever_was_removed() {
+    fn lookup_survives_removals() {
         let mut table = Table::default();
         for (name, item) in [("a", 1), ("b", 2), ("c", 3), ("d", 4)] {
             table.push(name, item);
@@ -128,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_off_is_not_there_but_keeps_its_place() {
+    fn disabled_items_are_hidden_and_keep_their_position() {
         let mut table = Table::default();
         table.push("a", 1);
         table.push("b", 2);

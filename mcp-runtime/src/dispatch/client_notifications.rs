@@ -29,7 +29,7 @@ impl Connection {
             "notifications/cancelled" => self.cancel(notification),
             // Without its prefix, some clients have it from the Language Server Protocol.
             "notifications/initialized" | "initialized" => self.ready(outbox),
-            "exit" if catalog.settings.ends_on_request => {
+            "exit" if catalog.settings.remote_shutdown => {
                 self.exited = Some(Exited { announced: self.control.is_closing() });
             }
             method => match own.map(|own| self.take(own, notification, outbox)) {

@@ -29,7 +29,7 @@ impl Connection {
     /// that it is ready.
     pub(crate) fn follow_changes(&mut self) {
         let catalog = self.view.catalog();
-        if catalog.settings.dynamic || catalog.announces_updates() {
+        if catalog.settings.dynamic || catalog.accepts_subscriptions() {
             let filter = Filter::lists().agreed(catalog, |_| false);
             self.subscription = Some(Subscription::enter(self.core.shared.bus(), filter));
         }

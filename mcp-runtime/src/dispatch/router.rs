@@ -157,11 +157,11 @@ impl<'a> Router<'a> {
 
     /// Whether changes of the resource at `uri` can be told; none if there is no resource.
     pub(crate) fn announces(&self, uri: &str) -> Option<bool> {
-        let fixed = self.catalog.resources.get(uri).map(|resource| (&resource.handler, resource.announced));
+        let fixed = self.catalog.resources.get(uri).map(|resource| (&resource.handler, resource.subscribable));
         let families = self.catalog.templates.iter().filter(|(_, family)| family.template.matches(uri).is_some());
-        let families = families.map(|(_, family)| (&family.handler, family.announced));
+        let families = families.map(|(_, family)| (&family.handler, family.subscribable));
         let seen = fixed.into_iter().chain(families).filter(|(handler, _)| self.sees(handler));
-        seen.map(|(_, announced)| announced || self.catalog.settings.dynamic).reduce(|one, other| one || other)
+        seen.map(|(_, subscribable)| subscribable || self.catalog.settings.dynamic).reduce(|one, other| one || other)
     }
 
     fn complete(&self, params: &Object<'_>) -> Result<Started, Failure> {
@@ -208,11 +208,11 @@ impl<'a> Router<'a> {
     }
 
     fn list(&self, params: &Object<'_>, list: ListKind) -> Result<Started, Failure> {
-        let cursor = Cursor::wanted(params.get("cursor"), list)?;
+        let cursor = Cursor::read(params.get("cursor"), list)?;
         let revision = self.invocation.envelope.revision;
         let page = match cursor {
             None if !self.depends_on_caller(list) => {
-                self.catalog.rendered.first_page(list, revision, || self.page(list, revision, None))
+                self.catalog.page_cache.first_page(list, revision, || self.page(list, revision, None))
             }
             cursor => self.page(list, revision, cursor),
         };
@@ -267,7 +267,7 @@ impl<'a> Router<'a> {
         let start = cursor.map_or(0, |cursor| cursor.start(items.iter().map(|(name, _)| *name)));
         let end =
             self.catalog.settings.page_size.map_or(items.len(), |size| start.saturating_add(size).min(items.len()));
-        let next = (end < items.len()).then(|| Cursor::behind(end - 1, items[end - 1].0).print(list));
+        let next = (end < items.len()).then(|| Cursor::after(end - 1, items[end - 1].0).encode(list));
         let mut cache = cache.unwrap_or(self.core.info.caches.server);
         if self.depends_on_caller(list) {
             cache = cache.unshared();
@@ -279,7 +279,7 @@ impl<'a> Router<'a> {
 
 /// Whether the caller sees a handler. One it does not see does not exist for it.
 pub(crate) fn sees(invocation: &Invocation<'_>, handler: &Handler) -> bool {
-    handler.visible.as_ref().is_none_or(|visible| visible.to(&extract(invocation)))
+    handler.visible.as_ref().is_none_or(|visible| visible.allows(&extract(invocation)))
 }
 
 /// The parameters of a method that is not the protocol's, without the protocol's `_meta`.

@@ -1,7 +1,7 @@
-//! A handler while it is described: the one builder behind `#[tool]`, `#[prompt]` and `#[resource]`.
+//! The builder behind `#[tool]`, `#[prompt]` and `#[resource]`.
 //!
-//! The macros' output calls it; nothing here is part of the public interface. A *kind* says what
-//! differs: where arguments are declared and what a return type becomes.
+//! Called by generated code; not part of the public API. A [`HandlerKind`] defines what differs
+//! between the three: how arguments are declared, and what a return value becomes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,42 +21,42 @@ use crate::protocol::{Icon, Meta};
 
 type CallFn = Box<dyn for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentError> + Send + Sync>;
 
-/// A described handler, ready to be called.
+/// A handler, ready to be called.
 pub struct Handler {
     call: CallFn,
     pub(crate) timeout: Option<Duration>,
     pub(crate) completers: Completers,
     pub(crate) takes_context: bool,
-    /// What its client has to be able to do.
+    /// The capabilities the client must have.
     pub(crate) requires: Vec<ClientCapability>,
-    /// Who may know of it; everybody, without.
-    pub(crate) visible: Option<Visible>,
+    /// Decides which callers see it; all of them if unset.
+    pub(crate) visible: Option<Visibility>,
     takes_arguments: bool,
 }
 
-/// Decides whether a caller may know of a handler.
-pub(crate) struct Visible(Box<dyn Fn(&Context) -> bool + Send + Sync>);
+/// A predicate that decides whether a caller sees a handler.
+pub(crate) struct Visibility(Box<dyn Fn(&Context) -> bool + Send + Sync>);
 
-impl Visible {
+impl Visibility {
     pub(crate) fn new(visible: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
-        Visible(Box::new(visible))
+        Visibility(Box::new(visible))
     }
 
-    pub(crate) fn to(&self, invocation: &Context) -> bool {
-        (self.0)(invocation)
+    pub(crate) fn allows(&self, caller: &Context) -> bool {
+        (self.0)(caller)
     }
 }
 
-impl fmt::Debug for Visible {
+impl fmt::Debug for Visibility {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Visible")
+        f.write_str("Visibility")
     }
 }
 
 impl Handler {
     pub(crate) fn call<'a>(&self, args: &Args<'a>, invocation: &Invocation<'a>) -> Result<Step, ArgumentError> {
         if !self.takes_arguments {
-            args.refuse_any()?;
+            args.reject_any()?;
         }
         (self.call)(args, invocation)
     }
@@ -68,7 +68,7 @@ impl fmt::Debug for Handler {
     }
 }
 
-/// What a `#[arg]` attribute and a doc comment say of an argument.
+/// An argument's `#[arg]` attribute and doc comment.
 #[derive(Debug)]
 pub struct ArgInfo {
     pub(crate) name: &'static str,
@@ -77,50 +77,50 @@ pub struct ArgInfo {
 }
 
 impl ArgInfo {
-    /// The argument `name`.
+    /// An argument called `name`.
     pub fn new(name: &'static str) -> Self {
         ArgInfo { name, description: None, header: None }
     }
 
-    /// What it is for.
+    /// Sets the description.
     pub fn description(mut self, text: &'static str) -> Self {
         self.description = Some(Cow::Borrowed(text));
         self
     }
 
-    /// The HTTP header that carries it, too.
+    /// Sets the HTTP header that mirrors the argument.
     pub fn header(mut self, name: &'static str) -> Self {
         self.header = Some(name);
         self
     }
 }
 
-/// What a kind knows of an argument's type.
+/// A declared argument's type, as far as requests need it.
 #[derive(Debug)]
-pub struct Declared {
-    /// Its name, for error texts.
+pub struct ArgumentType {
+    /// Its name in JSON Schema, for error messages.
     pub(crate) expected: Cow<'static, str>,
-    /// Its values, if it has only so many and a client can ask for them.
+    /// All its values, if there are finitely many and clients can complete them.
     pub(crate) choices: Option<Vec<String>>,
 }
 
-/// What sets tools, prompts and resources apart.
+/// The differences between tools, prompts and resources.
 pub trait HandlerKind: Sized {
-    /// What the description is turned into.
+    /// The finished item: a `Tool`, `Prompt` or `Resource`.
     type Item;
-    /// What a reply needs to know of its request.
-    type Site: Send + 'static;
+    /// The request data that a reply depends on.
+    type ReplyInfo: Send + 'static;
 
     /// Declares an argument.
     #[doc(hidden)]
-    fn declare<T: Argument>(&mut self, of: &str, arg: ArgInfo, optional: bool, default: Option<Value>) -> Declared;
+    fn declare<T: Argument>(&mut self, of: &str, arg: ArgInfo, optional: bool, default: Option<Value>) -> ArgumentType;
     #[doc(hidden)]
-    fn site(&self) -> impl Fn(&Invocation<'_>) -> Self::Site + Send + Sync + 'static;
+    fn reply_info(&self) -> impl Fn(&Invocation<'_>) -> Self::ReplyInfo + Send + Sync + 'static;
     #[doc(hidden)]
-    fn build(self, about: Metadata, handler: Handler) -> Self::Item;
+    fn build(self, metadata: Metadata, handler: Handler) -> Self::Item;
 }
 
-/// What every kind of handler says of itself.
+/// The descriptor fields all kinds of handlers have.
 #[derive(Debug, Default)]
 pub struct Metadata {
     pub(crate) name: String,
@@ -132,10 +132,10 @@ pub struct Metadata {
 
 /// A declared return type `R`: how it becomes a reply of kind `K`.
 ///
-/// Like a [`Key`], it is made where the type is written, so that one which cannot be returned is
-/// reported there, once; what takes it needs no bound.
+/// Like a [`Key`], it is created where the type is written, so the compiler reports an unsupported
+/// type there, once; functions that take a `ReturnType` need no bound.
 pub struct ReturnType<K: HandlerKind, R> {
-    pub(crate) reply: fn(R, &K::Site) -> Outcome,
+    pub(crate) reply: fn(R, &K::ReplyInfo) -> Outcome,
 }
 
 impl<K: HandlerKind, R> fmt::Debug for ReturnType<K, R> {
@@ -144,25 +144,25 @@ impl<K: HandlerKind, R> fmt::Debug for ReturnType<K, R> {
     }
 }
 
-/// A handler under description.
+/// Builds a handler of kind `K`.
 #[derive(Debug)]
 pub struct HandlerBuilder<K> {
     pub(crate) kind: K,
-    about: Metadata,
+    metadata: Metadata,
     timeout: Option<Duration>,
     completers: Completers,
     takes_context: bool,
     requires: Vec<ClientCapability>,
-    visible: Option<Visible>,
+    visible: Option<Visibility>,
     takes_arguments: bool,
 }
 
 impl<K: HandlerKind> HandlerBuilder<K> {
     pub(crate) fn of(kind: K, name: &str) -> Self {
-        let about = Metadata { name: name.to_owned(), ..Metadata::default() };
+        let metadata = Metadata { name: name.to_owned(), ..Metadata::default() };
         HandlerBuilder {
             kind,
-            about,
+            metadata,
             timeout: None,
             completers: Completers::default(),
             takes_context: false,
@@ -172,34 +172,34 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         }
     }
 
-    /// Sets the name people see.
+    /// Sets the display name.
     pub fn title(&mut self, title: &str) {
-        self.about.title = Some(title.to_owned());
+        self.metadata.title = Some(title.to_owned());
     }
 
     /// Sets the description.
     pub fn description(&mut self, text: &str) {
-        self.about.description = Some(text.to_owned());
+        self.metadata.description = Some(text.to_owned());
     }
 
     /// Adds an icon.
     pub fn icon(&mut self, src: &str) {
-        self.about.icons.push(Icon::new(src));
+        self.metadata.icons.push(Icon::new(src));
     }
 
     /// Sets `_meta`, from an object.
     #[track_caller]
     pub fn meta(&mut self, meta: Value) {
-        let Value::Object(meta) = meta else { panic!("`meta` of `{}` must be an object", self.about.name) };
-        self.about.meta = meta;
+        let Value::Object(meta) = meta else { panic!("`meta` of `{}` must be an object", self.metadata.name) };
+        self.metadata.meta = meta;
     }
 
-    /// Limits how long a call may take.
+    /// Sets the timeout of a call.
     pub fn timeout_ms(&mut self, millis: u64) {
         self.timeout = Some(Duration::from_millis(millis));
     }
 
-    /// Sets the function that completes an argument.
+    /// Sets the completion function of an argument.
     pub fn complete<T, F, M>(&mut self, argument: &'static str, state: Arc<T>, function: F)
     where
         T: Send + Sync + 'static,
@@ -214,80 +214,79 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         self.declare(arg, None, None)
     }
 
-    /// Declares an argument with a default, which the schema shows.
+    /// Declares an argument with a default, which becomes part of the schema.
     pub fn arg_or<T: Argument + DefaultValue>(&mut self, arg: ArgInfo, default: fn() -> T) -> Key<T> {
-        let shown = serde_json::to_value(default());
-        let shown =
-            shown.unwrap_or_else(|error| panic!("the default of `{}` cannot be shown as JSON: {error}", arg.name));
-        self.declare(arg, Some(default), Some(shown))
+        let json = serde_json::to_value(default())
+            .unwrap_or_else(|error| panic!("the default of `{}` cannot be serialized: {error}", arg.name));
+        self.declare(arg, Some(default), Some(json))
     }
 
-    fn declare<T: Argument>(&mut self, arg: ArgInfo, default: Option<fn() -> T>, shown: Option<Value>) -> Key<T> {
+    fn declare<T: Argument>(&mut self, arg: ArgInfo, default: Option<fn() -> T>, json: Option<Value>) -> Key<T> {
         self.takes_arguments = true;
         let name = arg.name;
-        let Declared { expected, choices } =
-            self.kind.declare::<T>(&self.about.name, arg, super::args::is_optional::<T>(), shown);
+        let ArgumentType { expected, choices } =
+            self.kind.declare::<T>(&self.metadata.name, arg, super::args::is_optional::<T>(), json);
         if let Some(choices) = choices {
             self.completers.choices(name, choices);
         }
         Key::new(name, expected, default)
     }
 
-    /// Shows the handler only to some callers.
+    /// Hides the handler from callers for whom `visible` is false.
     pub fn visible_if(&mut self, visible: impl Fn(&Context) -> bool + Send + Sync + 'static) {
-        self.visible = Some(Visible::new(visible));
+        self.visible = Some(Visibility::new(visible));
     }
 
-    /// Says what a client has to be able to do before the handler is called.
+    /// Requires a client capability: calls from other clients are rejected.
     pub fn requires(&mut self, capability: ClientCapability) {
         self.requires.push(capability);
     }
 
-    /// Marks that the function takes a `&Context`.
+    /// Records that the function takes a `&Context`.
     pub fn takes_context(&mut self) {
         self.takes_context = true;
     }
 
-    /// Marks that arguments were declared by other means.
+    /// Records that arguments were declared by other means.
     pub(crate) fn takes_arguments(&mut self) {
         self.takes_arguments = true;
     }
 
-    /// A sync function, run where the message was read.
+    /// Finishes with a sync function, run where the message was read.
     pub fn sync<R, F>(self, ReturnType { reply }: ReturnType<K, R>, function: F) -> K::Item
     where
         R: 'static,
         F: Fn(&Args<'_>, &Invocation<'_>) -> Result<R, ArgumentError> + Send + Sync + 'static,
     {
-        let site = self.kind.site();
-        self.build(move |args, invocation| Ok(Step::Ready(reply(function(args, invocation)?, &site(invocation)))))
+        let info = self.kind.reply_info();
+        self.build(move |args, invocation| Ok(Step::Ready(reply(function(args, invocation)?, &info(invocation)))))
     }
 
-    /// An async function.
+    /// Finishes with an async function.
     pub fn future<R, Fut, F>(self, ReturnType { reply }: ReturnType<K, R>, function: F) -> K::Item
     where
         R: 'static,
         Fut: Future<Output = R> + Send + 'static,
         F: Fn(&Args<'_>, &Invocation<'_>) -> Result<Fut, ArgumentError> + Send + Sync + 'static,
     {
-        let site = self.kind.site();
+        let info = self.kind.reply_info();
         self.build(move |args, invocation| {
-            let (future, site) = (function(args, invocation)?, site(invocation));
-            Ok(Step::Future(Box::pin(async move { reply(future.await, &site) })))
+            let (future, info) = (function(args, invocation)?, info(invocation));
+            Ok(Step::Future(Box::pin(async move { reply(future.await, &info) })))
         })
     }
 
-    /// A sync function that takes its time, run on a thread of its own.
+    /// Finishes with a long-running sync function, run on a thread of its own.
     pub fn blocking<R, Work, F>(self, ReturnType { reply }: ReturnType<K, R>, function: F) -> K::Item
     where
         R: 'static,
         Work: FnOnce() -> R + Send + 'static,
         F: Fn(&Args<'_>, &Invocation<'_>) -> Result<Work, ArgumentError> + Send + Sync + 'static,
     {
-        let site = self.kind.site();
+        let info = self.kind.reply_info();
         self.build(move |args, invocation| {
-            let (work, site) = (function(args, invocation)?, site(invocation));
-            Ok(Step::Blocking(Box::new(move || reply(work(), &site))))
+            let (work, info) = (function(args, invocation)?, info(invocation));
+            Ok(Step::Blocking(Box::new(move || reply(work(), &info))))
         })
     }
 
@@ -295,15 +294,15 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     where
         F: for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentError> + Send + Sync + 'static,
     {
-        let HandlerBuilder { kind, about, timeout, completers, takes_context, requires, visible, takes_arguments } =
+        let HandlerBuilder { kind, metadata, timeout, completers, takes_context, requires, visible, takes_arguments } =
             self;
         let call = Box::new(call);
         let handler = Handler { call, timeout, completers, takes_context, requires, visible, takes_arguments };
-        kind.build(about, handler)
+        kind.build(metadata, handler)
     }
 }
 
-/// A type whose default value can be shown in a schema.
+/// A type whose default value can be part of a schema.
 #[diagnostic::on_unimplemented(
     message = "the default of a `{Self}` argument cannot be shown in the schema",
     label = "has a default, but does not implement `Serialize`",

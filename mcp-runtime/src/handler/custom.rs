@@ -1,4 +1,4 @@
-//! Methods and notifications of a server's own, beside those of the protocol.
+//! Custom methods and notifications, beside those of the protocol, and the rules for their names.
 
 use std::fmt;
 use std::future::Future;
@@ -16,7 +16,7 @@ use crate::outcome::{ArgumentError, Failure, Outcome, Reply};
 type CustomFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type CustomFn<T> = Box<dyn Fn(Context, &str) -> Result<CustomFuture<T>, ArgumentError> + Send + Sync>;
 
-/// A method of the server's own, which comes to an answer, or a notification it takes.
+/// A custom method (`T` is its outcome) or a custom notification (`T` is a `Result`).
 pub(crate) struct CustomMethod<T> {
     pub(crate) name: Box<str>,
     pub(crate) call: CustomFn<T>,
@@ -53,14 +53,14 @@ impl CustomMethod<Result<()>> {
 fn decode<P: DeserializeOwned>(params: &str) -> Result<P, ArgumentError> {
     serde_json::from_str(params)
         .or_else(|error| match params {
-            // Whoever wants no parameters takes a `()`.
+            // A function without parameters takes a `()`.
             "{}" => serde_json::from_str("null").map_err(|_| error),
             _ => Err(error),
         })
         .map_err(|error| explain(params, &error))
 }
 
-/// Results are objects; anything else is put into one.
+/// Results must be objects; any other value is wrapped in one.
 fn result(value: impl Serialize) -> Result<Reply> {
     let fields = match serde_json::to_value(value)? {
         Value::Object(fields) => fields,
@@ -70,7 +70,7 @@ fn result(value: impl Serialize) -> Result<Reply> {
     Ok(Reply::Custom(fields))
 }
 
-/// What the protocol keeps for itself, now or later.
+/// Prefixes the protocol reserves, or may use in a later revision.
 const RESERVED: [&str; 14] = [
     "client",
     "completion",
@@ -88,23 +88,23 @@ const RESERVED: [&str; 14] = [
     "tools",
 ];
 
-/// A name of one's own has a domain of one's own in front: `vendor.example/name`.
+/// Custom names are prefixed with a domain: `vendor.example/name`.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
-    let form = "a name of your own has a domain of yours in front, like `vendor.example/name`";
+    let remedy = "prefix the name with a domain you own, like `vendor.example/name`";
     let prefix = name.split_once('/').map_or("", |(prefix, _)| prefix);
     if prefix == "$" || prefix == "tasks" || name.starts_with("rpc.") || RESERVED.contains(&prefix) {
-        return Err(format!("`{name}` is reserved by the protocol; {form}"));
+        return Err(format!("`{name}` is reserved by the protocol; {remedy}"));
     }
     match prefix.split('.').nth(1) {
         Some("modelcontextprotocol" | "mcp") => {
-            Err(format!("`{name}`: names under `{prefix}` are the protocol's; {form}"))
+            Err(format!("`{name}`: the prefix `{prefix}` is reserved by the protocol; {remedy}"))
         }
         Some(_) if is_identifier(name) => Ok(()),
-        _ => Err(format!("`{name}`: {form}")),
+        _ => Err(format!("`{name}`: {remedy}")),
     }
 }
 
-/// Whether `id` has the form of a key of `_meta` with a prefix, as extensions do.
+/// Whether `id` is an extension identifier: a `_meta` key with a prefix.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic#meta>
 pub(crate) fn is_identifier(id: &str) -> bool {
     let Some((prefix, name)) = id.split_once('/') else { return false };
@@ -130,7 +130,7 @@ mod tests {
     use super::is_identifier;
 
     #[test]
-    fn an_identifier_has_a_domain_and_a_name() {
+    fn identifier_needs_a_domain_and_a_name() {
         for good in ["com.example/tiles", "io.modelcontextprotocol/ui", "a-b.c1/x_y.z-1", "example/x"] {
             assert!(is_identifier(good), "{good}");
         }

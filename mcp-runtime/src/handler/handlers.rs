@@ -1,4 +1,4 @@
-//! What `#[handlers] impl T` makes of a `T`: its tools, prompts and resources.
+//! [`Handlers`]: the tools, prompts and resources of a `#[handlers] impl` block.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::prompt::Prompt;
 use super::resource::Resource;
 use super::tool::Tool;
 
-/// The handlers of one mounted value, in the order they stand in its impl block.
+/// The handlers of one mounted value, in the order of its impl block.
 #[derive(Debug, Default)]
 pub struct Handlers {
     pub(crate) tools: Vec<Tool>,
@@ -15,7 +15,7 @@ pub struct Handlers {
 }
 
 impl Handlers {
-    /// No handlers yet.
+    /// Creates an empty collection.
     pub fn new() -> Self {
         Self::default()
     }
@@ -38,7 +38,7 @@ impl Handlers {
         self
     }
 
-    /// Puts `prefix_` in front of every name. URIs stay as they are.
+    /// Prefixes every name with `prefix_`. URIs are not prefixed.
     pub(crate) fn prefixed(mut self, prefix: &str) -> Self {
         for tool in &mut self.tools {
             tool.descriptor.name = format!("{prefix}_{}", tool.descriptor.name);
@@ -53,20 +53,20 @@ impl Handlers {
     }
 }
 
-/// A type whose impl block has `#[handlers]`, which implements this.
+/// A type with a `#[handlers] impl` block. The macro implements this trait.
 pub trait Mounted: Sized {
-    /// Its handlers, sharing the value.
+    /// The handlers, which share the value.
     fn handlers(this: Arc<Self>) -> Handlers;
 }
 
-/// What [`Server::mount`](crate::Server::mount) takes: a value whose impl block has `#[handlers]`,
-/// an [`Arc`] of one, or [`Handlers`].
+/// A value that can be passed to [`Server::mount`](crate::Server::mount): one whose impl block has
+/// [`#[handlers]`](macro@crate::handlers), an [`Arc`] of one, or [`Handlers`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no handlers to mount",
     label = "put `#[handlers]` on its impl block, and `#[tool]`, `#[prompt]` or `#[resource]` on methods in it"
 )]
 pub trait IntoHandlers {
-    /// The handlers.
+    /// Converts the value into its handlers.
     fn into_handlers(self) -> Handlers;
 }
 

@@ -1,4 +1,4 @@
-//! Arguments that also travel in HTTP headers: which, and how their values compare.
+//! Tool arguments mirrored in HTTP headers: finding them in a schema, and comparing their values.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header>
 #![cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers to compare"))]
 
@@ -9,31 +9,31 @@ use serde_json::Value;
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::{Raw, type_of};
 
-/// An argument with a header.
+/// An argument that a header mirrors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HeaderArg {
-    /// The part of the header's name that is the author's, in lower case.
+    /// The header's name without the protocol's prefix, in lower case.
     pub(crate) header: String,
-    /// The keys that lead to it.
+    /// The keys that lead to the argument.
     path: Vec<String>,
 }
 
 /// A value in the body that a header mirrors.
 #[derive(Debug, PartialEq)]
-pub(crate) enum HeaderValue {
+pub(crate) enum MirroredValue {
     Text(String),
     Whole(i128),
     Number(f64),
     Flag(bool),
 }
 
-/// The arguments of a schema that have headers, or what is wrong with one that has.
+/// The arguments of a schema that headers mirror, or why one of them cannot be mirrored.
 pub(crate) fn header_args(schema: &Value) -> Result<Vec<HeaderArg>, String> {
     let mut found = Vec::new();
     collect(schema, &mut Vec::new(), &mut found)?;
-    for (index, one) in found.iter().enumerate() {
-        if found[..index].iter().any(|other| other.header == one.header) {
-            return Err(format!("two arguments have the header `{}`", one.header));
+    for (index, arg) in found.iter().enumerate() {
+        if found[..index].iter().any(|other| other.header == arg.header) {
+            return Err(format!("two arguments have the header `{}`", arg.header));
         }
     }
     Ok(found)
@@ -44,10 +44,10 @@ fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<HeaderArg>) -
     for (name, property) in properties {
         path.push(name.clone());
         if let Some(header) = property.get("x-mcp-header") {
-            let kind = property.get("type").and_then(Value::as_str).unwrap_or("of no one type");
+            let kind = property.get("type").and_then(Value::as_str).unwrap_or("a mix of types");
             if !matches!(kind, "string" | "integer" | "boolean") {
                 return Err(format!(
-                    "`{}` has a header, so it must be a string, an integer or a boolean; it is {kind}",
+                    "`{}` has a header, so its type must be string, integer or boolean, not {kind}",
                     path.join(".")
                 ));
             }
@@ -61,8 +61,8 @@ fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<HeaderArg>) -
 }
 
 impl HeaderArg {
-    /// The value in a call's arguments, if it is there and not null.
-    pub(crate) fn value(&self, arguments: Option<Raw<'_>>) -> Option<HeaderValue> {
+    /// The value in a call's arguments, unless it is absent or null.
+    pub(crate) fn value(&self, arguments: Option<Raw<'_>>) -> Option<MirroredValue> {
         let mut raw = arguments?;
         for key in &self.path {
             let object = Object::read(raw).ok()?;
@@ -70,45 +70,45 @@ impl HeaderArg {
         }
         let text = raw.get();
         match type_of(text) {
-            "string" => serde_json::from_str(text).ok().map(HeaderValue::Text),
-            "boolean" => Some(HeaderValue::Flag(text == "true")),
-            // Exactly, where it can be: a double cannot tell large ones apart.
+            "string" => serde_json::from_str(text).ok().map(MirroredValue::Text),
+            "boolean" => Some(MirroredValue::Flag(text == "true")),
+            // Exact where possible: a double cannot distinguish large integers.
             "integer" | "number" => match text.parse() {
-                Ok(whole) => Some(HeaderValue::Whole(whole)),
-                Err(_) => text.parse().ok().map(HeaderValue::Number),
+                Ok(whole) => Some(MirroredValue::Whole(whole)),
+                Err(_) => text.parse().ok().map(MirroredValue::Number),
             },
-            // Null is nothing; what is no value of these types is the schema's business.
+            // Null counts as absent. Other types violate the schema, which is checked elsewhere.
             _ => None,
         }
     }
 }
 
-impl HeaderValue {
-    /// Whether a header says the same.
+impl MirroredValue {
+    /// Whether a header has the same value.
     pub(crate) fn equals(&self, header: &str) -> bool {
         match self {
-            HeaderValue::Text(text) => text == header,
-            HeaderValue::Flag(flag) => header == if *flag { "true" } else { "false" },
-            HeaderValue::Whole(whole) => match header.parse::<i128>() {
+            MirroredValue::Text(text) => text == header,
+            MirroredValue::Flag(flag) => header == if *flag { "true" } else { "false" },
+            MirroredValue::Whole(whole) => match header.parse::<i128>() {
                 Ok(other) => other == *whole,
-                // `42.0` is `42`.
+                // `42.0` equals `42`.
                 Err(_) => header.split_once('.').is_some_and(|(digits, zeros)| {
                     zeros.bytes().all(|digit| digit == b'0') && digits.parse() == Ok(*whole)
                 }),
             },
             #[expect(clippy::float_cmp, reason = "whole numbers that a header can mirror are exact")]
-            HeaderValue::Number(number) => header.parse::<f64>().is_ok_and(|other| other == *number),
+            MirroredValue::Number(number) => header.parse::<f64>().is_ok_and(|other| other == *number),
         }
     }
 }
 
-impl fmt::Display for HeaderValue {
+impl fmt::Display for MirroredValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            HeaderValue::Text(text) => write!(f, "{text:?}"),
-            HeaderValue::Whole(number) => write!(f, "{number}"),
-            HeaderValue::Number(number) => write!(f, "{number}"),
-            HeaderValue::Flag(flag) => write!(f, "{flag}"),
+            MirroredValue::Text(text) => write!(f, "{text:?}"),
+            MirroredValue::Whole(number) => write!(f, "{number}"),
+            MirroredValue::Number(number) => write!(f, "{number}"),
+            MirroredValue::Flag(flag) => write!(f, "{flag}"),
         }
     }
 }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_with_headers_are_found_and_compared() {
+    fn header_args_are_found_and_compared() {
         let schema = json!({"properties": {
             "region": {"type": "string", "x-mcp-header": "Region"},
             "deep": {"type": "object", "properties": {"n": {"type": "integer", "x-mcp-header": "N"}}},
@@ -128,15 +128,15 @@ mod tests {
         }});
         let found = header_args(&schema).unwrap();
         let arguments = Raw::new_unchecked(r#"{"region":"eu","deep":{"n":42.0}}"#);
-        let values: Vec<_> = found.iter().map(|one| (&*one.header, one.value(Some(arguments)).unwrap())).collect();
-        assert_eq!(values, [("region", HeaderValue::Text("eu".into())), ("n", HeaderValue::Number(42.0))]);
+        let values: Vec<_> = found.iter().map(|arg| (&*arg.header, arg.value(Some(arguments)).unwrap())).collect();
+        assert_eq!(values, [("region", MirroredValue::Text("eu".into())), ("n", MirroredValue::Number(42.0))]);
         assert!(values[1].1.equals("42") && !values[1].1.equals("43"));
         let absent = Raw::new_unchecked(r#"{"region":null}"#);
-        assert!(found.iter().all(|one| one.value(Some(absent)).is_none()));
+        assert!(found.iter().all(|arg| arg.value(Some(absent)).is_none()));
     }
 
     #[test]
-    fn what_a_header_cannot_mirror_is_refused() {
+    fn unsupported_header_args_are_rejected() {
         let of = |property: Value| header_args(&json!({"properties": {"x": property}}));
         assert!(of(json!({"type": "number", "x-mcp-header": "X"})).is_err());
         assert!(of(json!({"type": ["string", "null"], "x-mcp-header": "X"})).is_err());

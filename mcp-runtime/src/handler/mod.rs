@@ -1,4 +1,4 @@
-//! What an annotated function becomes: a handler with its descriptor, its arguments and its result.
+//! Handlers: what the macros make of an annotated function, with its descriptor, arguments and result.
 
 pub(crate) mod args;
 pub(crate) mod builder;

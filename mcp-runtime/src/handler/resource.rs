@@ -1,4 +1,4 @@
-//! Resources and resource templates: a descriptor and what is behind it.
+//! [`Resource`]: a resource or a resource template, with its descriptor and handler.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::args::Argument;
-use super::builder::{ArgInfo, Declared, Handler, HandlerBuilder, HandlerKind, Metadata, ReturnType, Visible};
+use super::builder::{ArgInfo, ArgumentType, Handler, HandlerBuilder, HandlerKind, Metadata, ReturnType, Visibility};
 use super::output::IntoReadResult;
 use super::uri_template::UriTemplate;
 use crate::call::context::Context;
@@ -17,16 +17,17 @@ use crate::protocol::{
     Annotations, CacheHint, ReadResult, ResourceContents, ResourceDescriptor, Role, TemplateDescriptor,
 };
 
-/// A resource or a family of them, made by `#[resource]` or `#[derive(Resource)]`.
+/// A resource or a resource template. Annotate a function with [`#[resource]`](macro@crate::resource),
+/// or derive it with [`#[derive(Resource)]`](derive@crate::Resource).
 #[derive(Debug)]
 pub struct Resource {
-    pub(crate) place: ResourceAddress,
+    pub(crate) address: ResourceAddress,
     pub(crate) handler: Handler,
-    /// Whether its updates are announced.
-    pub(crate) announced: bool,
+    /// Whether clients can subscribe to its updates.
+    pub(crate) subscribable: bool,
 }
 
-/// Where a resource is found.
+/// The URI of a resource, or the template of several, with the descriptor.
 #[derive(Debug)]
 pub(crate) enum ResourceAddress {
     Fixed(ResourceDescriptor),
@@ -34,45 +35,46 @@ pub(crate) enum ResourceAddress {
 }
 
 impl Resource {
-    /// The URI, or the template of URIs.
+    /// The URI, or the URI template.
     pub fn uri(&self) -> &str {
-        match &self.place {
+        match &self.address {
             ResourceAddress::Fixed(descriptor) => &descriptor.uri,
             ResourceAddress::Template(_, descriptor) => &descriptor.uri_template,
         }
     }
 
-    /// Its name.
+    /// The name.
     pub fn name(&self) -> &str {
-        match &self.place {
+        match &self.address {
             ResourceAddress::Fixed(descriptor) => &descriptor.name,
             ResourceAddress::Template(_, descriptor) => &descriptor.name,
         }
     }
 
-    /// Says that its updates are announced, with [`ServerHandle::updated`](crate::ServerHandle::resource_updated):
-    /// clients can subscribe to it. In an attribute: `#[resource("…", subscribe)]`.
+    /// Lets clients subscribe to the resource. Announce its updates with
+    /// [`ServerHandle::resource_updated`](crate::ServerHandle::resource_updated). The same as
+    /// `#[resource("…", subscribe)]`.
     pub fn subscribe(mut self) -> Self {
-        self.announced = true;
+        self.subscribable = true;
         self
     }
 
-    /// Shows it only to callers for whom `visible` is true; for others it does not exist. In an
-    /// attribute: `#[resource("…", visible_if = path)]`.
+    /// Hides the resource from callers for whom `visible` is false: to them it does not exist. The same
+    /// as `#[resource("…", visible_if = path)]`.
     pub fn visible_if(mut self, visible: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
-        self.handler.visible = Some(Visible::new(visible));
+        self.handler.visible = Some(Visibility::new(visible));
         self
     }
 
     pub(crate) fn rename(&mut self, name: String) {
-        match &mut self.place {
+        match &mut self.address {
             ResourceAddress::Fixed(descriptor) => descriptor.name = name,
             ResourceAddress::Template(_, descriptor) => descriptor.name = name,
         }
     }
 }
 
-/// The kind of handler `#[resource]` makes.
+/// The [`HandlerKind`] of `#[resource]`.
 #[derive(Debug)]
 pub struct ResourceKind {
     uri: String,
@@ -80,10 +82,10 @@ pub struct ResourceKind {
     annotations: Annotations,
     size: Option<u64>,
     cache: Option<CacheHint>,
-    announced: bool,
+    subscribable: bool,
 }
 
-/// Starts the description of a resource.
+/// Starts building a resource.
 pub fn describe(uri: &str, name: &str) -> HandlerBuilder<ResourceKind> {
     let kind = ResourceKind {
         uri: uri.to_owned(),
@@ -91,12 +93,12 @@ pub fn describe(uri: &str, name: &str) -> HandlerBuilder<ResourceKind> {
         annotations: Annotations::default(),
         size: None,
         cache: None,
-        announced: false,
+        subscribable: false,
     };
-    let mut spec = HandlerBuilder::of(kind, name);
-    // A URI is all a resource is asked for; its variables are arguments, and there are no others.
-    spec.takes_arguments();
-    spec
+    let mut builder = HandlerBuilder::of(kind, name);
+    // A read has no arguments but the URI's variables, so there are none to reject.
+    builder.takes_arguments();
+    builder
 }
 
 impl HandlerBuilder<ResourceKind> {
@@ -105,41 +107,41 @@ impl HandlerBuilder<ResourceKind> {
         self.kind.mime = Some(mime.into());
     }
 
-    /// Says who it is for.
+    /// Sets the intended audience.
     pub fn audience(&mut self, audience: &[Role]) {
         self.kind.annotations.audience = audience.to_vec();
     }
 
-    /// Says how much it matters.
+    /// Sets the priority, from 0 to 1.
     pub fn priority(&mut self, priority: f64) {
         self.kind.annotations.priority = Some(priority);
     }
 
-    /// Says when it last changed.
+    /// Sets the time of the last change.
     pub fn last_modified(&mut self, time: &str) {
         self.kind.annotations.last_modified = Some(time.to_owned());
     }
 
-    /// Says how long a client may keep its contents, and whether anybody may be given them.
+    /// Sets how long clients may cache its contents, and whether a cache may be shared.
     pub fn cache(&mut self, ttl_ms: u64, public: bool) {
         let ttl = Duration::from_millis(ttl_ms);
         self.kind.cache = Some(if public { CacheHint::public(ttl) } else { CacheHint::private(ttl) });
     }
 
-    /// Says that its updates are announced.
+    /// Lets clients subscribe to its updates.
     pub fn subscribe(&mut self) {
-        self.kind.announced = true;
+        self.kind.subscribable = true;
     }
 
-    /// Says how many bytes it has.
+    /// Sets the size in bytes.
     pub fn size(&mut self, bytes: u64) {
         self.kind.size = Some(bytes);
     }
 }
 
-/// What a read needs to know: the URI that was asked for and the media type of the descriptor.
+/// The data that the result of a read depends on: the requested URI, and the resource's attributes.
 #[derive(Debug)]
-pub struct ReadSite {
+pub struct ReadInfo {
     uri: String,
     mime: Option<Arc<str>>,
     cache: Option<CacheHint>,
@@ -148,15 +150,15 @@ pub struct ReadSite {
 
 impl HandlerKind for ResourceKind {
     type Item = Resource;
-    type Site = ReadSite;
+    type ReplyInfo = ReadInfo;
 
-    fn declare<T: Argument>(&mut self, of: &str, arg: ArgInfo, optional: bool, _: Option<Value>) -> Declared {
+    fn declare<T: Argument>(&mut self, of: &str, arg: ArgInfo, optional: bool, _: Option<Value>) -> ArgumentType {
         super::args::declare_text::<T>(of, arg.name, optional)
     }
 
-    fn site(&self) -> impl Fn(&Invocation<'_>) -> ReadSite + Send + Sync + 'static {
+    fn reply_info(&self) -> impl Fn(&Invocation<'_>) -> ReadInfo + Send + Sync + 'static {
         let (mime, cache) = (self.mime.clone(), self.cache);
-        move |invocation| ReadSite {
+        move |invocation| ReadInfo {
             uri: invocation.read.map(|read| read.uri.to_owned()).unwrap_or_default(),
             mime: mime.clone(),
             cache,
@@ -165,40 +167,26 @@ impl HandlerKind for ResourceKind {
     }
 
     #[track_caller]
-    fn build(self, about: Metadata, handler: Handler) -> Resource {
+    fn build(self, metadata: Metadata, handler: Handler) -> Resource {
         let mime_type = self.mime.map(|mime| mime.to_string());
         let template = UriTemplate::parse(&self.uri).unwrap_or_else(|why| panic!("resource URI `{}`: {why}", self.uri));
-        let place = if template.is_fixed() {
-            ResourceAddress::Fixed(ResourceDescriptor {
-                uri: self.uri,
-                name: about.name,
-                title: about.title,
-                description: about.description,
-                icons: about.icons,
-                mime_type,
-                annotations: self.annotations,
-                size: self.size,
-                meta: about.meta,
-            })
+        let ResourceKind { uri, annotations, size, subscribable, .. } = self;
+        let Metadata { name, title, description, icons, meta } = metadata;
+        let address = if template.is_fixed() {
+            let descriptor =
+                ResourceDescriptor { uri, name, title, description, icons, mime_type, annotations, size, meta };
+            ResourceAddress::Fixed(descriptor)
         } else {
-            let descriptor = TemplateDescriptor {
-                uri_template: self.uri,
-                name: about.name,
-                title: about.title,
-                description: about.description,
-                icons: about.icons,
-                mime_type,
-                annotations: self.annotations,
-                meta: about.meta,
-            };
+            let descriptor =
+                TemplateDescriptor { uri_template: uri, name, title, description, mime_type, icons, annotations, meta };
             ResourceAddress::Template(template, descriptor)
         };
-        Resource { place, handler, announced: self.announced }
+        Resource { address, handler, subscribable }
     }
 }
 
-impl ReadSite {
-    /// Fills in what a handler left out because its attribute or the request says it.
+impl ReadInfo {
+    /// Fills in what the handler left out, from its attribute and the request.
     fn complete(&self, mut result: ReadResult) -> Reply {
         for contents in &mut result.contents {
             contents.uri.get_or_insert_with(|| self.uri.clone());
@@ -212,23 +200,23 @@ impl ReadSite {
     }
 }
 
-/// Declares the return type. A function rather than a method: the compiler's errors are shorter.
+/// Declares the return type. A function rather than a method, because its compile errors are shorter.
 pub fn returns<R: IntoReadResult>(_: &mut HandlerBuilder<ResourceKind>) -> ReturnType<ResourceKind, R> {
     ReturnType {
-        reply: |value, site| {
-            let result = value.into_read_result(&site.uri).map_err(Failure::from)?;
-            Ok(site.complete(result))
+        reply: |value, info| {
+            let result = value.into_read_result(&info.uri).map_err(Failure::from)?;
+            Ok(info.complete(result))
         },
     }
 }
 
-/// What `#[resource]` leaves beside a function, so that `resources![name]` finds it.
+/// Implemented by `#[resource]` for a type with the function's name, which `resources![name]` finds.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a resource",
     label = "put `#[resource(\"uri\")]` on this function"
 )]
 pub trait ResourceFn {
-    /// Describes the resource.
+    /// Builds the resource.
     fn resource() -> Resource;
 }
 
@@ -247,12 +235,12 @@ pub fn blob_contents<T: AsRef<[u8]> + ?Sized>(bytes: &T) -> crate::Result<Resour
     Ok(ResourceContents::blob(bytes))
 }
 
-/// A field of a derived resource in its URI, name, title, description or time.
+/// A field of a derived resource as text: in its URI, name, title, description or time.
 pub fn shown<T: Display + ?Sized>(value: &T) -> String {
     value.to_string()
 }
 
-/// How many bytes the contents have, if they can be made.
+/// The size of the contents in bytes, unless they cannot be serialized.
 pub fn size_of_contents(contents: &crate::Result<ResourceContents>) -> Option<u64> {
     contents.as_ref().ok().map(ResourceContents::size)
 }

@@ -1,9 +1,9 @@
-//! Tools: a descriptor and the function behind it.
+//! [`Tool`]: a descriptor and its handler.
 
 use serde_json::Value;
 
 use super::args::{Argument, Key};
-use super::builder::{ArgInfo, Declared, Handler, HandlerBuilder, HandlerKind, Metadata, ReturnType, Visible};
+use super::builder::{ArgInfo, ArgumentType, Handler, HandlerBuilder, HandlerKind, Metadata, ReturnType, Visibility};
 use super::header_args::{self, HeaderArg};
 use super::output::IntoToolResult;
 use super::schema::{Extras, InputSchema};
@@ -13,33 +13,34 @@ use crate::outcome::{Failure, Reply};
 use crate::protocol::sampling::SampleTool;
 use crate::protocol::{ToolAnnotations, ToolDescriptor, ToolExecution};
 
-/// A tool, made by `#[tool]` and listed by [`tools!`](crate::tools!).
+/// A tool. Annotate a function with [`#[tool]`](macro@crate::tool), and list it with
+/// [`tools!`](crate::tools!).
 #[derive(Debug)]
 pub struct Tool {
-    /// Boxed: `tools![…]` is an array, which should stay small on the stack.
+    /// Boxed, because `tools![…]` is an array on the stack.
     pub(crate) descriptor: Box<ToolDescriptor>,
     pub(crate) handler: Handler,
-    /// Whether calls become tasks.
+    /// Whether and how calls become tasks.
     pub(crate) task: Option<TaskSupport>,
-    /// The arguments that travel in headers, too.
+    /// The arguments mirrored in HTTP headers.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
     pub(crate) header_args: Vec<HeaderArg>,
 }
 
 impl Tool {
-    /// The name calls use.
+    /// The name clients call it by.
     pub fn name(&self) -> &str {
         &self.descriptor.name
     }
 
-    /// Shows it only to callers for whom `visible` is true; for others it does not exist. In an
-    /// attribute: `#[tool(visible_if = path)]`.
+    /// Hides the tool from callers for whom `visible` is false: to them it does not exist. The same as
+    /// `#[tool(visible_if = path)]`.
     pub fn visible_if(mut self, visible: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
-        self.handler.visible = Some(Visible::new(visible));
+        self.handler.visible = Some(Visibility::new(visible));
         self
     }
 
-    /// What `tools/list` tells of it in the newest revision.
+    /// The entry in `tools/list`, as in the newest revision.
     pub fn descriptor(&self) -> &ToolDescriptor {
         &self.descriptor
     }
@@ -48,13 +49,13 @@ impl Tool {
 /// How calls of a tool become tasks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TaskSupport {
-    /// Whether there is no other way.
+    /// Whether every call must become a task.
     pub(crate) required: bool,
-    /// Whether the handler says when.
+    /// Whether the handler decides when the task starts, to ask questions before.
     pub(crate) asks_first: bool,
 }
 
-/// The kind of handler `#[tool]` makes.
+/// The [`HandlerKind`] of `#[tool]`.
 #[derive(Debug)]
 pub struct ToolKind {
     input: InputSchema,
@@ -63,34 +64,34 @@ pub struct ToolKind {
     task: Option<TaskSupport>,
 }
 
-/// Starts the description of a tool.
+/// Starts building a tool.
 pub fn describe(name: &str) -> HandlerBuilder<ToolKind> {
     let annotations = ToolAnnotations::default();
     HandlerBuilder::of(ToolKind { input: InputSchema::new(), output: None, annotations, task: None }, name)
 }
 
 impl HandlerBuilder<ToolKind> {
-    /// Hints that it changes nothing.
+    /// Hints whether it only reads.
     pub fn read_only(&mut self, hint: bool) {
         self.kind.annotations.read_only_hint = Some(hint);
     }
 
-    /// Hints that it may delete or overwrite.
+    /// Hints whether it may delete or overwrite data.
     pub fn destructive(&mut self, hint: bool) {
         self.kind.annotations.destructive_hint = Some(hint);
     }
 
-    /// Hints that calling it twice is as good as once.
+    /// Hints whether repeated calls have no further effect.
     pub fn idempotent(&mut self, hint: bool) {
         self.kind.annotations.idempotent_hint = Some(hint);
     }
 
-    /// Hints that it reaches the world outside.
+    /// Hints whether it interacts with external systems.
     pub fn open_world(&mut self, hint: bool) {
         self.kind.annotations.open_world_hint = Some(hint);
     }
 
-    /// Says that calls become tasks: where they can, or nowhere else; at once, or when the handler says so.
+    /// Makes tasks of calls: optionally or always, at once or when the handler starts the task.
     pub fn task(&mut self, required: bool, asks_first: bool) {
         self.kind.task = Some(TaskSupport { required, asks_first });
     }
@@ -105,31 +106,31 @@ impl HandlerBuilder<ToolKind> {
 
 impl HandlerKind for ToolKind {
     type Item = Tool;
-    type Site = ();
+    type ReplyInfo = ();
 
-    fn declare<T: Argument>(&mut self, _: &str, arg: ArgInfo, optional: bool, default: Option<Value>) -> Declared {
+    fn declare<T: Argument>(&mut self, _: &str, arg: ArgInfo, optional: bool, default: Option<Value>) -> ArgumentType {
         let extras = Extras { description: arg.description, default, header: arg.header, optional };
-        // Clients complete arguments of prompts and of resource templates, not of tools.
-        Declared { expected: self.input.property::<T>(arg.name, extras), choices: None }
+        // No choices: clients complete arguments of prompts and resource templates, not of tools.
+        ArgumentType { expected: self.input.property::<T>(arg.name, extras), choices: None }
     }
 
-    fn site(&self) -> impl Fn(&Invocation<'_>) + Send + Sync + 'static {
+    fn reply_info(&self) -> impl Fn(&Invocation<'_>) + Send + Sync + 'static {
         |_| ()
     }
 
-    fn build(self, about: Metadata, handler: Handler) -> Tool {
+    fn build(self, Metadata { name, title, description, icons, meta }: Metadata, handler: Handler) -> Tool {
         let descriptor = ToolDescriptor {
-            name: about.name,
-            title: about.title,
-            description: about.description,
-            icons: about.icons,
+            name,
+            title,
+            description,
+            icons,
             input_schema: self.input.finish(),
             output_schema: self.output,
             annotations: self.annotations,
             execution: self.task.map(|support| ToolExecution {
                 task_support: if support.required { "required" } else { "optional" }.to_owned(),
             }),
-            meta: about.meta,
+            meta,
         };
         let header_args = header_args::header_args(&descriptor.input_schema)
             .unwrap_or_else(|why| panic!("tool `{}`: {why}", descriptor.name));
@@ -137,16 +138,16 @@ impl HandlerKind for ToolKind {
     }
 }
 
-/// Declares the return type. A function rather than a method: the compiler's errors are shorter.
-pub fn returns<R: IntoToolResult>(spec: &mut HandlerBuilder<ToolKind>) -> ReturnType<ToolKind, R> {
-    spec.kind.output = R::output_schema();
+/// Declares the return type. A function rather than a method, because its compile errors are shorter.
+pub fn returns<R: IntoToolResult>(builder: &mut HandlerBuilder<ToolKind>) -> ReturnType<ToolKind, R> {
+    builder.kind.output = R::output_schema();
     ReturnType { reply: |value, ()| value.into_tool_result().map(Reply::Tool).map_err(Failure::from) }
 }
 
-/// What `#[tool]` leaves beside a function, so that `tools![name]` finds it.
+/// Implemented by `#[tool]` for a type with the function's name, which `tools![name]` finds.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a tool", label = "put `#[tool]` on this function")]
 pub trait ToolFn {
-    /// Describes the tool.
+    /// Builds the tool.
     fn tool() -> Tool;
 }
 

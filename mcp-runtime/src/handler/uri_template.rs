@@ -1,10 +1,10 @@
-//! RFC 6570 URI templates, the part MCP servers use: `{var}` and `{+path}`, matched and expanded.
+//! RFC 6570 URI templates, limited to `{var}` and `{+path}`: parsing, matching and expansion.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// A URI with holes. `{var}` matches text without `/`, `?` and `#`, `{+var}` any text; neither
-/// matches nothing. Where several readings are possible, earlier variables take as much as they can.
+/// A URI template. `{var}` matches text without `/`, `?` and `#`, `{+var}` any text; neither
+/// matches the empty string. Ambiguous matches are greedy: earlier variables match as much as they can.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UriTemplate {
     parts: Vec<Part>,
@@ -17,7 +17,7 @@ enum Part {
 }
 
 impl UriTemplate {
-    /// Reads a template; the error says what is wrong with it.
+    /// Parses a template, or says what is wrong with it.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -40,8 +40,8 @@ impl UriTemplate {
         Ok(UriTemplate { parts })
     }
 
-    /// Whether the two match the same URIs: the names of variables do not matter.
-    pub(crate) fn same_places(&self, other: &UriTemplate) -> bool {
+    /// Whether both match the same URIs: whether they differ at most in the names of variables.
+    pub(crate) fn is_equivalent(&self, other: &UriTemplate) -> bool {
         let same = |(a, b): (&Part, &Part)| match (a, b) {
             (Part::Literal(a), Part::Literal(b)) => a == b,
             (Part::Variable { reserved: a, .. }, Part::Variable { reserved: b, .. }) => a == b,
@@ -50,15 +50,15 @@ impl UriTemplate {
         self.parts.len() == other.parts.len() && self.parts.iter().zip(&other.parts).all(same)
     }
 
-    /// Whether there is nothing to fill in.
+    /// Whether the template has no variables.
     pub(crate) fn is_fixed(&self) -> bool {
         self.parts.iter().all(|part| matches!(part, Part::Literal(_)))
     }
 
-    /// The variables' values in `uri`, percent-decoded once, if it has the template's form.
+    /// The values of the variables in `uri`, percent-decoded once, if it matches.
     ///
-    /// Works from the end: for every part, where the rest of the template can begin. That takes
-    /// time in the length of the URI times the number of parts, whatever the URI.
+    /// Dynamic programming from the end: for every part, the positions where the rest of the template
+    /// can begin. The time is linear in the length of the URI times the number of parts, for any URI.
     pub(crate) fn matches<'a>(&'a self, uri: &'a str) -> Option<Vec<(&'a str, Cow<'a, str>)>> {
         if uri.len() > MAX_URI {
             return None;
@@ -99,16 +99,16 @@ impl UriTemplate {
     }
 }
 
-/// Longer URIs match no template: nobody's resource is there.
+/// Longer URIs match no template. This bounds the memory that matching takes.
 const MAX_URI: usize = 16 * 1024;
 
-/// Where `text` stands in front of a place in `next`.
+/// The positions of `text` that are followed by a position in `next`.
 fn literal_begins(uri: &str, text: &str, next: &[bool]) -> Vec<bool> {
     let bytes = uri.as_bytes();
     (0..=bytes.len()).map(|at| bytes[at..].starts_with(text.as_bytes()) && next[at + text.len()]).collect()
 }
 
-/// For every place, the furthest place in `next` a variable that begins there can reach.
+/// For every position, the furthest position in `next` that a variable beginning there can reach.
 fn longest_ends(uri: &str, reserved: bool, next: &[bool]) -> Vec<Option<usize>> {
     let mut longest = vec![None; next.len()];
     for (at, byte) in uri.bytes().enumerate().rev() {
@@ -119,7 +119,7 @@ fn longest_ends(uri: &str, reserved: bool, next: &[bool]) -> Vec<Option<usize>> 
     longest
 }
 
-/// What is between the braces.
+/// Parses the expression between braces.
 fn variable(expression: &str) -> Result<Part, String> {
     let (reserved, name) = match expression.strip_prefix('+') {
         Some(name) => (true, name),
@@ -133,7 +133,7 @@ fn variable(expression: &str) -> Result<Part, String> {
     }
 }
 
-/// Decodes `%41`; what is not UTF-8 or not hexadecimal is no value.
+/// Decodes `%41`. Fails if the digits are not hexadecimal or the result is not UTF-8.
 fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
@@ -156,13 +156,13 @@ fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
-/// Writes a value into a URI: what `{var}` and `{+var}` expand to.
+/// Appends a value to a URI, percent-encoded as in `{var}` or, if `reserved`, as in `{+var}`.
 pub fn expand_into(uri: &mut String, value: &str, reserved: bool) {
     for byte in value.bytes() {
-        let kept = byte.is_ascii_alphanumeric()
+        let literal = byte.is_ascii_alphanumeric()
             || b"-._~".contains(&byte)
             || (reserved && b":/?#[]@!$&'()*+,;=".contains(&byte));
-        if kept {
+        if literal {
             uri.push(char::from(byte));
         } else {
             let _ = write!(uri, "%{byte:02X}");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_take_what_is_theirs() {
+    fn variables_match_and_are_decoded() {
         assert_eq!(values("note://{id}", "note://7").unwrap(), ["id=7"]);
         assert_eq!(values("note://{id}", "note://a%20b").unwrap(), ["id=a b"]);
         assert_eq!(values("note://{id}", "note://笔记").unwrap(), ["id=笔记"]);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn other_uris_do_not_match() {
+    fn non_matching_uris_are_rejected() {
         assert_eq!(values("note://{id}", "note://"), None);
         assert_eq!(values("note://{id}", "note://a/b"), None);
         assert_eq!(values("note://{id}", "note://a?b"), None);
@@ -207,13 +207,13 @@ mod tests {
     }
 
     #[test]
-    fn hostile_uris_take_bounded_time() {
+    fn matching_hostile_uris_takes_bounded_time() {
         let uri = format!("x://{}", "a-".repeat(5_000));
         assert_eq!(values("x://{a}-{b}-{c}-{d}-{e}-{f}!", &uri), None);
     }
 
     #[test]
-    fn malformed_templates_say_why() {
+    fn malformed_templates_are_explained() {
         for (template, why) in [
             ("x://{a", "unclosed"),
             ("x://a}", "without"),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn expansion_escapes() {
+    fn expansion_percent_encodes() {
         let mut uri = String::from("note://");
         expand_into(&mut uri, "a b/é", false);
         assert_eq!(uri, "note://a%20b%2F%C3%A9");

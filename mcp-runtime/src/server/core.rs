@@ -1,4 +1,4 @@
-//! A server that is being served: immutable, and shared by every connection, call and task.
+//! A running server: immutable, and shared by every connection, call and task.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::era::server_info::ServerInfo;
 use crate::limits::Limits;
 use crate::task::Tasks;
 
-/// A server being served: complete and shared by everything that serves it.
+/// A fully configured server, shared by all transports that serve it.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) info: ServerInfo,

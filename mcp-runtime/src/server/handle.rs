@@ -1,4 +1,4 @@
-//! A server's handle: changes what is offered while it is served, announces updates, ends it.
+//! [`ServerHandle`]: changes the lists of a running server, announces resource updates, shuts it down.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::handler::resource::Resource;
 use crate::handler::tool::Tool;
 use crate::store::Change;
 
-/// A handle on a server that is, was or will be served. Clones are the same handle.
+/// A handle to a server: before, while and after it runs. Clones refer to the same server.
 ///
-/// Taken from a [`Server`](crate::Server::handle) before it is served, or inside a handler from
-/// [`Context::server`](crate::Context::server). Whatever is changed is told to every client that
-/// wants to know: those of this process or, with a [`bus`](crate::Server::change_bus), of all replicas.
+/// Get one from [`Server::handle`](crate::Server::handle) before serving, or inside a handler from
+/// [`Context::server`](crate::Context::server). Subscribed clients are notified of every change: those
+/// of this process or, with a [`change_bus`](crate::Server::change_bus), of all replicas.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -40,7 +40,7 @@ use crate::store::Change;
 /// handle.tools().disable("news");
 /// assert!(client.call("news", json!({})).await.is_err());
 ///
-/// handle.shutdown().await; // calls in flight are finished
+/// handle.shutdown().await; // calls in flight may finish
 /// # Ok(())
 /// # }
 /// ```
@@ -52,26 +52,26 @@ impl ServerHandle {
         ServerHandle(shared)
     }
 
-    /// The tools, to be changed.
+    /// Returns a handle to add, remove, enable and disable tools.
     pub fn tools(&self) -> ToolsHandle<'_> {
         ToolsHandle(self)
     }
 
-    /// The prompts, to be changed.
+    /// Returns a handle to add, remove, enable and disable prompts.
     pub fn prompts(&self) -> PromptsHandle<'_> {
         PromptsHandle(self)
     }
 
-    /// The resources and templates, to be changed.
+    /// Returns a handle to add, remove, enable and disable resources and templates.
     pub fn resources(&self) -> ResourcesHandle<'_> {
         ResourcesHandle(self)
     }
 
-    /// Adds the handlers of a value, as [`Server::mount`](crate::Server::mount) does: all, or none if
-    /// one cannot be added.
+    /// Adds the handlers of a value, like [`Server::mount`](crate::Server::mount). Fails without adding
+    /// any if one of them cannot be added.
     pub fn mount(&self, handlers: impl IntoHandlers) -> Result<()> {
         let Handlers { tools, prompts, resources } = handlers.into_handlers();
-        let kinds = [
+        let lists = [
             (Change::ToolList, tools.is_empty()),
             (Change::PromptList, prompts.is_empty()),
             (Change::ResourceList, resources.is_empty()),
@@ -83,106 +83,108 @@ impl ServerHandle {
             resources.try_for_each(|resource| catalog.add_resource(resource))
         });
         added.map_err(Error::internal)?;
-        for (change, _) in kinds.iter().filter(|(_, none)| !none) {
-            self.announce(change);
+        for (change, unchanged) in &lists {
+            if !unchanged {
+                self.publish(change);
+            }
         }
         Ok(())
     }
 
-    /// Announces that the resource at `uri` has other contents, to everyone who subscribed to it.
+    /// Notifies the clients subscribed to the resource at `uri` that its contents have changed.
     pub fn resource_updated(&self, uri: impl Into<String>) {
-        if !self.0.catalog().announces_updates() {
+        if !self.0.catalog().accepts_subscriptions() {
             tracing::warn!(
-                "no client can subscribe to a resource: say which are announced, `#[resource(…, subscribe)]`"
+                "no resource accepts subscriptions, so no client gets this update; mark it `#[resource(…, subscribe)]`"
             );
         }
         self.0.publish(&Change::ResourceUpdated(uri.into()));
     }
 
-    /// Ends the server gracefully and waits until it has ended: nothing new begins, calls in flight
-    /// have [`Limits::drain`](crate::Limits::drain_timeout) to finish, streams are ended with their result.
+    /// Shuts the server down gracefully, and waits until it has stopped.
     ///
-    /// Doing it twice is as good as once. A server that is not served has ended at once.
+    /// New requests are rejected, calls in flight have [`Limits::drain_timeout`](crate::Limits::drain_timeout)
+    /// to finish, and subscription streams end with their result. Idempotent. Returns at once if the server
+    /// is not being served.
     ///
-    /// Not for a handler to wait for: it would wait for itself, until it is dropped unanswered. It calls
-    /// [`start_shutdown`](Self::start_shutdown).
+    /// A handler must not wait for it: the shutdown waits for the handler, and drops it after the timeout.
+    /// Use [`start_shutdown`](Self::start_shutdown) there.
     pub async fn shutdown(&self) {
         self.0.enter(Phase::Draining);
         self.0.idle().await;
     }
 
-    /// Begins to end the server as [`shutdown`](Self::shutdown) does, and does not wait for it: for a
-    /// handler, which is one of the calls that are waited for.
+    /// Starts a graceful [`shutdown`](Self::shutdown) without waiting for it. Safe to call in a handler.
     pub fn start_shutdown(&self) {
         self.0.enter(Phase::Draining);
     }
 
-    /// Ends the server without waiting for anything.
+    /// Stops the server at once. Calls in flight are dropped.
     pub fn abort(&self) {
         self.0.enter(Phase::Aborted);
     }
 
-    /// Whether the server was told to end.
+    /// Whether the server is shutting down, or has stopped.
     pub fn is_shutting_down(&self) -> bool {
         self.0.phase() > Phase::Running
     }
 
-    /// Adds things; all or, if one cannot be added, none of them.
+    /// Adds all items, or none if one of them cannot be added.
     fn add<T>(
         &self,
         change: &Change,
         items: impl IntoIterator<Item = T>,
         add: impl Fn(&mut Catalog, T) -> Result<(), String>,
     ) -> Result<()> {
-        // Collected first: it is the user's code that makes them.
+        // Collected before the lock is taken: the iterator is the user's code.
         let items: Vec<T> = items.into_iter().collect();
         if items.is_empty() {
             return Ok(());
         }
         let mut items = items.into_iter();
         self.0.replace(|catalog| items.try_for_each(|item| add(catalog, item))).map_err(Error::internal)?;
-        self.announce(change);
+        self.publish(change);
         Ok(())
     }
 
-    /// Changes something; tells everyone if that changed anything, and returns whether it did.
-    fn change(&self, change: &Change, edit: impl FnOnce(&mut Catalog) -> bool) -> bool {
-        let changed = self.0.replace(|catalog| edit(catalog).then_some(()).ok_or(())).is_ok();
+    /// Applies `edit` and publishes the change. Returns whether it changed anything.
+    fn edit(&self, change: &Change, edit: impl FnOnce(&mut Catalog) -> bool) -> bool {
+        let changed = self.0.replace(|catalog| if edit(catalog) { Ok(()) } else { Err(()) }).is_ok();
         if changed {
-            self.announce(change);
+            self.publish(change);
         }
         changed
     }
 
-    fn announce(&self, change: &Change) {
+    fn publish(&self, change: &Change) {
         if !self.0.catalog().settings.dynamic {
             tracing::warn!(
                 ?change,
-                "clients are not told that this server's lists change: say so with `Server::dynamic()`"
+                "this server has not declared that its lists change, so clients may miss it; call `Server::dynamic()`"
             );
         }
         self.0.publish(change);
     }
 }
 
-macro_rules! offered {
+macro_rules! list_handle {
     ($name:ident, $kind:literal, $what:literal) => {
-        #[doc = concat!("The ", $kind, " of a [`ServerHandle`].")]
+        #[doc = concat!("The ", $kind, " of a running server. See [`ServerHandle`].")]
         #[derive(Debug, Clone, Copy)]
         pub struct $name<'a>(&'a ServerHandle);
 
         impl $name<'_> {
-            #[doc = concat!("Takes out ", $what, "; false if there is none. Calls that are running go on.")]
+            #[doc = concat!("Removes ", $what, ". Returns whether it existed. Calls in flight continue.")]
             pub fn remove(&self, name: &str) -> bool {
                 self.edit(name, Edit::Remove)
             }
 
-            #[doc = concat!("Switches ", $what, " on again; false if that changes nothing.")]
+            #[doc = concat!("Enables ", $what, ". Returns whether it was disabled.")]
             pub fn enable(&self, name: &str) -> bool {
                 self.edit(name, Edit::Enable(true))
             }
 
-            #[doc = concat!("Switches ", $what, " off: it is as if it were not there. False if that changes nothing.")]
+            #[doc = concat!("Disables ", $what, ": clients cannot see or use it. Returns whether it was enabled.")]
             pub fn disable(&self, name: &str) -> bool {
                 self.edit(name, Edit::Enable(false))
             }
@@ -190,40 +192,40 @@ macro_rules! offered {
     };
 }
 
-offered!(ToolsHandle, "tools", "the tool of this name");
-offered!(PromptsHandle, "prompts", "the prompt of this name");
-offered!(ResourcesHandle, "resources and templates", "the resource at this URI, or the template that reads so");
+list_handle!(ToolsHandle, "tools", "the tool with this name");
+list_handle!(PromptsHandle, "prompts", "the prompt with this name");
+list_handle!(ResourcesHandle, "resources and templates", "the resource with this URI, or the template with this text");
 
 impl ToolsHandle<'_> {
-    /// Adds tools: all, or none if one cannot be added.
+    /// Adds tools. Fails without adding any if one of them cannot be added.
     pub fn add(&self, tools: impl IntoIterator<Item = Tool>) -> Result<()> {
         self.0.add(&Change::ToolList, tools, Catalog::add_tool)
     }
 
     fn edit(self, name: &str, edit: Edit) -> bool {
-        self.0.change(&Change::ToolList, |catalog| catalog.tools.edit(name, edit))
+        self.0.edit(&Change::ToolList, |catalog| catalog.tools.edit(name, edit))
     }
 }
 
 impl PromptsHandle<'_> {
-    /// Adds prompts: all, or none if one cannot be added.
+    /// Adds prompts. Fails without adding any if one of them cannot be added.
     pub fn add(&self, prompts: impl IntoIterator<Item = Prompt>) -> Result<()> {
         self.0.add(&Change::PromptList, prompts, Catalog::add_prompt)
     }
 
     fn edit(self, name: &str, edit: Edit) -> bool {
-        self.0.change(&Change::PromptList, |catalog| catalog.prompts.edit(name, edit))
+        self.0.edit(&Change::PromptList, |catalog| catalog.prompts.edit(name, edit))
     }
 }
 
 impl ResourcesHandle<'_> {
-    /// Adds resources and templates: all, or none if one cannot be added.
+    /// Adds resources and templates. Fails without adding any if one of them cannot be added.
     pub fn add(&self, resources: impl IntoIterator<Item = impl Into<Resource>>) -> Result<()> {
         self.0.add(&Change::ResourceList, resources.into_iter().map(Into::into), Catalog::add_resource)
     }
 
     fn edit(self, uri: &str, edit: Edit) -> bool {
-        self.0.change(&Change::ResourceList, |catalog| {
+        self.0.edit(&Change::ResourceList, |catalog| {
             catalog.resources.edit(uri, edit) || catalog.templates.edit(uri, edit)
         })
     }

@@ -1,4 +1,4 @@
-//! The server: what it is called, what it offers, how it is served.
+//! [`Server`], the builder: the server's identity, its handlers and its options.
 
 pub(crate) mod core;
 pub(crate) mod handle;
@@ -32,10 +32,10 @@ use crate::server::state::ServerState;
 use crate::store::ChangeBus;
 use crate::task::Tasks;
 
-/// An MCP server, put together by chaining and then served.
+/// An MCP server. Configure it by chaining methods, then serve it.
 ///
-/// Setting up panics on mistakes only the programmer can mend: two tools of one name, a name with
-/// characters the protocol does not allow.
+/// The methods panic on programming errors: a duplicate tool name, or a name with characters the
+/// protocol does not allow.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -47,7 +47,7 @@ use crate::task::Tasks;
 /// }
 ///
 /// #[tokio::main]
-/// async fn main() -> Result<()> {
+/// async fn main() -> Result<(), ServerError> {
 ///     Server::new("calculator", "1.0.0").tools(tools![add]).serve_stdio().await
 /// }
 /// ```
@@ -59,44 +59,44 @@ pub struct Server {
     limits: Limits,
     caches: CacheHints,
     hooks: Hooks,
-    pub(crate) keep_signals: bool,
+    pub(crate) signals_disabled: bool,
     secrets: Arc<StateSealer>,
     tasks: Tasks,
     pub(crate) shared: Arc<ServerState>,
 }
 
 impl Server {
-    /// A server that offers nothing yet, with the name and version it tells its clients.
+    /// Creates a server without handlers. Clients see its name and version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         let info = Implementation { name: name.into(), version: version.into(), ..Implementation::default() };
         let shared = Arc::new(ServerState::default());
-        shared.change(|catalog| catalog.settings.ends_on_request = true);
+        shared.change(|catalog| catalog.settings.remote_shutdown = true);
         Server {
             info,
             instructions: None,
             limits: Limits::default(),
             caches: CacheHints::default(),
             hooks: Hooks::default(),
-            keep_signals: false,
+            signals_disabled: false,
             secrets: Arc::default(),
             tasks: Tasks::default(),
             shared,
         }
     }
 
-    /// Sets the name people see.
+    /// Sets the display name.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.info.title = Some(title.into());
         self
     }
 
-    /// Says in a sentence what the server is.
+    /// Sets a one-sentence description of the server.
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.info.description = Some(text.into());
         self
     }
 
-    /// Sets the page where people read more about it.
+    /// Sets the URL of the server's website.
     pub fn website_url(mut self, url: impl Into<String>) -> Self {
         self.info.website_url = Some(url.into());
         self
@@ -108,15 +108,17 @@ impl Server {
         self
     }
 
-    /// Tells the model how to use the server.
+    /// Sets the instructions for the model: how to use the server.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
         self
     }
 
-    /// Adds a method of the server's own, beside those of the protocol. Its name has a domain of
-    /// yours in front; its parameters are decoded into what the function takes, a `()` if none;
-    /// what it returns is the result, inside `{"value": …}` where it is no object.
+    /// Adds a custom method, beside those of the protocol.
+    ///
+    /// Prefix its name with a domain you own. The request's `params` are deserialized into the
+    /// function's argument; take a `()` for a method without parameters. The return value becomes
+    /// the result; a value that is not an object is wrapped in `{"value": …}`.
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
@@ -147,8 +149,9 @@ impl Server {
         self.add([CustomMethod::method(name, function)], Catalog::add_method)
     }
 
-    /// Takes a notification of the server's own, as [`method`](Self::method) does a request. An error
-    /// is told to the log and [`on_protocol_error`](Self::on_protocol_error), never to the client.
+    /// Adds a handler for a custom notification; names and parameters are as in [`method`](Self::method).
+    /// An error goes to the log and to [`on_protocol_error`](Self::on_protocol_error): notifications have
+    /// no response.
     #[track_caller]
     pub fn notification<P, F, Fut>(self, name: &str, function: F) -> Self
     where
@@ -159,34 +162,35 @@ impl Server {
         self.add([CustomMethod::notification(name, function)], Catalog::add_notification)
     }
 
-    /// Says that what the server offers may change while it is served. Clients are told so, and then
-    /// of every change made through a [`ServerHandle`].
+    /// Declares that the server's lists may change while it runs. Clients are notified of every change
+    /// made through a [`ServerHandle`].
     pub fn dynamic(self) -> Self {
         self.set(|settings| settings.dynamic = true)
     }
 
-    /// A handle to change what the server offers, announce updates and end it. Whoever takes one
-    /// before serving says that the server is [`dynamic`](Self::dynamic).
+    /// Returns a handle to change the server's lists, announce resource updates, and shut the server
+    /// down. Makes the server [`dynamic`](Self::dynamic).
     pub fn handle(&self) -> ServerHandle {
         self.shared.change(|catalog| catalog.settings.dynamic = true);
         ServerHandle::new(Arc::clone(&self.shared))
     }
 
-    /// Sets how changes reach everyone who wants to know, where that is more than this process: clients
-    /// of other replicas and, with a shared [`task_store`](Self::task_store), the replica that runs a task.
-    /// Comes before anything that uses it.
+    /// Sets the bus that carries changes between replicas: to the clients of other replicas and, with a
+    /// shared [`task_store`](Self::task_store), to the replica that runs a task.
+    ///
+    /// Call it before any method that uses the bus; panics if the bus is already in use.
     #[track_caller]
     pub fn change_bus(self, bus: Arc<dyn ChangeBus>) -> Self {
         self.shared.set_bus(bus);
         self
     }
 
-    /// Adds things; a mistake of the programmer's is told where the call is.
+    /// Adds items; panics at the caller if one cannot be added.
     #[track_caller]
     fn add<T>(self, items: impl IntoIterator<Item = T>, add: impl Fn(&mut Catalog, T) -> Result<(), String>) -> Self {
         for item in items {
-            if let Err(mistake) = self.shared.change(|catalog| add(catalog, item)) {
-                panic!("{mistake}");
+            if let Err(problem) = self.shared.change(|catalog| add(catalog, item)) {
+                panic!("{problem}");
             }
         }
         self
@@ -204,8 +208,8 @@ impl Server {
         self.add(prompts, Catalog::add_prompt)
     }
 
-    /// Adds resources, in order: those of [`resources!`](crate::resources!), or values whose type
-    /// derives `Resource`.
+    /// Adds resources, in order: from [`resources!`](crate::resources!), or values of a type that
+    /// derives [`Resource`](derive@crate::Resource).
     #[track_caller]
     pub fn resources(self, resources: impl IntoIterator<Item = impl Into<Resource>>) -> Self {
         self.add(resources, |catalog, resource| catalog.add_resource(resource.into()))
@@ -217,16 +221,16 @@ impl Server {
         self.resources([resource])
     }
 
-    /// Adds the handlers of a value whose impl block has `#[handlers]`; of an `Arc` of it where the
-    /// value is needed elsewhere, too.
+    /// Adds the handlers of a value whose impl block has [`#[handlers]`](macro@crate::handlers). Pass an
+    /// `Arc` to keep using the value elsewhere.
     #[track_caller]
     pub fn mount(self, handlers: impl IntoHandlers) -> Self {
         let handlers = handlers.into_handlers();
         self.tools(handlers.tools).prompts(handlers.prompts).resources(handlers.resources)
     }
 
-    /// Like [`mount`](Self::mount), with `prefix_` in front of every name, so that two values of
-    /// one type can be mounted. URIs stay as they are.
+    /// Like [`mount`](Self::mount), with every name prefixed by `prefix_`, so that two values of
+    /// one type can be mounted. URIs are not prefixed.
     #[track_caller]
     pub fn mount_as(self, prefix: &str, handlers: impl IntoHandlers) -> Self {
         self.mount(handlers.into_handlers().prefixed(prefix))

@@ -1,4 +1,4 @@
-//! How a server is served: its bounds, its hints, and what its author is told.
+//! The options of a [`Server`]: limits, timeouts, cache hints, stores and hooks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,99 +19,102 @@ use crate::store::TaskStore;
 use crate::task::Tasks;
 
 impl Server {
-    /// Sets the bounds that keep one client from exhausting the server.
+    /// Sets the limits that keep one client from exhausting the server.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Whether a client on stdio may end the server with `shutdown` and `exit`, as some do that know
-    /// them from the Language Server Protocol. MCP itself has no such messages: clients close the
-    /// server's input. They may, unless this says no.
-    pub fn allow_remote_shutdown(self, ends: bool) -> Self {
-        self.set(|settings| settings.ends_on_request = ends)
+    /// Sets whether a client on stdio may stop the server with `shutdown` and `exit`. Enabled by default.
+    ///
+    /// MCP has no such messages: its clients close the server's input. Some clients send them
+    /// nevertheless, as in the Language Server Protocol.
+    pub fn allow_remote_shutdown(self, allowed: bool) -> Self {
+        self.set(|settings| settings.remote_shutdown = allowed)
     }
 
-    /// Sets the secrets for what a client of 2026-07-28 keeps between the rounds of a call that
-    /// [asks](crate::Context::elicit). The first seals, all of them open: to replace one, put the new one in
-    /// front and take the old one out when no call of its time is under way
-    /// ([`Limits::answer_timeout`](crate::Limits::answer_timeout)). Each is at least 32 bytes, random, and
-    /// the same for all replicas of a server.
+    /// Sets the secrets that protect the request state: what a client of 2026-07-28 holds between the
+    /// rounds of a call that [asks](crate::Context::elicit).
     ///
-    /// Without, there is one per process: a retry that reaches another process, or the same one after a
-    /// restart, is refused.
+    /// The first secret seals new states; all of them open existing ones. To rotate, put the new secret
+    /// first, and remove the old one after [`Limits::answer_timeout`](crate::Limits::answer_timeout).
+    /// A secret has at least 32 random bytes, and all replicas of a server use the same ones.
+    ///
+    /// Default: one random secret per process. A retry that reaches another replica, or the same one
+    /// after a restart, is then rejected.
     ///
     /// ```no_run
     /// use mcp_runtime::Server;
     ///
     /// let secret = std::env::var("MCP_SECRET").expect("MCP_SECRET: the output of `openssl rand -base64 32`");
-    /// let server = Server::new("booking", "1.0.0").secrets([secret]);
+    /// let server = Server::new("booking", "1.0.0").state_secrets([secret]);
     /// ```
     #[track_caller]
     pub fn state_secrets(mut self, secrets: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
         let secrets = secrets.into_iter().map(|secret| secret.as_ref().into()).collect();
         match StateSealer::new(secrets) {
             Ok(secrets) => self.secrets = Arc::new(secrets),
-            // Not in a closure: those do not know who called.
-            Err(mistake) => panic!("{mistake}"),
+            // Not in a closure: `track_caller` does not reach into closures.
+            Err(problem) => panic!("{problem}"),
         }
         self
     }
 
-    /// Keeps tasks in this store; without, they are in the memory of the process.
+    /// Keeps tasks in this store. Default: in memory.
     ///
-    /// Replicas that share a store share a [`change_bus`](Self::change_bus), too: answers to a task and its cancellation
-    /// may come in anywhere, and the bus tells the replica that runs it.
+    /// Replicas that share a store must share a [`change_bus`](Self::change_bus), too. Answers for a task
+    /// and its cancellation may reach any replica; the bus forwards them to the one that runs the task.
     pub fn task_store(mut self, store: Arc<impl TaskStore>) -> Self {
         self.tasks = Tasks::new(store);
         self
     }
 
-    /// Leaves SIGTERM and Ctrl-C to the program, which ends the server with its
-    /// [handle](crate::ServerHandle::shutdown) if it wants to.
+    /// Leaves SIGTERM and Ctrl-C to the program. By default either of them shuts the server down
+    /// gracefully; see [`ServerHandle::shutdown`](crate::ServerHandle::shutdown).
     pub fn disable_signals(mut self) -> Self {
-        self.keep_signals = true;
+        self.signals_disabled = true;
         self
     }
 
-    /// Limits how long a call may take, where its handler has no `timeout` of its own.
+    /// Sets the timeout of calls whose handler has no `timeout`. Default: none.
     pub fn timeout(self, limit: Duration) -> Self {
         self.set(|settings| settings.timeout = Some(limit))
     }
 
-    /// Gives lists in pages of at most so many items. Without, every list is one page.
+    /// Splits lists into pages of at most `items` items. Default: one page.
     #[track_caller]
     pub fn page_size(self, items: usize) -> Self {
-        assert!(items > 0, "a page has at least one item");
+        assert!(items > 0, "`page_size` must be at least 1");
         self.set(|settings| settings.page_size = Some(items))
     }
 
-    /// Says how long clients may keep what they are told: lists, resources, and what the server is.
+    /// Sets how long clients may cache lists, resources, and the description of the server. The other
+    /// `cache_hint_…` methods and the `ttl` of a resource take precedence.
     pub fn cache_hint(mut self, cache: CacheHint) -> Self {
         self.caches.server = cache;
         self
     }
 
-    /// Says how long clients may keep the list of tools.
+    /// Sets how long clients may cache the list of tools.
     pub fn cache_hint_tools(mut self, cache: CacheHint) -> Self {
         self.caches.tools = Some(cache);
         self
     }
 
-    /// Says how long clients may keep the list of prompts.
+    /// Sets how long clients may cache the list of prompts.
     pub fn cache_hint_prompts(mut self, cache: CacheHint) -> Self {
         self.caches.prompts = Some(cache);
         self
     }
 
-    /// Says how long clients may keep the lists of resources and templates, and the contents of
-    /// resources that say nothing of their own.
+    /// Sets how long clients may cache the lists of resources and templates, and the contents of
+    /// resources without a `ttl`.
     pub fn cache_hint_resources(mut self, cache: CacheHint) -> Self {
         self.caches.resources = Some(cache);
         self
     }
 
-    /// Declares an extension of the protocol the server supports, by its identifier
+    /// Declares that the server supports a protocol extension, by its identifier
     /// (`vendor.example/name`), with its settings.
     ///
     /// ```
@@ -123,16 +126,16 @@ impl Server {
     pub fn extension(self, id: &str, settings: Value) -> Self {
         assert!(
             custom::is_identifier(id),
-            "extension `{id}`: an identifier is a name with a domain in front, like `vendor.example/name`"
+            "extension `{id}`: an identifier is a name prefixed with a domain, like `vendor.example/name`"
         );
-        assert!(settings.is_object(), "the settings of extension `{id}` must be an object; `{{}}` is none");
+        assert!(settings.is_object(), "the settings of extension `{id}` must be an object; pass `{{}}` if it has none");
         self.set(|all| {
             all.extensions.insert(id.to_owned(), settings);
         })
     }
 
-    /// A `tracing` layer that sends what this server's handlers say to the clients that called them,
-    /// as far as they want to know. For the feature `tracing-layer`.
+    /// Returns a `tracing` layer that sends the events of this server's handlers to the clients that
+    /// called them, filtered by the client's log level. Requires the feature `tracing-layer`.
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
@@ -149,7 +152,7 @@ impl Server {
     /// # #[tokio::main]
     /// # async fn main() -> Result<()> {
     /// let server = Server::new("web", "1.0.0").tools(tools![fetch]);
-    /// // Beside it, a layer that writes to standard error; standard output is the protocol's.
+    /// // Add a layer that writes to standard error, too; standard output carries the protocol.
     /// tracing_subscriber::registry().with(server.tracing_layer()).init();
     ///
     /// let client = TestClient::connect(server).await?;
@@ -164,20 +167,21 @@ impl Server {
         ClientLogLayer
     }
 
-    /// Has `hook` called when a client has opened its session. Clients of 2026-07-28 have none. As of
-    /// every hook, there is one: a second takes its place.
+    /// Calls `hook` when a client has initialized its session. Clients of 2026-07-28 have no session.
+    ///
+    /// There is one hook of each kind: setting it again replaces it.
     ///
     /// ```
     /// use mcp_runtime::hooks::DisconnectReason;
     /// use mcp_runtime::Server;
     ///
     /// let server = Server::new("watched", "1.0.0")
-    ///     .on_initialized(|peer| eprintln!("{:?} speaks {}", peer.name(), peer.revision()))
+    ///     .on_initialized(|client| eprintln!("{:?} speaks {}", client.name(), client.revision()))
     ///     .on_disconnected(|reason| match reason {
-    ///         DisconnectReason::Eof => eprintln!("the client has gone"),
-    ///         other => eprintln!("ended: {other:?}"),
+    ///         DisconnectReason::Eof => eprintln!("the client disconnected"),
+    ///         other => eprintln!("connection ended: {other:?}"),
     ///     })
-    ///     .on_protocol_error(|error| eprintln!("{} {}: {}", error.code(), error.text(), error.message()))
+    ///     .on_protocol_error(|error| eprintln!("{} {}: {}", error.code(), error.message(), error.received()))
     ///     .on_transport_error(|error| eprintln!("{error}"));
     /// ```
     pub fn on_initialized(mut self, hook: impl Fn(&ConnectedClient<'_>) + Send + Sync + 'static) -> Self {
@@ -185,20 +189,21 @@ impl Server {
         self
     }
 
-    /// Has `hook` called when a connection has ended, with the reason.
+    /// Calls `hook` when a connection has ended, with the reason.
     pub fn on_disconnected(mut self, hook: impl Fn(&DisconnectReason) + Send + Sync + 'static) -> Self {
         self.hooks.disconnected = Some(Box::new(hook));
         self
     }
 
-    /// Has `hook` called when reading or writing fails.
+    /// Calls `hook` when reading or writing fails.
     pub fn on_transport_error(mut self, hook: impl Fn(&ServerError) + Send + Sync + 'static) -> Self {
         self.hooks.transport_error = Some(Box::new(hook));
         self
     }
 
-    /// Has `hook` called when a message cannot be served: no JSON, no JSON-RPC, an answer nobody
-    /// asked for, or a notification whose handling failed. The client has its answer, if it is owed one.
+    /// Calls `hook` when a message cannot be handled: malformed JSON or JSON-RPC, an unsolicited
+    /// response, or a notification whose handler failed. An error response that JSON-RPC requires is sent
+    /// regardless.
     pub fn on_protocol_error(mut self, hook: impl Fn(&ProtocolError<'_>) + Send + Sync + 'static) -> Self {
         self.hooks.protocol_error = Some(Box::new(hook));
         self

@@ -1,4 +1,4 @@
-//! What a served server and its handles share: the catalog as it is now, the bus, and whether it goes on.
+//! The mutable state of a server: the current catalog, the change bus, and the shutdown phase.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,30 +12,30 @@ use crate::panic::catch;
 use crate::store::{Change, ChangeBus, LocalBus};
 use crate::sync::lock;
 
-/// The part of a server that can change while it is served.
+/// The part of a server that changes while it runs, shared with its handles.
 pub(crate) struct ServerState {
     catalog: Mutex<Arc<Catalog>>,
-    /// Counts the changes of the catalog, so that whoever has the newest need not lock to know it.
+    /// Counts the catalog's changes, so a [`CatalogView`] can tell that it is current without locking.
     version: AtomicU64,
     bus: OnceLock<Arc<dyn ChangeBus>>,
-    state: watch::Sender<Lifecycle>,
+    lifecycle: watch::Sender<Lifecycle>,
 }
 
-/// Whether a server goes on, and how many serve it.
+/// The shutdown phase, and the number of transports serving.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lifecycle {
     pub(crate) phase: Phase,
     serving: usize,
 }
 
-/// How far a server has come in ending.
+/// How far a shutdown has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
     #[default]
     Running,
-    /// What runs may finish, and nothing new begins.
+    /// Calls in flight may finish; new ones are rejected.
     Draining,
-    /// Nothing is waited for.
+    /// Calls in flight are dropped.
     Aborted,
 }
 
@@ -45,7 +45,7 @@ impl Default for ServerState {
             catalog: Mutex::default(),
             version: AtomicU64::new(0),
             bus: OnceLock::new(),
-            state: watch::Sender::new(Lifecycle::default()),
+            lifecycle: watch::Sender::new(Lifecycle::default()),
         }
     }
 }
@@ -55,36 +55,45 @@ impl ServerState {
         lock(&self.catalog)
     }
 
-    /// Changes the catalog while it is put together: copied if somebody is looking at it, so nobody
-    /// sees it half changed.
+    /// Changes the catalog while the server is being built: in place, or in a copy if a snapshot of it
+    /// is in use.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Catalog) -> T) -> T {
-        let mut catalog = self.lock();
-        let next = Arc::make_mut(&mut catalog);
-        let result = change(next);
-        next.rendered = PageCache::default();
+        let mut current = self.lock();
+        let result = match Arc::get_mut(&mut current) {
+            Some(catalog) => {
+                catalog.page_cache = PageCache::default();
+                change(catalog)
+            }
+            None => {
+                let mut next = current.copy_for_edit();
+                let result = change(&mut next);
+                *current = Arc::new(next);
+                result
+            }
+        };
         self.version.fetch_add(1, Ordering::Release);
         result
     }
 
-    /// Puts a changed copy of the catalog in its place, unless there is an error.
+    /// Replaces the catalog by an edited copy, unless the edit fails.
     ///
-    /// What is not needed any more is dropped without the lock: some of it is the user's, who may use
-    /// the server when it is dropped.
-    pub(crate) fn replace<T, E>(&self, change: impl FnOnce(&mut Catalog) -> Result<T, E>) -> Result<T, E> {
+    /// The copy that is not kept is dropped after the lock is released: it may hold values of the
+    /// user's, whose `Drop` may use the server.
+    pub(crate) fn replace<T, E>(&self, edit: impl FnOnce(&mut Catalog) -> Result<T, E>) -> Result<T, E> {
         let mut current = self.lock();
-        let mut next = Catalog::clone(&current);
-        let result = change(&mut next);
-        let mut unneeded = Arc::new(next);
+        let mut next = current.copy_for_edit();
+        let result = edit(&mut next);
+        let mut unused = Arc::new(next);
         if result.is_ok() {
-            std::mem::swap(&mut *current, &mut unneeded);
+            std::mem::swap(&mut *current, &mut unused);
             self.version.fetch_add(1, Ordering::Release);
         }
         drop(current);
-        drop(unneeded);
+        drop(unused);
         result
     }
 
-    /// The catalog as it is now.
+    /// A snapshot of the current catalog.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.lock())
     }
@@ -95,65 +104,65 @@ impl ServerState {
 
     #[track_caller]
     pub(crate) fn set_bus(&self, bus: Arc<dyn ChangeBus>) {
-        assert!(self.bus.set(bus).is_ok(), "the bus is in use already; set it before anything else of the server");
+        assert!(self.bus.set(bus).is_ok(), "the change bus is already in use; call `change_bus` first");
     }
 
     pub(crate) fn publish(&self, change: &Change) {
         self.bus().publish(change);
     }
 
-    /// Moves on to `phase`; never back.
+    /// Advances to `phase`, unless the server is there or further.
     pub(crate) fn enter(&self, phase: Phase) {
-        self.state.send_if_modified(|state| {
-            let further = phase > state.phase;
-            state.phase = state.phase.max(phase);
-            further
+        self.lifecycle.send_if_modified(|lifecycle| {
+            let advances = phase > lifecycle.phase;
+            lifecycle.phase = lifecycle.phase.max(phase);
+            advances
         });
     }
 
     pub(crate) fn phase(&self) -> Phase {
-        self.state.borrow().phase
+        self.lifecycle.borrow().phase
     }
 
     /// Waits until the server is at `phase` or further.
     pub(crate) async fn reaches(&self, phase: Phase) {
-        // The sender is here, so it cannot be gone.
-        let _ = self.state.subscribe().wait_for(|state| state.phase >= phase).await;
+        // Fails only if the sender is dropped; `self` owns it.
+        let _ = self.lifecycle.subscribe().wait_for(|lifecycle| lifecycle.phase >= phase).await;
     }
 
     pub(crate) fn is_served(&self) -> bool {
-        self.state.borrow().serving > 0
+        self.lifecycle.borrow().serving > 0
     }
 
-    /// Waits until nobody serves.
+    /// Waits until no transport is serving.
     pub(crate) async fn idle(&self) {
-        let _ = self.state.subscribe().wait_for(|state| state.serving == 0).await;
+        let _ = self.lifecycle.subscribe().wait_for(|lifecycle| lifecycle.serving == 0).await;
     }
 
-    /// Counts one who serves, until what is returned is dropped.
+    /// Counts a transport as serving until the guard is dropped.
     pub(crate) fn serving(self: &Arc<Self>) -> ServingGuard {
-        self.state.send_modify(|state| state.serving += 1);
+        self.lifecycle.send_modify(|lifecycle| lifecycle.serving += 1);
         ServingGuard(Arc::clone(self))
     }
 }
 
 impl fmt::Debug for ServerState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerState").field("state", &*self.state.borrow()).finish_non_exhaustive()
+        f.debug_struct("ServerState").field("lifecycle", &*self.lifecycle.borrow()).finish_non_exhaustive()
     }
 }
 
-/// Somebody who serves.
+/// A transport that is serving.
 #[derive(Debug)]
 pub(crate) struct ServingGuard(Arc<ServerState>);
 
 impl Drop for ServingGuard {
     fn drop(&mut self) {
-        self.0.state.send_modify(|state| state.serving -= 1);
+        self.0.lifecycle.send_modify(|lifecycle| lifecycle.serving -= 1);
     }
 }
 
-/// The catalog as one connection last saw it.
+/// A connection's snapshot of the catalog.
 #[derive(Debug)]
 pub(crate) struct CatalogView {
     catalog: Arc<Catalog>,
@@ -166,12 +175,12 @@ impl CatalogView {
         CatalogView { catalog: Arc::clone(&catalog), version: shared.version.load(Ordering::Acquire) }
     }
 
-    /// Looks again. Costs one load, unless something has changed.
+    /// Replaces the snapshot if the catalog has changed; costs one atomic load if it has not.
     pub(crate) fn refresh(&mut self, shared: &ServerState) {
         if self.version != shared.version.load(Ordering::Acquire) {
-            let before = std::mem::replace(self, CatalogView::new(shared));
-            // This may be the last of something of the user's, which does what it likes.
-            catch(|| drop(before));
+            let old = std::mem::replace(self, CatalogView::new(shared));
+            // This may drop the last reference to a value of the user's, whose `Drop` may panic.
+            catch(|| drop(old));
         }
     }
 

@@ -269,8 +269,8 @@ fn reserved_method_names_are_rejected() {
     for name in ["tools/list", "tools/mine", "tasks/get", "notifications/x", "rpc.discover/x", "$/x", "skills/x"] {
         assert!(refused(name).contains("reserved"), "{name}: {}", refused(name));
     }
-    for name in ["io.modelcontextprotocol/x", "com.mcp/x"] {
-        assert!(refused(name).contains("the protocol's"), "{name}: {}", refused(name));
+    for (name, prefix) in [("io.modelcontextprotocol/x", "io.modelcontextprotocol"), ("com.mcp/x", "com.mcp")] {
+        assert!(refused(name).contains(&format!("the prefix `{prefix}` is reserved")), "{name}: {}", refused(name));
     }
     for name in ["mine", "initialize", "/x", "x/"] {
         assert!(refused(name).contains("vendor.example/name"), "{name}: {}", refused(name));

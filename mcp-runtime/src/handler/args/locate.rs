@@ -1,28 +1,28 @@
-//! Where inside an argument a value did not fit: a path, from the position an error tells.
+//! Error locations: the path to the value that failed to decode, from the position in serde's error.
 //!
-//! Only when something is wrong, and without another deserializer per type: the compiler's time
-//! is the user's.
+//! Runs only after an error, and adds no second deserializer per type, which would cost users
+//! compile time.
 
 use std::borrow::Cow;
 
 use crate::jsonrpc::raw::string_end;
 
-/// The value a decoder stopped at.
+/// The value that could not be decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Located<'a> {
     /// Keys and indices from the argument down, joined by dots; empty for the argument itself.
     pub(crate) path: String,
-    /// The JSON that begins there.
+    /// The JSON text from that value on.
     pub(crate) value: &'a str,
 }
 
-/// An object or list that is open at some point of the text.
+/// An object or array that contains the current position.
 enum Level {
     Object { key: String, in_value: bool },
     Array { index: usize },
 }
 
-/// The value at, or just before, the place `error` names in `raw`.
+/// The value at, or just before, the position of `error` in `raw`.
 pub(crate) fn locate<'a>(raw: &'a str, error: &serde_json::Error) -> Located<'a> {
     let lines_before: usize = raw.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let end = (lines_before + error.column()).min(raw.len());
@@ -35,7 +35,7 @@ pub(crate) fn locate<'a>(raw: &'a str, error: &serde_json::Error) -> Located<'a>
         match bytes[start] {
             b'{' => open.push((Level::Object { key: String::new(), in_value: false }, start)),
             b'[' => open.push((Level::Array { index: 0 }, start)),
-            b'}' | b']' => value = open.pop().map(|(_, begun)| begun),
+            b'}' | b']' => value = open.pop().map(|(_, start)| start),
             b':' | b',' => {
                 value = None;
                 if let Some((level, _)) = open.last_mut() {
@@ -61,7 +61,7 @@ pub(crate) fn locate<'a>(raw: &'a str, error: &serde_json::Error) -> Located<'a>
 }
 
 impl Level {
-    /// Past a `:` or a `,`.
+    /// Moves past a `:` or a `,`.
     fn step(&mut self) {
         match self {
             Level::Object { in_value, .. } => *in_value = !*in_value,
@@ -77,8 +77,8 @@ impl Level {
     }
 }
 
-/// A decoder's words for a type, for people and for schemas.
-const WORDS: [(&str, &str, &str); 21] = [
+/// Type names: serde's, the one in error messages, and JSON Schema's.
+const TYPE_NAMES: [(&str, &str, &str); 21] = [
     ("i8", "an integer from -128 to 127", "integer"),
     ("i16", "an integer from -32768 to 32767", "integer"),
     ("i32", "an integer from -2147483648 to 2147483647", "integer"),
@@ -102,20 +102,20 @@ const WORDS: [(&str, &str, &str); 21] = [
     ("path string", "a path", "string"),
 ];
 
-/// A decoder's error in words that name no types of ours.
+/// Rewrites serde's error without the names of Rust types.
 pub(crate) fn plain(error: &str) -> String {
     let Some((before, expected)) = error.rsplit_once("expected ") else { return error.to_owned() };
-    match WORDS.iter().find(|(word, ..)| *word == expected) {
-        Some((_, people, _)) => format!("{before}expected {people}"),
+    match TYPE_NAMES.iter().find(|(serde, ..)| *serde == expected) {
+        Some((_, plain, _)) => format!("{before}expected {plain}"),
         None if expected.starts_with("struct ") => format!("{before}expected an object"),
         None => error.to_owned(),
     }
 }
 
-/// What a plain error expected, in JSON Schema's words where it has one.
+/// The expected type in a plain error, by its name in JSON Schema where there is one.
 pub(crate) fn expected(error: &str) -> Option<Cow<'static, str>> {
     let (_, expected) = error.rsplit_once("expected ")?;
-    Some(match WORDS.iter().find(|(_, people, _)| *people == expected) {
+    Some(match TYPE_NAMES.iter().find(|(_, plain, _)| *plain == expected) {
         Some((.., schema)) => Cow::Borrowed(*schema),
         None => Cow::Owned(expected.to_owned()),
     })
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[derive(Debug, serde::Deserialize)]
-    #[expect(dead_code, reason = "only its errors are looked at")]
+    #[expect(dead_code, reason = "the test reads only its errors")]
     struct Point {
         x: f64,
         tags: Vec<String>,
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_leads_to_what_does_not_fit() {
+    fn path_leads_to_the_wrong_value() {
         assert_eq!(found(r#"[{"x": "no", "tags": []}]"#).0, "0.x");
         assert!(found(r#"[{"x": "no", "tags": []}]"#).1.starts_with("\"no\""));
         assert_eq!(found(r#"[{"x": 1, "tags": ["a,]}", 5]}]"#).0, "0.tags.1");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_speak_of_json() {
+    fn errors_use_json_type_names() {
         let error = plain("invalid type: string \"x\", expected f64");
         assert_eq!(error, "invalid type: string \"x\", expected a number");
         assert_eq!(expected(&error).as_deref(), Some("number"));

@@ -1,10 +1,10 @@
-//! The deserializer of nothing: what serde uses for a field that is not there.
+//! [`Absent`]: the deserializer of a missing field, like the one in serde's derive.
 
 use serde::de::value::Error;
 use serde::de::{Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// Only an `Option` can be read from it.
+/// Deserializes only into an `Option`.
 pub(crate) struct Absent;
 
 impl<'de> Deserializer<'de> for Absent {

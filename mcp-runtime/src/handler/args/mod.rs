@@ -1,4 +1,4 @@
-//! Arguments: from the caller's JSON, prompt text or URI variables into the handler's types.
+//! Arguments: decodes a call's JSON, prompt strings or URI variables into the handler's types.
 
 pub(super) mod locate;
 pub(super) mod missing;
@@ -9,16 +9,16 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::builder::Declared;
+use super::builder::ArgumentType;
 use super::schema::{Extras, InputSchema};
 use crate::jsonrpc::error::{RpcError, shorten, without_position};
 use crate::jsonrpc::object::{JsonStr, Object, optional_object};
 use crate::jsonrpc::raw::{Raw, type_of};
 use crate::outcome::ArgumentError;
 
-/// A type a handler can take by value: decoded from what the caller sent, described by a schema.
+/// A type that a handler can take by value: decoded from the caller's input, and described by a schema.
 ///
-/// Every type with `serde::Deserialize` and `schemars::JsonSchema` is one.
+/// Implemented for every type with `serde::Deserialize` and `schemars::JsonSchema`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used as an argument",
     label = "not an argument type",
@@ -30,14 +30,14 @@ pub trait Argument: DeserializeOwned + JsonSchema + Send + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Argument for T {}
 
-/// Whether a `T` can be made of nothing, by serde's own rule for missing fields: true of
-/// `Option<_>`, however it is spelled.
+/// Whether a `T` may be missing, by serde's own rule for missing fields: true of `Option<_>`,
+/// however it is spelled.
 pub(crate) fn is_optional<T: DeserializeOwned>() -> bool {
     T::deserialize(missing::Absent).is_ok()
 }
 
-/// What there is to know of an argument that arrives as text, which not every type can be read from.
-pub(crate) fn declare_text<T: Argument>(of: &str, name: &str, optional: bool) -> Declared {
+/// Declares an argument that arrives as text. Panics if its type cannot be parsed from text.
+pub(crate) fn declare_text<T: Argument>(of: &str, name: &str, optional: bool) -> ArgumentType {
     let mut schema = InputSchema::new();
     let expected = schema.property::<T>(name, Extras { optional, ..Extras::default() });
     let structured = matches!(&*expected, "object" | "array" | "null");
@@ -45,35 +45,35 @@ pub(crate) fn declare_text<T: Argument>(of: &str, name: &str, optional: bool) ->
         !structured,
         "`{of}`: `{name}` arrives as text, which an {expected} cannot be read from: take a `String` and parse it"
     );
-    Declared { expected, choices: schema.choices(name) }
+    ArgumentType { expected, choices: schema.choices(name) }
 }
 
-/// A declared argument: how to find it, read it and complain about it.
+/// A declared argument: how to find and decode it, and how to report errors.
 ///
-/// Made where the argument's type is known to be an [`Argument`], so that a type which is none
-/// is reported there, once.
+/// Created where the argument's type is written, so the compiler reports a type that is not an
+/// [`Argument`] there, once.
 #[derive(Debug)]
 pub struct Key<T> {
-    place: ArgumentSource,
+    selector: Selector,
     expected: Cow<'static, str>,
     json: fn(&str) -> Result<T, serde_json::Error>,
     text: fn(&str) -> Result<T, text::Error>,
     absent: Absence<T>,
 }
 
-/// Where in the arguments a key looks.
+/// Which of the arguments a key selects.
 #[derive(Debug, Clone, Copy)]
-enum ArgumentSource {
+enum Selector {
     Named(&'static str),
-    /// All of them together: a flattened struct.
+    /// All of them, for a flattened struct.
     Whole,
 }
 
-/// What an argument is when the caller left it out.
+/// The value of a missing argument.
 #[derive(Debug)]
 enum Absence<T> {
     Error,
-    Nothing,
+    Null,
     Default(fn() -> T),
 }
 
@@ -81,32 +81,32 @@ impl<T: Argument> Key<T> {
     pub(crate) fn new(name: &'static str, expected: Cow<'static, str>, default: Option<fn() -> T>) -> Self {
         let absent = match default {
             Some(default) => Absence::Default(default),
-            None if is_optional::<T>() => Absence::Nothing,
+            None if is_optional::<T>() => Absence::Null,
             None => Absence::Error,
         };
-        Self::at(ArgumentSource::Named(name), expected, absent)
+        Self::at(Selector::Named(name), expected, absent)
     }
 
     pub(crate) fn whole() -> Self {
-        Self::at(ArgumentSource::Whole, Cow::Borrowed("object"), Absence::Error)
+        Self::at(Selector::Whole, Cow::Borrowed("object"), Absence::Error)
     }
 
-    fn at(place: ArgumentSource, expected: Cow<'static, str>, absent: Absence<T>) -> Self {
-        Key { place, expected, json: |raw| serde_json::from_str(raw), text: text::read, absent }
+    fn at(selector: Selector, expected: Cow<'static, str>, absent: Absence<T>) -> Self {
+        Key { selector, expected, json: |raw| serde_json::from_str(raw), text: text::read, absent }
     }
 }
 
-/// What the caller sent to one handler.
+/// The arguments of one call.
 #[derive(Debug)]
 pub struct Args<'a>(Source<'a>);
 
 #[derive(Debug)]
 enum Source<'a> {
-    /// A tool's `arguments`: JSON of any type, and the whole of it for flattened structs.
+    /// A tool's `arguments`: JSON of any type, and the whole text of it for flattened structs.
     Json(Object<'a>, &'a str),
-    /// A prompt's `arguments`: each one text.
+    /// A prompt's `arguments`: strings.
     Text(Object<'a>),
-    /// What a template's variables matched.
+    /// The matched variables of a URI template.
     Uri(Vec<(&'a str, Cow<'a, str>)>),
 }
 
@@ -126,8 +126,8 @@ impl<'a> Args<'a> {
         Args(Source::Uri(variables))
     }
 
-    /// A tool without arguments takes none: its schema says so, and here it is so.
-    pub(crate) fn refuse_any(&self) -> Result<(), ArgumentError> {
+    /// Enforces the schema of a tool without arguments, which allows no properties.
+    pub(crate) fn reject_any(&self) -> Result<(), ArgumentError> {
         let Source::Json(object, _) = &self.0 else { return Ok(()) };
         match object.iter().next() {
             None => Ok(()),
@@ -135,33 +135,33 @@ impl<'a> Args<'a> {
                 field: Cow::Owned(shorten(name).into_owned()),
                 expected_type: Cow::Borrowed("nothing"),
                 actual_type: Cow::Borrowed(value.kind()),
-                text: format!("there is no argument `{}`: call it with {{}}", shorten(name)),
+                text: format!("unknown argument `{}`; the tool takes no arguments, send {{}}", shorten(name)),
             }),
         }
     }
 
-    /// The value of the argument `key` stands for.
+    /// Decodes the argument that `key` selects.
     pub fn take<T>(&self, key: &Key<T>) -> Result<T, ArgumentError> {
-        match (&self.0, key.place) {
-            (Source::Json(object, _), ArgumentSource::Named(name)) => key.read_json(object.get(name).map(Raw::get)),
-            (Source::Json(_, whole), ArgumentSource::Whole) => key.read_json(Some(whole)),
-            (Source::Text(object), ArgumentSource::Named(name)) => key.read_prompt(object.get(name)),
-            (Source::Uri(variables), ArgumentSource::Named(name)) => {
+        match (&self.0, key.selector) {
+            (Source::Json(object, _), Selector::Named(name)) => key.read_json(object.get(name).map(Raw::get)),
+            (Source::Json(_, whole), Selector::Whole) => key.read_json(Some(whole)),
+            (Source::Text(object), Selector::Named(name)) => key.read_prompt(object.get(name)),
+            (Source::Uri(variables), Selector::Named(name)) => {
                 match variables.iter().find(|(variable, _)| *variable == name) {
                     Some((_, value)) => key.read_text(value),
                     None => key.when_absent(),
                 }
             }
-            (Source::Text(_) | Source::Uri(_), ArgumentSource::Whole) => key.when_absent(),
+            (Source::Text(_) | Source::Uri(_), Selector::Whole) => key.when_absent(),
         }
     }
 }
 
-/// What is wrong with the parameters of a method, and where.
+/// Turns serde's error about `raw` into one that names the field.
 pub(crate) fn explain(raw: &str, error: &serde_json::Error) -> ArgumentError {
     let why = locate::plain(&without_position(error));
     let locate::Located { path, value } = locate::locate(raw, error);
-    // Where something is missing, the error is at what it is missing from.
+    // For a missing field, the position is that of the object that lacks it.
     let missing = why.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
     let names = [&*path, missing.unwrap_or_default()];
     let field = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(".");
@@ -176,20 +176,19 @@ impl<T> Key<T> {
     fn read_json(&self, raw: Option<&str>) -> Result<T, ArgumentError> {
         match raw {
             None => self.when_absent(),
-            // Models send null for what they do not want to set.
+            // Models send null for arguments they do not want to set.
             Some("null") if matches!(self.absent, Absence::Default(_)) => self.when_absent(),
-            Some(raw) if self.contradicts(raw) => {
+            Some(raw) if self.violates_schema(raw) => {
                 let actual = type_of(raw);
                 Err(self.wrong(actual, &format!("invalid type: {actual}, expected {}", self.expected)))
             }
-            Some(raw) => {
-                (self.json)(raw).or_else(|error| self.whole_number(raw).ok_or_else(|| self.misfit(raw, &error)))
-            }
+            Some(raw) => (self.json)(raw)
+                .or_else(|error| self.read_whole_number(raw).ok_or_else(|| self.decode_error(raw, &error))),
         }
     }
 
-    /// Whether serde would accept what the schema does not: a struct from a list, an enum from an object.
-    fn contradicts(&self, raw: &str) -> bool {
+    /// Whether serde would accept what the schema forbids: a struct from an array, an enum from an object.
+    fn violates_schema(&self, raw: &str) -> bool {
         match &*self.expected {
             "object" => raw.starts_with('['),
             "string" => raw.starts_with('{'),
@@ -197,20 +196,23 @@ impl<T> Key<T> {
         }
     }
 
-    /// `2.0` is an integer to JSON Schema, and to clients whose numbers are all floats.
-    fn whole_number(&self, raw: &str) -> Option<T> {
-        let (integer, fraction) = raw.split_once('.').filter(|_| self.expected == "integer")?;
-        let zero = !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0');
-        zero.then(|| (self.json)(integer).ok()).flatten()
+    /// Reads `2.0` as an integer: it is one in JSON Schema, and to clients whose numbers are all floats.
+    fn read_whole_number(&self, raw: &str) -> Option<T> {
+        if self.expected != "integer" {
+            return None;
+        }
+        let (integer, fraction) = raw.split_once('.')?;
+        let is_zero = !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0');
+        if is_zero { (self.json)(integer).ok() } else { None }
     }
 
-    /// The error for JSON that could not be decoded, with the path to what did not fit.
-    fn misfit(&self, raw: &str, error: &serde_json::Error) -> ArgumentError {
+    /// The error for JSON that could not be decoded, with the path to the wrong value.
+    fn decode_error(&self, raw: &str, error: &serde_json::Error) -> ArgumentError {
         let inner = explain(raw, error);
-        match self.place {
+        match self.selector {
             _ if inner.field == "params" => self.wrong(type_of(raw), &locate::plain(&without_position(error))),
-            ArgumentSource::Whole => inner,
-            ArgumentSource::Named(name) => {
+            Selector::Whole => inner,
+            Selector::Named(name) => {
                 let field = format!("{name}.{}", inner.field);
                 let text = inner.text.replacen(&*inner.field, &field, 1);
                 ArgumentError { field: Cow::Owned(field), text, ..inner }
@@ -218,7 +220,8 @@ impl<T> Key<T> {
         }
     }
 
-    /// Prompt arguments are strings; a client that sends a bare number means its text.
+    /// Prompt arguments are strings. A bare number or boolean is read as its text, since some clients
+    /// send them.
     fn read_prompt(&self, raw: Option<Raw<'_>>) -> Result<T, ArgumentError> {
         match raw.map(Raw::get) {
             None | Some("null") => self.when_absent(),
@@ -226,7 +229,7 @@ impl<T> Key<T> {
                 Ok(JsonStr(text)) => self.read_text(&text),
                 Err(error) => Err(self.wrong("string", &without_position(&error))),
             },
-            Some(raw) if raw.starts_with(['{', '[']) => Err(self.wrong(type_of(raw), "a prompt's arguments are text")),
+            Some(raw) if raw.starts_with(['{', '[']) => Err(self.wrong(type_of(raw), "prompt arguments are strings")),
             Some(raw) => self.read_text(raw),
         }
     }
@@ -238,7 +241,7 @@ impl<T> Key<T> {
     fn when_absent(&self) -> Result<T, ArgumentError> {
         match self.absent {
             Absence::Default(default) => Ok(default()),
-            Absence::Nothing => (self.json)("null").map_err(|error| self.wrong("missing", &without_position(&error))),
+            Absence::Null => (self.json)("null").map_err(|error| self.wrong("missing", &without_position(&error))),
             Absence::Error => {
                 let text = format!("`{}` is missing; it is of type {}", self.name(), self.expected);
                 Err(self.error("missing", text))
@@ -247,9 +250,9 @@ impl<T> Key<T> {
     }
 
     fn name(&self) -> &'static str {
-        match self.place {
-            ArgumentSource::Named(name) => name,
-            ArgumentSource::Whole => "arguments",
+        match self.selector {
+            Selector::Named(name) => name,
+            Selector::Whole => "arguments",
         }
     }
 

@@ -1,11 +1,11 @@
-//! Typed values from text: prompt arguments and URI variables are strings on the wire.
+//! A serde deserializer for text: prompt arguments and URI variables are strings on the wire.
 
 pub(crate) use serde::de::value::Error;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 
 use crate::jsonrpc::error::shorten;
 
-/// Reads a `T` from its text: strings, numbers, booleans, unit enums, and newtypes and options of these.
+/// Parses a `T`: strings, numbers, booleans, unit enums, and newtypes and options of these.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     T::deserialize(Text(text))
 }
@@ -110,7 +110,7 @@ mod tests {
     struct Id(u64);
 
     #[test]
-    fn text_becomes_the_type() {
+    fn text_is_parsed_into_the_type() {
         assert_eq!(read::<i64>("-5").unwrap(), -5);
         assert!(read::<bool>("true").unwrap());
         assert_eq!(read::<String>("5").unwrap(), "5");
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_says_why() {
+    fn parse_errors_are_explained() {
         assert_eq!(read::<u32>("x").unwrap_err().to_string(), "expected a non-negative integer, got \"x\"");
         assert!(read::<Style>("neon").unwrap_err().to_string().contains("expected `plain` or `fancy`"));
         assert!(read::<Vec<u8>>("1").unwrap_err().to_string().contains("arrives as text"));

@@ -1,16 +1,15 @@
-//! The functions that complete: what they may take and what they may return.
+//! Completion functions: the signatures they may have.
 //!
-//! Which of the forms a function has is nothing the macros can see. So the compiler finds it out: each
-//! form is an impl of [`Completes`] for functions of that signature, and `M`, of which an impl has its
-//! own, keeps them from overlapping.
+//! The macros cannot see a function's signature, so the compiler selects it: each signature has its impl
+//! of [`Completes`], with a marker type `M` that keeps the impls from overlapping.
 
 use crate::protocol::CompletionContext;
 
-/// A function that completes an argument: by what is typed of it, by the other arguments if it wants
-/// to know them, and by the state if it is a method.
+/// A function that completes an argument. It takes the text typed so far and, optionally, the state (as
+/// a method) and the other arguments.
 ///
-/// `'a` is a parameter of the trait, because the future of an `async fn` borrows what it was given:
-/// it is another type for every lifetime.
+/// `'a` is a parameter of the trait because the future of an `async fn` borrows its arguments, so it is
+/// a different type for every lifetime.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not complete an argument",
     label = "expected `fn(&str) -> Vec<String>` or `fn(&str, &Arguments) -> Vec<String>`, `async` or not",
@@ -18,7 +17,7 @@ use crate::protocol::CompletionContext;
     note = "what an `async` one holds across `.await` must be `Send`: no `Rc`, no guard of a `std::sync::Mutex`"
 )]
 pub trait Completes<'a, T, M> {
-    /// The values, now or later.
+    /// Returns the suggested values.
     fn complete(
         self,
         state: &'a T,
@@ -27,7 +26,7 @@ pub trait Completes<'a, T, M> {
     ) -> impl Future<Output = Vec<String>> + Send;
 }
 
-/// Marks functions by what they take besides what is typed: the state, the other arguments.
+/// Marks functions by what they take besides the typed text: the state, the other arguments.
 #[derive(Debug)]
 pub struct Takes<const STATE: bool, const OTHERS: bool>;
 
@@ -90,17 +89,17 @@ where
     }
 }
 
-/// What a completing function returns; `M` as above.
+/// The return type of a completion function; `M` is a marker, as above.
 pub trait Values<M> {
-    /// The values, now or later.
+    /// Resolves to the suggested values.
     fn settle(self) -> impl Future<Output = Vec<String>> + Send;
 }
 
-/// Marks values that are there at once.
+/// Marks functions that return the values.
 #[derive(Debug)]
 pub struct Now;
 
-/// Marks values that have to be waited for.
+/// Marks functions that return a future of the values.
 #[derive(Debug)]
 pub struct Later;
 

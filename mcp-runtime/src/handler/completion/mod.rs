@@ -1,4 +1,4 @@
-//! Completion: values a client offers while a person types an argument.
+//! Completion: suggests values while a user types an argument of a prompt or template.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion>
 
 pub(super) mod function;
@@ -16,25 +16,25 @@ pub(crate) use request::{CompletionRequest, Reference};
 
 type CompletionFuture = Pin<Box<dyn Future<Output = Vec<String>> + Send>>;
 
-/// What completes one argument.
+/// The source of completions for one argument.
 enum Completer {
-    /// The values its type has, all of them.
+    /// All values of the argument's type.
     Choices(Vec<String>),
-    /// What its author named.
+    /// The function in `#[arg(complete = …)]`.
     Function(Box<dyn Fn(String, CompletionContext) -> CompletionFuture + Send + Sync>),
 }
 
-/// What completes a handler's arguments, by argument.
+/// The completers of a handler, by argument.
 #[derive(Default)]
 pub(crate) struct Completers(Vec<(&'static str, Completer)>);
 
 impl Completers {
-    /// An argument of a type that has only these values.
+    /// Completes an argument from the values of its type.
     pub(crate) fn choices(&mut self, argument: &'static str, values: Vec<String>) {
         self.set(argument, Completer::Choices(values));
     }
 
-    /// An argument with a function that completes it, which is asked before its type.
+    /// Completes an argument with a function, which takes precedence over the values of its type.
     pub(crate) fn function<T, F, M>(&mut self, argument: &'static str, state: Arc<T>, function: F)
     where
         T: Send + Sync + 'static,
@@ -57,15 +57,15 @@ impl Completers {
         self.0.is_empty()
     }
 
-    /// What completes the argument of `request`; one that nobody completes has no values.
+    /// Starts completing the argument of `request`. Without a completer the result is empty.
     pub(crate) fn start(&self, request: CompletionRequest<'_>) -> Step {
         let CompletionRequest { argument, typed, others, .. } = request;
         let completer = self.0.iter().find(|(name, _)| *name == argument).map(|(_, completer)| completer);
         match completer {
             None => Step::Ready(Ok(Reply::Completion(Vec::new()))),
             Some(Completer::Choices(values)) => {
-                let fitting = values.iter().filter(|value| begins_with(value, &typed)).cloned();
-                Step::Ready(Ok(Reply::Completion(fitting.collect())))
+                let matching = values.iter().filter(|value| begins_with(value, &typed)).cloned();
+                Step::Ready(Ok(Reply::Completion(matching.collect())))
             }
             Some(Completer::Function(complete)) => {
                 let values = complete(typed.into_owned(), others);
@@ -75,7 +75,7 @@ impl Completers {
     }
 }
 
-/// Whether `value` begins with what was typed. People do not type capitals when they look for something.
+/// Whether `value` begins with `typed`. Ignores case: users rarely type capitals when they search.
 fn begins_with(value: &str, typed: &str) -> bool {
     let mut letters = value.chars().flat_map(char::to_lowercase);
     typed.chars().flat_map(char::to_lowercase).all(|letter| letters.next() == Some(letter))

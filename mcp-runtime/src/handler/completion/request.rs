@@ -1,4 +1,4 @@
-//! What a `completion/complete` asks for, read from its params.
+//! The parameters of `completion/complete`.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::jsonrpc::object::{JsonStr, Object, optional_object};
 use crate::jsonrpc::raw::Raw;
 use crate::protocol::CompletionContext;
 
-/// What is to be completed, and what there is of it.
+/// A completion request: which argument, and what the user has typed so far.
 #[derive(Debug)]
 pub(crate) struct CompletionRequest<'a> {
     pub(crate) reference: Reference<'a>,
@@ -18,17 +18,17 @@ pub(crate) struct CompletionRequest<'a> {
     pub(crate) others: CompletionContext,
 }
 
-/// Whose argument it is.
+/// The prompt or template whose argument is completed.
 #[derive(Debug)]
 pub(crate) enum Reference<'a> {
-    /// The prompt of this name.
+    /// The prompt with this name.
     Prompt(Cow<'a, str>),
-    /// The template with this text, or one that a resource with this URI is of.
+    /// The template with this text, or a template that matches this URI.
     Resource(Cow<'a, str>),
 }
 
 impl<'a> CompletionRequest<'a> {
-    /// Reads the members of `params`; `context` is the one that not every revision has.
+    /// Reads `params`. `context` is passed separately, as not every revision has it.
     pub(crate) fn read(params: &Object<'a>, context: Option<Raw<'a>>) -> Result<Self, RpcError> {
         let reference = Reference::read(&required(params, "ref")?)?;
         let fields = required(params, "argument")?;
@@ -49,16 +49,16 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// What is filled in of the arguments besides `argument`, of which some clients repeat what is typed.
+/// The arguments already filled in, without `argument` itself, which some clients repeat.
 fn others(context: Option<Raw<'_>>, argument: &str) -> Result<CompletionContext, RpcError> {
     const FIELD: &str = "context.arguments";
     let context = optional_object("context", context)?;
-    let filled_in = optional_object(FIELD, context.get("arguments"))?;
-    let texts = filled_in.iter().map(|(name, raw)| Ok((name, text(Some(raw), FIELD, name)?)));
+    let arguments = optional_object(FIELD, context.get("arguments"))?;
+    let texts = arguments.iter().map(|(name, raw)| Ok((name, text(Some(raw), FIELD, name)?)));
     texts.filter(|pair| !matches!(pair, Ok((name, _)) if *name == argument)).collect()
 }
 
-/// A member that is an object.
+/// Reads a member that must be an object.
 fn required<'a>(params: &Object<'a>, field: &str) -> Result<Object<'a>, RpcError> {
     match params.get(field) {
         Some(raw) if raw.kind() == "object" => optional_object(field, Some(raw)),
@@ -66,12 +66,12 @@ fn required<'a>(params: &Object<'a>, field: &str) -> Result<Object<'a>, RpcError
     }
 }
 
-/// A member that is a string, of the object `parent`.
+/// Reads a member of the object `parent` that must be a string.
 fn string<'a>(fields: &Object<'a>, parent: &str, name: &str) -> Result<Cow<'a, str>, RpcError> {
     text(fields.get(name), parent, name)
 }
 
-/// The string `raw` is.
+/// Reads `raw`, which must be a string.
 fn text<'a>(raw: Option<Raw<'a>>, parent: &str, name: &str) -> Result<Cow<'a, str>, RpcError> {
     match raw.and_then(|raw| serde_json::from_str(raw.get()).ok()) {
         Some(JsonStr(text)) => Ok(text),

@@ -1,4 +1,4 @@
-//! Return types: what a handler may return, and what it becomes.
+//! Return types: the conversions from a handler's return value to its result.
 
 pub(super) mod prompt;
 pub(super) mod resource;
@@ -10,11 +10,11 @@ pub use prompt::IntoPromptResult;
 pub use resource::IntoReadResult;
 pub use tool::IntoToolResult;
 
-/// A value sent as JSON: from a tool, `structuredContent` with an `outputSchema`; from a resource,
-/// its text.
+/// A value returned as JSON: the `structuredContent` of a tool, with an `outputSchema`; or the text of
+/// a resource.
 ///
-/// JSON has no NaN and no infinity. A tool's result with one in it would be at odds with its own
-/// schema, so the call fails and says so, as below for no numbers at all.
+/// JSON has no NaN and no infinity. A tool's result that contains one would violate its own schema, so
+/// the call fails with an error, as for the empty list below.
 ///
 /// ```
 /// use mcp_runtime::{Json, prelude::*};

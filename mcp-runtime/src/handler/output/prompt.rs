@@ -1,18 +1,18 @@
-//! What a prompt may return.
+//! [`IntoPromptResult`]: the return types of prompts.
 
 use std::borrow::Cow;
 
 use crate::error::{HandlerError, Result};
 use crate::protocol::{Content, PromptMessage, PromptResult};
 
-/// A return type of a `#[prompt]`.
+/// A type that a [`#[prompt]`](macro@crate::prompt) function can return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a prompt",
     label = "not a prompt",
     note = "return text, `Content`, `PromptMessage`, `Vec<PromptMessage>`, `PromptResult`, or a `Result` of these"
 )]
 pub trait IntoPromptResult {
-    /// Makes the messages, or fails like the handler would.
+    /// Converts the value into messages. An error fails the request, as an error of the handler does.
     fn into_prompt_result(self) -> Result<PromptResult>;
 }
 

@@ -1,4 +1,4 @@
-//! What a resource may return.
+//! [`IntoReadResult`]: the return types of resources.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,15 @@ use super::Json;
 use crate::error::{Error, HandlerError, Result};
 use crate::protocol::{ReadResult, ResourceContents};
 
-/// A return type of a `#[resource]`.
+/// A type that a [`#[resource]`](macro@crate::resource) function can return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a resource",
     label = "not the contents of a resource",
     note = "return text, bytes (`Vec<u8>`), `Json<T>`, `ResourceContents`, `Vec<ResourceContents>`, `ReadResult`, or an `Option` (`None`: not found) or `Result` of these"
 )]
 pub trait IntoReadResult {
-    /// Makes the contents, or fails like the handler would. `uri` is what was asked for.
+    /// Converts the value into contents. `uri` is the requested URI. An error fails the request, as an error
+    /// of the handler does.
     fn into_read_result(self, uri: &str) -> Result<ReadResult>;
 }
 

@@ -1,4 +1,4 @@
-//! What a tool may return.
+//! [`IntoToolResult`]: the return types of tools.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::Json;
 use crate::error::{HandlerError, Result};
 use crate::protocol::{Content, ToolResult};
 
-/// A return type of a `#[tool]`.
+/// A type that a [`#[tool]`](macro@crate::tool) function can return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a tool",
     label = "not a tool result",
@@ -18,10 +18,10 @@ use crate::protocol::{Content, ToolResult};
     note = "to send it as structured JSON, return `Json<_>` and derive `serde::Serialize` and `schemars::JsonSchema`"
 )]
 pub trait IntoToolResult {
-    /// Makes the result, or fails like the handler would.
+    /// Converts the value into a result. An error fails the call, as an error of the handler does.
     fn into_tool_result(self) -> Result<ToolResult>;
 
-    /// The schema of the structured result, if there is one.
+    /// The schema of the structured content, if the type has one.
     fn output_schema() -> Option<Value> {
         None
     }
@@ -108,7 +108,7 @@ macro_rules! printed_results {
 
 printed_results! { i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 bool char }
 
-/// What `Json<T>` can carry: a value with a schema.
+/// A type that [`Json`] can send as structured content: serializable, with a schema.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be sent as structured JSON",
     label = "inside `Json`, but has no schema or cannot be serialized",

@@ -1,12 +1,12 @@
-//! Types that have only so many values, and the texts that stand for these.
+//! Enumerable types: lists the values of enums and booleans as text, for completion.
 
 use serde_json::{Map, Value};
 
 use super::{InputSchema, resolved};
 
 impl InputSchema {
-    /// The texts for all values of a property, if they can be counted: `true` and `false`, or the
-    /// names of an enum.
+    /// All values of a property as text, if it is enumerable: `true` and `false`, or the variants of an
+    /// enum.
     pub(crate) fn choices(&self, name: &str) -> Option<Vec<String>> {
         let definitions = self.generator.definitions();
         let schema = resolved(self.properties.get(name)?, definitions);
@@ -17,8 +17,9 @@ impl InputSchema {
     }
 }
 
-/// The strings a schema allows, if it allows nothing else. The variants of an enum are a list, or one
-/// by one where they have docs. No deeper than that, so a type that contains itself is no trouble.
+/// The strings a schema allows, if it allows nothing else. schemars lists the variants of an enum in
+/// `enum`, and those with docs as single `const`s in `oneOf`. Looks one level deep, so a recursive type
+/// is safe.
 fn names(schema: &Value, definitions: &Map<String, Value>) -> Option<Vec<String>> {
     match schema.get("oneOf").or_else(|| schema.get("anyOf")) {
         Some(Value::Array(choices)) => {
@@ -39,7 +40,7 @@ fn listed(schema: &Value) -> Option<Vec<String>> {
 }
 
 #[cfg(test)]
-#[expect(dead_code, reason = "only the schemas of these types are looked at")]
+#[expect(dead_code, reason = "the tests read only the schemas of these types")]
 mod tests {
     use schemars::JsonSchema;
     use serde::Deserialize;
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn enums_and_booleans_have_so_many_values() {
+    fn enums_and_booleans_are_enumerable() {
         let units = Some(vec!["celsius".to_owned(), "fahrenheit".to_owned()]);
         assert_eq!(choices::<Unit>(), units);
         assert_eq!(choices::<Option<Unit>>(), units);
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn others_do_not() {
+    fn other_types_are_not_enumerable() {
         for open in [choices::<WithData>(), choices::<OrAnything>(), choices::<Itself>(), choices::<String>()] {
             assert_eq!(open, None);
         }

@@ -1,4 +1,4 @@
-//! JSON Schemas: of a tool's arguments, put together argument by argument, and of its result.
+//! JSON Schemas of a tool's arguments and of its result.
 
 pub(super) mod choices;
 
@@ -8,8 +8,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-/// The schema of a tool's arguments while they are declared. One generator for all of them, so
-/// that types they share sit once in the root's `$defs`.
+/// Builds the schema of a tool's arguments. One generator serves all of them, so shared types appear
+/// once in `$defs`.
 #[derive(Debug)]
 pub(crate) struct InputSchema {
     generator: SchemaGenerator,
@@ -18,7 +18,7 @@ pub(crate) struct InputSchema {
     required: Vec<Value>,
 }
 
-/// What an attribute adds to the schema of an argument's type.
+/// The additions of an argument's attribute to the schema of its type.
 #[derive(Debug, Default)]
 pub(crate) struct Extras {
     pub(crate) description: Option<Cow<'static, str>>,
@@ -37,11 +37,11 @@ impl InputSchema {
         }
     }
 
-    /// Adds one property and returns the name of its type, for error texts.
+    /// Adds a property and returns the name of its type, for error messages.
     pub(crate) fn property<T: JsonSchema>(&mut self, name: &str, extras: Extras) -> Cow<'static, str> {
         let mut schema = self.generator.subschema_for::<T>().to_value();
         if schema == true {
-            // The same to JSON Schema, but an object to clients that know only those.
+            // Equivalent in JSON Schema, and some clients support only objects.
             schema = json!({});
         }
         if extras.optional {
@@ -52,7 +52,7 @@ impl InputSchema {
         let expected = type_name(&schema, self.generator.definitions());
         if let Value::Object(map) = &mut schema {
             map.extend(extras.description.map(|text| ("description".to_owned(), text.into())));
-            // Null is how a default says that there is none.
+            // A null default means "no default".
             let default = extras.default.filter(|value| !value.is_null());
             map.extend(default.map(|value| ("default".to_owned(), value)));
             map.extend(extras.header.map(|header| ("x-mcp-header".to_owned(), header.into())));
@@ -61,7 +61,7 @@ impl InputSchema {
         expected
     }
 
-    /// Adds the properties of the struct `T` as if they were arguments of their own.
+    /// Adds the properties of the struct `T` as separate arguments.
     pub(crate) fn flatten<T: JsonSchema>(&mut self) {
         let Value::Object(mut schema) = T::json_schema(&mut self.generator).to_value() else { return };
         let named = schema.get("type").is_some_and(|name| name == "object");
@@ -78,7 +78,7 @@ impl InputSchema {
         self.root.extend(schema);
     }
 
-    /// Whether any argument was declared.
+    /// Whether no argument has been declared.
     pub(crate) fn is_empty(&self) -> bool {
         self.properties.is_empty() && self.root.is_empty()
     }
@@ -98,19 +98,18 @@ impl InputSchema {
     }
 }
 
-/// The schema of a structured result, if it says anything.
+/// The schema of a structured result, unless it allows any value.
 pub(crate) fn output<T: JsonSchema + ?Sized>() -> Option<Value> {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let Value::Object(schema) = T::json_schema(&mut generator).to_value() else { return None };
     let schema = tidy(schema, generator.take_definitions(true));
-    let says_something =
-        schema.as_object().is_some_and(|map| map.keys().any(|key| key != "description" && key != "title"));
-    says_something.then_some(schema)
+    let constrains = schema.as_object().is_some_and(|map| map.keys().any(|key| key != "description" && key != "title"));
+    constrains.then_some(schema)
 }
 
-/// An absent optional argument is left out of `required`; its type need not say `null` as well.
-/// Plain types are also what `x-mcp-header` and many clients' form builders ask for. What is said
-/// beside the choice of a type and `null` wins over what the type says of itself.
+/// Removes `null` from the schema of an optional argument, which `required` already marks as optional.
+/// `x-mcp-header` and the form builders of many clients need plain types. Keywords beside an `anyOf`
+/// take precedence over those of the type inside it.
 pub(crate) fn without_null(schema: Value) -> Value {
     let Value::Object(mut map) = schema else { return schema };
     if let Some(Value::Array(types)) = map.get_mut("type") {
@@ -135,7 +134,7 @@ pub(crate) fn without_null(schema: Value) -> Value {
     map.into()
 }
 
-/// What to call a schema's type in a sentence.
+/// The name of a schema's type, for error messages.
 fn type_name(schema: &Value, definitions: &Map<String, Value>) -> Cow<'static, str> {
     let schema = resolved(schema, definitions);
     match schema.get("type") {
@@ -154,7 +153,7 @@ fn all_constants(choices: &Value) -> bool {
         .is_some_and(|choices| choices.iter().all(|choice| choice.get("const").is_some_and(Value::is_string)))
 }
 
-/// What a reference stands for; any other schema is what it is.
+/// Follows references; any other schema is returned as it is.
 fn resolved<'a>(mut schema: &'a Value, definitions: &'a Map<String, Value>) -> &'a Value {
     while let Some(target) = reference(schema).and_then(|name| definitions.get(name)) {
         schema = target;
@@ -166,9 +165,8 @@ fn reference(schema: &Value) -> Option<&str> {
     schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
 }
 
-/// Puts definitions that are used once where they are used, the rest into `$defs`, and drops the
-/// number formats (`int64`, `uint32`) that exist in no JSON Schema vocabulary and that strict
-/// clients refuse.
+/// Inlines definitions that are used once, puts the others into `$defs`, and drops the number formats
+/// (`int64`, `uint32`), which are in no JSON Schema vocabulary and which strict clients reject.
 fn tidy(root: Map<String, Value>, mut definitions: Map<String, Value>) -> Value {
     let mut root = Value::Object(root);
     loop {
@@ -183,9 +181,11 @@ fn tidy(root: Map<String, Value>, mut definitions: Map<String, Value>) -> Value 
     }
     if let (Value::Object(root), false) = (&mut root, definitions.is_empty()) {
         match root.get_mut("$defs") {
-            // A schema written by hand may have brought its own.
+            // A hand-written schema may have its own.
             Some(Value::Object(written)) => written.extend(definitions),
-            _ => drop(root.insert("$defs".into(), definitions.into())),
+            _ => {
+                root.insert("$defs".into(), definitions.into());
+            }
         }
     }
     drop_number_formats(&mut root);
@@ -198,7 +198,7 @@ fn count(schema: &Value, name: &str) -> usize {
     here + children(schema).map(|child| count(child, name)).sum::<usize>()
 }
 
-/// Replaces references to `name` by `target`; keywords beside the reference win.
+/// Replaces references to `name` by `target`. Keywords beside a reference take precedence.
 fn inline(schema: &mut Value, name: &str, target: &Value) {
     if reference(schema) == Some(name) {
         let (Value::Object(map), Value::Object(target)) = (&mut *schema, target) else { return };
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_used_once_is_inlined() {
+    fn type_used_once_is_inlined() {
         let mut schema = InputSchema::new();
         let expected = schema.property::<Unit>("unit", Extras { default: Some("celsius".into()), ..Extras::default() });
         assert_eq!(expected, "string");
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_used_twice_is_shared() {
+    fn type_used_twice_is_shared() {
         let mut schema = InputSchema::new();
         schema.property::<Point>("from", Extras::default());
         schema.property::<Point>("to", Extras::default());
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recursive_type_keeps_its_definition() {
+    fn recursive_type_keeps_its_definition() {
         let mut schema = InputSchema::new();
         schema.property::<Tree>("tree", Extras::default());
         let schema = schema.finish();
@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    /// What a derive would not write.
+    /// A schema no derive would generate.
     fn written() -> Value {
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -337,14 +337,14 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_written_by_hand_stays_as_it_is() {
+    fn hand_written_schema_is_unchanged() {
         let mut schema = InputSchema::new();
         schema.flatten::<Written>();
         assert_eq!(schema.finish(), written());
     }
 
     #[test]
-    fn definitions_written_by_hand_stay_beside_those_of_other_arguments() {
+    fn hand_written_definitions_are_merged_with_generated_ones() {
         let mut schema = InputSchema::new();
         schema.flatten::<Written>();
         schema.property::<Tree>("tree", Extras::default());

@@ -109,7 +109,7 @@ impl Server {
     /// The server as a service for HTTP, to be nested in axum or anything else that takes a tower
     /// `Service`. For the feature `http`.
     pub fn into_service(self) -> HttpService {
-        let keep_signals = self.keep_signals;
+        let keep_signals = self.signals_disabled;
         HttpService::new(self.into_core(), keep_signals)
     }
 

@@ -42,7 +42,7 @@ impl Server {
     /// finish, [shut the server down](crate::ServerHandle::shutdown) first.
     pub async fn serve_stdio(self) -> Result<(), ServerError> {
         hint_at_terminal(&self.info);
-        if !self.keep_signals {
+        if !self.signals_disabled {
             signals::end_on_signal(&self.shared)?;
         }
         let (input, output) = claim::standard_streams()?;
