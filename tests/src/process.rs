@@ -21,7 +21,8 @@ pub struct Process {
     input: Option<ChildStdin>,
     /// `None` once the client closed it.
     output: Option<Lines<BufReader<ChildStdout>>>,
-    log: Option<ChildStderr>,
+    /// Reads the log as it is written: a full pipe would block the server.
+    log: Option<JoinHandle<String>>,
     served: u64,
     /// Tells the watch, by being dropped, that the test is over.
     _watch: mpsc::Sender<()>,
@@ -36,7 +37,7 @@ impl Process {
     /// Starts a command and sends nothing.
     pub fn of(command: &mut Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let (id, input, log) = (child.id(), child.stdin.take(), child.stderr.take());
+        let (id, input, log) = (child.id(), child.stdin.take(), child.stderr.take().map(read_log));
         let output = child.stdout.take().map(|output| BufReader::new(output).lines());
         let child = Arc::new(Mutex::new(child));
         let watch = watch(Arc::clone(&child));
@@ -139,8 +140,7 @@ impl Process {
     pub fn finish(mut self) -> (Vec<String>, String) {
         self.close_input();
         let rest: Vec<String> = self.output.take().unwrap().map(Result::unwrap).collect();
-        let mut log = String::new();
-        self.log.take().unwrap().read_to_string(&mut log).unwrap();
+        let log = self.log.take().unwrap().join().unwrap();
         assert!(self.ended().success(), "{log}");
         (rest, log)
     }
@@ -188,6 +188,14 @@ impl Drop for Process {
         let _ = child.kill();
         let _ = child.wait();
     }
+}
+
+fn read_log(mut stderr: ChildStderr) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut log = Vec::new();
+        stderr.read_to_end(&mut log).unwrap();
+        String::from_utf8_lossy(&log).into_owned()
+    })
 }
 
 /// Kills the server if the sender is not dropped in time.
