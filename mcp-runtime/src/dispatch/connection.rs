@@ -334,7 +334,7 @@ impl Connection {
             let mut line = Vec::new();
             encode::answer(&core.info, site, answer, &mut line);
             if method == Method::Listen {
-                notification::torn_down(&id, &mut line);
+                notification::subscription_cancelled(&id, &mut line);
             }
             // The outbox is closed when the client is gone; nobody is left to tell.
             let _ = answers.send(line).await;
