@@ -17,7 +17,7 @@ use crate::handler::builder::Handler;
 use crate::handler::completion::{self, Reference};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::{RpcError, shorten};
-use crate::jsonrpc::object::{JsonStr, Object};
+use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, Reply, Step};
 use crate::protocol::{CacheHint, Revision};
@@ -100,7 +100,7 @@ impl<'a> Router<'a> {
     }
 
     fn call_tool(&self, params: &Object<'a>) -> Result<Started, Failure> {
-        let JsonStr(name) = string(params, "name")?;
+        let name = params.string("name")?;
         let tool = self.catalog.tools.get(&name).filter(|tool| self.sees(&tool.handler));
         let tool = tool.ok_or_else(|| {
             let known = self.catalog.tools.iter().filter(|(_, tool)| self.sees(&tool.handler));
@@ -134,7 +134,7 @@ impl<'a> Router<'a> {
     }
 
     fn get_prompt(&self, params: &Object<'a>) -> Result<Started, Failure> {
-        let JsonStr(name) = string(params, "name")?;
+        let name = params.string("name")?;
         let handler = self.prompt(&name)?;
         let args = Args::text(params.get("arguments"))?;
         self.started(handler, &args)
@@ -150,7 +150,7 @@ impl<'a> Router<'a> {
     }
 
     fn read_resource(&self, params: &Object<'_>) -> Result<Started, Failure> {
-        let JsonStr(uri) = string(params, "uri")?;
+        let uri = params.string("uri")?;
         let read = |handler: &Handler, variables| {
             let invocation = Invocation { uri: &uri, guarded: handler.visible.is_some(), ..self.invocation };
             Router { invocation, ..*self }.started(handler, &Args::uri(variables))
@@ -314,10 +314,4 @@ pub(crate) fn own_params<'a>(raw: Option<Raw<'a>>, params: &Object<'a>) -> Cow<'
 
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
     RpcError::invalid_params(format!("Unknown {what}: {}", shorten(name))).suggest(name, known).into()
-}
-
-/// A member that must be a text.
-pub(crate) fn string<'a>(params: &Object<'a>, field: &str) -> Result<JsonStr<'a>, RpcError> {
-    let raw = params.get(field).ok_or_else(|| RpcError::wrong_field(field, "string", "missing"))?;
-    raw.text().map(JsonStr).ok_or_else(|| RpcError::wrong_field(field, "string", raw.kind()))
 }

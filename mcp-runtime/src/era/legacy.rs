@@ -11,7 +11,7 @@ use super::{ClientSource, Envelope, Method};
 use crate::era::Offers;
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::Object;
-use crate::jsonrpc::raw::{Raw, type_of};
+use crate::jsonrpc::raw::Raw;
 use crate::protocol::{LogLevel, Revision};
 
 /// What `initialize` settled, once.
@@ -108,12 +108,8 @@ pub(super) fn accept<'a>(
 
 /// Settles the revision: the requested one where it is known, else the newest with a handshake.
 fn open(session: &LegacySession, params: &Object<'_>) -> Result<(), RpcError> {
-    let requested = params.get("protocolVersion").map(Raw::get);
-    let requested: String = requested
-        .and_then(|raw| serde_json::from_str(raw).ok())
-        .ok_or_else(|| RpcError::wrong_field("protocolVersion", "string", requested.map_or("missing", type_of)))?;
-    let revision =
-        Revision::LEGACY.into_iter().find(|revision| revision.as_str() == requested).unwrap_or(Revision::LEGACY[0]);
+    let requested = params.string("protocolVersion")?;
+    let revision = Revision::with_sessions(&requested).unwrap_or(Revision::LEGACY[0]);
     // Two `initialize` at once: the first settles it, the second changes nothing.
     let _ = session.negotiated.set(Negotiated { revision, client: Arc::new(ClientInfo::initialize_params(params)) });
     Ok(())

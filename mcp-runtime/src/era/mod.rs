@@ -32,7 +32,7 @@ pub(crate) use legacy::LegacySession;
 pub(crate) use method::{Method, Offers, unknown as unknown_method};
 pub(crate) use modern::CAPABILITIES;
 #[cfg(feature = "http")]
-pub(crate) use modern::is_modern_date;
+pub(crate) use modern::{is_modern_date, unsupported_version};
 
 /// What surrounds a call: computed here, at the edge, and the same for both eras.
 #[derive(Debug)]

@@ -1,14 +1,12 @@
 //! The modern era (2026-07-28): no session, every request says in its `_meta` what it needs to.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic>
 
-use std::borrow::Cow;
-
 use serde_json::json;
 
 use super::{ClientSource, Envelope, HeaderCheck, Method};
 use crate::era::Offers;
 use crate::jsonrpc::error::RpcError;
-use crate::jsonrpc::object::Object;
+use crate::jsonrpc::object::{Object, required_string};
 use crate::jsonrpc::raw::Raw;
 use crate::protocol::Revision;
 
@@ -52,7 +50,7 @@ pub(super) fn envelope<'a>(
     entries: &Object<'a>,
     contradicted: impl FnOnce(&str) -> Result<(), RpcError>,
 ) -> Result<Envelope<'a>, RpcError> {
-    let claim = string(entries, VERSION)?.ok_or_else(|| missing(VERSION, "string"))?;
+    let claim = required_string(entries.get(VERSION), format_args!("_meta.{VERSION}"))?;
     let capabilities = entries.get(CAPABILITIES).ok_or_else(|| missing(CAPABILITIES, "object"))?;
     if capabilities.kind() != "object" {
         return Err(wrong(CAPABILITIES, "object", capabilities));
@@ -64,14 +62,11 @@ pub(super) fn envelope<'a>(
     let log_level =
         entries.get(LOG_LEVEL).map(|raw| super::log_level(raw, &format!("_meta.{LOG_LEVEL}"))).transpose()?;
     contradicted(&claim)?;
-    let revision =
-        Revision::MODERN.into_iter().find(|revision| revision.as_str() == claim).ok_or_else(|| unsupported(&claim))?;
+    let revision = Revision::MODERN
+        .into_iter()
+        .find(|revision| revision.as_str() == claim)
+        .ok_or_else(|| unsupported_version(&claim))?;
     Ok(Envelope { revision, meta, log_level, peer: ClientSource::Request(client) })
-}
-
-fn string<'a>(entries: &Object<'a>, key: &str) -> Result<Option<Cow<'a, str>>, RpcError> {
-    let Some(raw) = entries.get(key) else { return Ok(None) };
-    raw.text().map(Some).ok_or_else(|| wrong(key, "string", raw))
 }
 
 fn check_client(client: Raw<'_>) -> Result<(), RpcError> {
@@ -101,7 +96,8 @@ fn wrong(key: &str, expected: &str, raw: Raw<'_>) -> RpcError {
     RpcError::wrong_field(&format!("_meta.{key}"), expected, raw.kind())
 }
 
-fn unsupported(claim: &str) -> RpcError {
+/// The error for a version this server does not speak.
+pub(crate) fn unsupported_version(claim: &str) -> RpcError {
     RpcError::new(RpcError::UNSUPPORTED_VERSION, "Unsupported protocol version")
         .with_data(json!({"supported": Revision::MODERN, "requested": claim}))
 }

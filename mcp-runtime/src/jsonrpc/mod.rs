@@ -154,7 +154,7 @@ impl<'de> Deserialize<'de> for Wire<'de> {
                         Member::Other => map.next_value::<IgnoredAny>().map(|_| false)?,
                     };
                     if twice {
-                        return Err(A::Error::custom("a member is there twice"));
+                        return Err(A::Error::custom("duplicate member"));
                     }
                 }
                 Ok(wire)

@@ -8,7 +8,6 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
-use serde_json::json;
 
 use super::quota::Rejected;
 use super::request::accept::ResponseFormat;
@@ -211,7 +210,7 @@ impl Service {
             Era::Contradiction => {
                 Err(bad(request.id, &mismatch("`initialize` has no place in the revision the header names")))
             }
-            Era::Unknown(version) => Err(bad(request.id, &unsupported(version))),
+            Era::Unknown(version) => Err(bad(request.id, &era::unsupported_version(version))),
             Era::Legacy if self.options.sessionless => {
                 let revision = version.and_then(Revision::with_sessions);
                 Ok(Responding::later(self.request_alone(revision, (parts, form), request, frame)))
@@ -273,9 +272,4 @@ pub(super) fn is_modern(headers: &Headers<'_>) -> bool {
 
 pub(super) fn bad(id: Id<'_>, error: &RpcError) -> Response<Body> {
     response::error(StatusCode::BAD_REQUEST, id, error)
-}
-
-pub(super) fn unsupported(version: &str) -> RpcError {
-    RpcError::new(RpcError::UNSUPPORTED_VERSION, "Unsupported protocol version")
-        .with_data(json!({"supported": Revision::MODERN, "requested": version}))
 }

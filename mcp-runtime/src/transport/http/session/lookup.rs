@@ -6,12 +6,12 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 
 use super::{Session, serve, stored};
-use crate::era::RequestParams;
+use crate::era::{RequestParams, unsupported_version};
 use crate::error::Result;
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::{Id, Request};
 use crate::protocol::Revision;
-use crate::transport::http::endpoint::{bad, is_modern, unsupported};
+use crate::transport::http::endpoint::{bad, is_modern};
 use crate::transport::http::request::accept::ResponseFormat;
 use crate::transport::http::request::headers::{Field, Headers};
 use crate::transport::http::{Body, Service, response};
@@ -68,7 +68,7 @@ impl Service {
         session_id(headers)?;
         let version = headers.version().map_err(|error| bad(Id::NULL, &error))?;
         if let Some(version) = version.filter(|version| Revision::with_sessions(version).is_none()) {
-            return Err(bad(Id::NULL, &unsupported(version)));
+            return Err(bad(Id::NULL, &unsupported_version(version)));
         }
         let Some(stores) = &self.options.stores else { return self.session_here(parts, headers) };
         let (id, principal) = self.claim(parts, headers)?;
