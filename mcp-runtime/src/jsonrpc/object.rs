@@ -110,7 +110,7 @@ pub(crate) fn optional<'a, T: Default>(
 }
 
 /// The string `raw`, or an error that names the `field`.
-pub(crate) fn required_string<'a>(raw: Option<Raw<'a>>, field: impl fmt::Display) -> Result<Cow<'a, str>, RpcError> {
+pub(crate) fn required_string(raw: Option<Raw<'_>>, field: impl fmt::Display) -> Result<Cow<'_, str>, RpcError> {
     raw.and_then(Raw::text).ok_or_else(|| {
         let actual = raw.map_or("missing", Raw::kind);
         RpcError::wrong_field(&shorten(&field.to_string()), "string", actual)

@@ -120,7 +120,7 @@ pub(crate) fn question(id: &str, method: &str, params: &Value) -> Vec<u8> {
 pub(crate) fn request_cancelled(id: &str) -> Vec<u8> {
     notification("notifications/cancelled", |params| {
         params.member("requestId", id);
-        params.member("reason", "the answer is not needed any more");
+        params.member("reason", "the answer is no longer needed");
     })
 }
 

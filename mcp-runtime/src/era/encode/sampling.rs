@@ -99,16 +99,18 @@ fn check_tool_results(messages: &[SampleMessage]) -> Result<(), String> {
     for message in messages {
         let results = message.ids("tool_result", "toolUseId");
         if !results.is_empty() && results.len() < message.blocks.len() {
-            return Err("a message with results of tools must have nothing else; say the rest in the next".into());
+            return Err(
+                "a message with tool results must contain nothing else; put the rest into the next message".into()
+            );
         }
         if results != wanted {
-            return Err("each use of a tool needs its result, by its id, in the next message, and no other".into());
+            return Err("each tool use needs exactly one result, with its id, in the next message".into());
         }
         wanted = message.ids("tool_use", "id");
     }
     match wanted[..] {
         [] => Ok(()),
-        _ => Err("the model waits for results of tools; add `SampleMessage::tool_results`".into()),
+        _ => Err("the model waits for tool results; add `SampleMessage::tool_results`".into()),
     }
 }
 
@@ -276,10 +278,10 @@ mod tests {
             (SampleRequest::from("Hi").temperature(f64::NAN), "temperature must be a number"),
             (SampleRequest::from("Hi").priorities(0.0, 0.0, 1.1), "between 0 and 1"),
             (SampleRequest::from("Hi").metadata(3), "metadata must be an object"),
-            (SampleRequest::from(result()), "each use of a tool needs its result"),
-            (tool_round().message(result()), "each use of a tool needs its result"),
-            (tool_round().message(result().with_content("more")), "must have nothing else"),
-            (SampleRequest::new([tool_round().messages.swap_remove(1)]), "waits for results"),
+            (SampleRequest::from(result()), "each tool use needs exactly one result"),
+            (tool_round().message(result()), "each tool use needs exactly one result"),
+            (tool_round().message(result().with_content("more")), "must contain nothing else"),
+            (SampleRequest::new([tool_round().messages.swap_remove(1)]), "waits for tool results"),
             (
                 SampleRequest::from(SampleMessage::user(Content::resource(crate::protocol::ResourceContents::text(
                     "x",
