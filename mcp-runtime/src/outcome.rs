@@ -106,7 +106,7 @@ pub(crate) struct MissingCapability {
 }
 
 /// A request of the server's own.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Question {
     pub(crate) method: &'static str,
     pub(crate) params: Value,

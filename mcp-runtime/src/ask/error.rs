@@ -84,7 +84,7 @@ impl Unsupported {
             since if since > revision => format!("that came with {since}, and it speaks {revision}"),
             _ => format!("it does not declare the capability `{capability}`"),
         };
-        let text = format!("{}; {why}", capability.what_it_cannot());
+        let text = format!("{}; {why}", capability.missing_text());
         Unsupported { capability: Some(capability), text, visit: None }
     }
 

@@ -119,7 +119,7 @@ impl UrlElicitation {
     /// that; for other clients nothing happens.
     pub async fn complete(&self) {
         if self.revision.has_elicitation_ids() {
-            self.notifier.send(notification::visited(&self.id)).await;
+            self.notifier.send(notification::elicitation_complete(&self.id)).await;
         }
     }
 }

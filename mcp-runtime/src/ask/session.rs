@@ -155,7 +155,7 @@ impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         let asks = &self.exchange.control.asks;
         if asks.forget(self.number) {
-            self.exchange.notifier.try_send(notification::withdrawn(&asks.id(self.number)));
+            self.exchange.notifier.try_send(notification::request_cancelled(&asks.id(self.number)));
         }
     }
 }

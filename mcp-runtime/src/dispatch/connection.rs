@@ -403,7 +403,7 @@ impl Connection {
             let _ = answers.send(Outgoing::Answer(line)).await;
             if method == Method::Listen {
                 let mut line = Vec::new();
-                notification::torn_down(to.id.as_str(), &mut line);
+                notification::subscription_cancelled(to.id.as_str(), &mut line);
                 let _ = answers.send(Outgoing::Notification(line)).await;
             }
         };

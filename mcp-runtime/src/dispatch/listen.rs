@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::connection::Connection;
-use super::router::{Router, string};
+use super::router::Router;
 use crate::ask::{self, ClientCapability};
 use crate::call::begin::{CallEnv, WaitingCall};
 use crate::call::in_flight::CallKind;
@@ -19,7 +19,7 @@ use crate::era::encode::{ResponseTo, notification};
 use crate::era::{self, Accepted, Method};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::{RpcError, shorten};
-use crate::jsonrpc::object::{JsonStr, optional_object};
+use crate::jsonrpc::object::optional_object;
 use crate::outcome::{Failure, Reply};
 use crate::subscription::{Filter, Subscription, too_many};
 use crate::task::TaskReader;
@@ -38,7 +38,7 @@ impl Connection {
     /// Adds to what the session is told of, or removes from it. Both may be done twice.
     /// <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions>
     pub(crate) fn subscribe(&mut self, id: Id<'_>, call: &Accepted<'_>, outbox: &Outbox) -> Result<(), Failure> {
-        let JsonStr(uri) = string(&call.params, "uri")?;
+        let uri = call.params.string("uri")?;
         // The session was opened when there was nothing to subscribe to: it was told so, and that holds.
         let Some(subscription) = &self.subscription else { return Err(era::unknown_method(call.method.name()).into()) };
         if call.method == Method::Unsubscribe {

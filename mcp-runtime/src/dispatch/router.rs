@@ -16,7 +16,7 @@ use crate::handler::args::Args;
 use crate::handler::builder::Handler;
 use crate::handler::completion::{self, Reference};
 use crate::jsonrpc::error::{RpcError, shorten};
-use crate::jsonrpc::object::{JsonStr, Object};
+use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, Reply, Step};
 use crate::protocol::{CacheHint, Revision};
@@ -78,7 +78,7 @@ impl<'a> Router<'a> {
     }
 
     fn call_tool(&self, params: &Object<'a>) -> Result<Started, Failure> {
-        let JsonStr(name) = string(params, "name")?;
+        let name = params.string("name")?;
         let tool = self.catalog.tools.get(&name).filter(|tool| self.sees(&tool.handler));
         let tool = tool.ok_or_else(|| {
             let known = self.catalog.tools.iter().filter(|(_, tool)| self.sees(&tool.handler));
@@ -115,7 +115,7 @@ impl<'a> Router<'a> {
     }
 
     fn get_prompt(&self, params: &Object<'a>) -> Result<Started, Failure> {
-        let JsonStr(name) = string(params, "name")?;
+        let name = params.string("name")?;
         let handler = self.prompt(&name)?;
         let args = Args::text(params.get("arguments"))?;
         self.started(handler, &args)
@@ -131,7 +131,7 @@ impl<'a> Router<'a> {
     }
 
     fn read_resource(&self, params: &Object<'_>) -> Result<Started, Failure> {
-        let JsonStr(uri) = string(params, "uri")?;
+        let uri = params.string("uri")?;
         let read = |handler: &Handler, variables| {
             let read = Some(ReadRequest { uri: &uri, restricted: handler.visible.is_some() });
             let invocation = Invocation { read, ..self.invocation };
@@ -300,10 +300,4 @@ pub(crate) fn own_params<'a>(raw: Option<Raw<'a>>, params: &Object<'a>) -> Cow<'
 
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
     RpcError::invalid_params(format!("Unknown {what}: {}", shorten(name))).suggest(name, known).into()
-}
-
-/// A member that must be a text.
-pub(crate) fn string<'a>(params: &Object<'a>, field: &str) -> Result<JsonStr<'a>, RpcError> {
-    let raw = params.get(field).ok_or_else(|| RpcError::wrong_field(field, "string", "missing"))?;
-    raw.text().map(JsonStr).ok_or_else(|| RpcError::wrong_field(field, "string", raw.kind()))
 }

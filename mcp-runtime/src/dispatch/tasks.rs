@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::router::{Router, string};
+use super::router::Router;
 use crate::ask::{AskError, SessionChannel};
 use crate::era::encode::task::RELATED;
 use crate::era::{Accepted, Method, TaskNegotiation};
 use crate::jsonrpc::error::{RpcError, shorten};
-use crate::jsonrpc::object::{JsonStr, optional_object};
+use crate::jsonrpc::object::optional_object;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, Outcome, Question, Reply, Step};
 use crate::protocol::Revision;
@@ -44,7 +44,7 @@ pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, F
             None => Err(crate::era::unknown_method(call.method.name()).into()),
         };
     }
-    let JsonStr(id) = string(&call.params, "taskId")?;
+    let id = call.params.string("taskId")?;
     let asked = TaskRequest { core, id: id.into_owned(), owner, revision };
     Ok(Step::Future(match call.method {
         Method::TasksUpdate => {

@@ -1,4 +1,4 @@
-//! Batches: several messages in one frame, where the revision has them.
+//! Batches: several messages in one frame, in 2025-03-26.
 //! <https://modelcontextprotocol.io/specification/2025-03-26/basic#batching>
 
 use crate::era;
@@ -6,7 +6,7 @@ use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{self, Id, Message, Rejection};
 
-/// The messages of a batch, not yet read.
+/// Splits a batch into its messages, at most `limit`.
 pub(crate) fn elements(frame: &[u8], limit: usize) -> Result<Vec<Raw<'_>>, Rejection<'static>> {
     let reject = |error| Rejection { id: Id::NULL, error };
     let elements: Vec<Raw<'_>> = serde_json::from_slice(frame)
@@ -20,7 +20,7 @@ pub(crate) fn elements(frame: &[u8], limit: usize) -> Result<Vec<Raw<'_>>, Rejec
     Ok(elements)
 }
 
-/// One message of a batch. What opens or ends a connection cannot be one of several.
+/// Reads one message of a batch. Messages that open or close a connection cannot be part of one.
 pub(crate) fn element(raw: Raw<'_>) -> Result<Message<'_>, Rejection<'_>> {
     if raw.get().starts_with('[') {
         return Err(Rejection { id: Id::NULL, error: RpcError::invalid_request("a message is a JSON object") });
@@ -30,7 +30,7 @@ pub(crate) fn element(raw: Raw<'_>) -> Result<Message<'_>, Rejection<'_>> {
             let error = RpcError::invalid_request(&format!("`{}` cannot be part of a batch", request.method));
             Err(Rejection { id: request.id, error })
         }
-        // A stream in a list of answers would hold up all of them, for ever.
+        // A subscription never ends on its own, and would hold up the other responses.
         Message::Request(request) if era::is_modern(&request) => {
             let error = RpcError::invalid_request("a request of 2026-07-28 cannot be part of a batch");
             Err(Rejection { id: request.id, error })
@@ -39,14 +39,14 @@ pub(crate) fn element(raw: Raw<'_>) -> Result<Message<'_>, Rejection<'_>> {
     }
 }
 
-/// The answers to a batch, as far as they are there.
+/// The responses to a batch, collected until all are there.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     list: Vec<u8>,
 }
 
 impl Batch {
-    /// Adds an answer: a line, or nothing for what is owed none.
+    /// Adds a response line; an empty one is ignored, since notifications have no response.
     pub(crate) fn add(&mut self, line: &[u8]) {
         if !line.is_empty() {
             self.list.push(if self.list.is_empty() { b'[' } else { b',' });
@@ -54,7 +54,7 @@ impl Batch {
         }
     }
 
-    /// The list as one line; nothing if nothing is owed an answer.
+    /// The responses as one line; empty if there are none.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         if !self.list.is_empty() {
             self.list.extend_from_slice(b"]\n");

@@ -1,4 +1,4 @@
-//! Which revision has which capability of a client, and how it is declared.
+//! Client capabilities: the revisions that have them, and how clients declare them.
 
 use std::fmt;
 
@@ -9,22 +9,21 @@ use crate::jsonrpc::raw::Raw;
 use crate::protocol::{ClientCapability, Revision, TASKS_EXTENSION};
 
 impl ClientCapability {
-    /// Whether a client declares it, in a revision that has it. `settings` finds what is declared
-    /// under a name.
+    /// Whether a client declares it, in a revision that has it. `settings` returns the declaration under a name.
     pub(crate) fn is_declared<'a>(self, revision: Revision, settings: impl Fn(&str) -> Option<&'a str>) -> bool {
         let (name, part, since) = self.parts();
         let Some(declared) = settings(name).filter(|_| revision >= since) else { return false };
         let has =
             |part: &str| Object::read(Raw::new_unchecked(declared)).is_ok_and(|settings| settings.get(part).is_some());
         match (self, part) {
-            // Where nothing more is said, a form it is.
+            // An elicitation capability without modes means forms.
             (Self::Elicitation, _) => !revision.has_elicitation_modes() || has("form") || !has("url"),
             (_, Some(part)) => has(part),
             (_, None) => true,
         }
     }
 
-    /// Its name, the part of it that is meant, and the first revision that has it.
+    /// Its name, the member of its settings, and the first revision that has it.
     fn parts(self) -> (&'static str, Option<&'static str>, Revision) {
         match self {
             Self::Elicitation => ("elicitation", None, Revision::V2025_06_18),
@@ -42,7 +41,7 @@ impl ClientCapability {
         self.parts().2
     }
 
-    /// It, as a client declares it.
+    /// The declaration a client would need.
     pub(crate) fn required(self) -> Value {
         match self.parts() {
             (name, Some(part), _) => json!({name: {part: {}}}),
@@ -50,15 +49,16 @@ impl ClientCapability {
         }
     }
 
-    pub(crate) fn what_it_cannot(self) -> &'static str {
+    /// The beginning of the error when it is missing.
+    pub(crate) fn missing_text(self) -> &'static str {
         match self {
             Self::Elicitation => "this client cannot ask its user to fill in a form",
             Self::ElicitationUrl => "this client cannot ask its user to visit a page",
             Self::Sampling => "this client cannot ask its model",
             Self::SamplingTools => "this client cannot give tools to its model",
             Self::SamplingContext => "this client cannot give context to its model",
-            Self::Tasks => "this client cannot come back for what takes long",
-            Self::Roots => "this client does not tell which directories it works in",
+            Self::Tasks => "this client does not support tasks",
+            Self::Roots => "this client does not share its roots",
         }
     }
 }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_of_elicitation_means_forms() {
+    fn elicitation_without_modes_means_forms() {
         use ClientCapability::{Elicitation, ElicitationUrl};
         use Revision::{V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
         for (declared, form, url) in [
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn sampling_with_tools_is_more_than_sampling() {
+    fn sampling_tools_are_declared_separately() {
         let revision = Revision::V2025_11_25;
         assert!(declares(r#"{"sampling":{}}"#, revision, ClientCapability::Sampling));
         assert!(!declares(r#"{"sampling":{}}"#, revision, ClientCapability::SamplingTools));

@@ -1,4 +1,4 @@
-//! What a client said of itself.
+//! The client: its name and version, and the parameters of its `initialize`.
 
 #[cfg(feature = "http")]
 use serde_json::{Map, Value};
@@ -7,16 +7,16 @@ use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
 use crate::protocol::Implementation;
 
-/// A client, by its own account.
+/// A client, as it describes itself.
 #[derive(Debug, Default)]
 pub(crate) struct ClientInfo {
     info: Option<Implementation>,
-    /// What it said when it opened its session; nothing where there is none.
+    /// The parameters of `initialize`, each as JSON; empty without a session.
     initialize_params: Vec<(Box<str>, Box<str>)>,
 }
 
 impl ClientInfo {
-    /// The client a request names.
+    /// The client named in a request's `_meta`.
     pub(crate) fn new(info: Option<Raw<'_>>) -> Self {
         ClientInfo { info: info.and_then(|raw| serde_json::from_str(raw.get()).ok()), initialize_params: Vec::new() }
     }
@@ -27,7 +27,7 @@ impl ClientInfo {
         ClientInfo { initialize_params, ..ClientInfo::new(params.get("clientInfo")) }
     }
 
-    /// The client that sent an `initialize` with these members, some time ago.
+    /// The client of a stored session, from the parameters of its `initialize`.
     #[cfg(feature = "http")]
     pub(crate) fn remembered(initialize_params: &Map<String, Value>) -> Self {
         let members = initialize_params.iter();
@@ -40,7 +40,7 @@ impl ClientInfo {
         ClientInfo { info: ClientInfo::new(info).info, initialize_params }
     }
 
-    /// What it said in `initialize`, to be remembered.
+    /// The parameters of `initialize`, for the session store.
     #[cfg(feature = "http")]
     pub(crate) fn to_remember(&self) -> Map<String, Value> {
         let members = self.initialize_params.iter();
@@ -55,7 +55,7 @@ impl ClientInfo {
         self.info.as_ref().map(|info| &*info.version)
     }
 
-    /// One member of its greeting.
+    /// One parameter of `initialize`, as JSON.
     pub(crate) fn initialize_param(&self, name: &str) -> Option<&str> {
         self.initialize_params.iter().find(|(other, _)| **other == *name).map(|(_, value)| &**value)
     }

@@ -1,7 +1,6 @@
-//! What each revision has: questions with names, so that nothing outside of `era` compares revisions.
+//! The features of each revision, as named questions: nothing outside of `era` compares revisions.
 //!
-//! A new revision answers each of them here first; `encode` has the table of what it drops or replaces on
-//! the wire.
+//! A new revision has to answer each of them. The table in `encode` says how it writes its messages.
 
 use crate::protocol::Revision;
 
@@ -18,60 +17,71 @@ pub(crate) enum TaskNegotiation {
 }
 
 impl Revision {
-    /// The revision of a request over HTTP that names none and belongs to no session.
+    /// The revision of a request over HTTP without a version header and without a session.
     /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header>
     #[cfg(feature = "http")]
     pub(crate) const WITHOUT_HEADER: Self = Self::V2025_03_26;
 
-    /// Whether requests stand alone: each describes itself in its `_meta`, and there is no session.
+    /// Whether requests are self-contained: each describes itself in `_meta`, and there are no sessions.
     pub(crate) fn is_stateless(self) -> bool {
         self.is_modern()
     }
 
-    /// The revision with sessions that is called `date`.
+    /// The revision named `date`, if it is one with sessions.
     #[cfg(feature = "http")]
     pub(crate) fn with_sessions(date: &str) -> Option<Self> {
         Self::LEGACY.into_iter().find(|revision| revision.as_str() == date)
     }
 
-    /// Whether a server asks by answering with its questions, rather than by requests of its own.
+    /// Whether a server asks by returning its questions as the result, instead of sending requests of its own.
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
     pub(crate) fn asks_by_rounds(self) -> bool {
         self.is_modern()
     }
 
-    /// Whether a server can ask for a form.
+    /// Whether a frame may contain a batch of messages.
+    /// <https://modelcontextprotocol.io/specification/2025-03-26/basic#batching>
+    pub(crate) fn has_batches(self) -> bool {
+        self == Self::V2025_03_26
+    }
+
+    /// Whether `completion/complete` has a `context` with the values of other arguments.
+    pub(crate) fn has_completion_context(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    /// Whether a server can ask the user to fill in a form.
     pub(crate) fn has_forms(self) -> bool {
         self >= Self::V2025_06_18
     }
 
-    /// Whether a form can have multiple choices, titles of choices, and defaults of every type.
+    /// Whether forms can have multiple choice, titled choices, and defaults of every type.
     pub(crate) fn has_rich_forms(self) -> bool {
         self >= Self::V2025_11_25
     }
 
-    /// Whether clients say which modes of elicitation they have: forms, pages or both.
+    /// Whether clients declare their modes of elicitation: form, URL or both.
     pub(crate) fn has_elicitation_modes(self) -> bool {
         self >= Self::V2025_11_25
     }
 
-    /// Whether a request for a form names its mode.
+    /// Whether an elicitation with a form names its mode.
     pub(crate) fn names_form_mode(self) -> bool {
         self.is_modern()
     }
 
-    /// Whether a page to visit has an id, by which the server tells that the visit is over.
+    /// Whether a URL elicitation has an id, so that the server can notify the client of its completion.
     pub(crate) fn has_elicitation_ids(self) -> bool {
         self == Self::V2025_11_25
     }
 
-    /// Whether an error can send the client to a page.
+    /// Whether an error can ask the client to open a URL.
     /// <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error>
     pub(crate) fn has_url_required_error(self) -> bool {
         self == Self::V2025_11_25
     }
 
-    /// Whether the client's model can be given tools.
+    /// Whether sampling can offer tools to the client's model.
     pub(crate) fn has_sampling_tools(self) -> bool {
         self >= Self::V2025_11_25
     }
@@ -90,8 +100,8 @@ impl Revision {
         !self.is_modern()
     }
 
-    /// Whether a stream begins with an empty event, so that a client which loses it at once can resume it,
-    /// and whether a server may close it for a client to come back to.
+    /// Whether a stream begins with an empty event, so that a client that loses it at once can resume it, and
+    /// whether the server may close a stream for the client to resume later.
     /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server>
     #[cfg(feature = "http")]
     pub(crate) fn has_event_priming(self) -> bool {

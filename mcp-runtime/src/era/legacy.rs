@@ -1,4 +1,4 @@
-//! The legacy era (2024-11-05 to 2025-11-25): an `initialize` opens a session that fixes the revision.
+//! The legacy era (2024-11-05 to 2025-11-25): `initialize` opens a session and settles its revision.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle>
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -11,17 +11,17 @@ use super::{ClientSource, Envelope, Method};
 use crate::era::Offers;
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::Object;
-use crate::jsonrpc::raw::{Raw, type_of};
+use crate::jsonrpc::raw::Raw;
 use crate::protocol::{LogLevel, Revision};
 
-/// What `initialize` settled, once.
+/// The state of a session, as far as the protocol's lifecycle goes.
 #[derive(Debug, Default)]
 pub(crate) struct LegacySession {
     negotiated: OnceLock<Negotiated>,
     log_level: AtomicLevel,
 }
 
-/// What `logging/setLevel` set, as a place in [`LogLevel::ALL`]; before that, the server decides.
+/// The level set by `logging/setLevel`, as an index into [`LogLevel::ALL`]. Before that, the server decides.
 #[derive(Debug)]
 struct AtomicLevel(AtomicU8);
 
@@ -38,9 +38,9 @@ struct Negotiated {
 }
 
 impl LegacySession {
-    /// Whether a frame may hold several messages: only 2025-03-26 says so.
+    /// Whether a frame may contain a batch of messages.
     pub(crate) fn has_batches(&self) -> bool {
-        self.negotiated.get().is_some_and(|negotiated| negotiated.revision == Revision::V2025_03_26)
+        self.negotiated.get().is_some_and(|negotiated| negotiated.revision.has_batches())
     }
 
     pub(crate) fn log_level(&self) -> LogLevel {
@@ -51,13 +51,13 @@ impl LegacySession {
         self.log_level.0.store(level as u8, Ordering::Relaxed);
     }
 
-    /// A session nobody opened, for a server that keeps none.
+    /// A session without an `initialize`, for a server without sessions.
     #[cfg(feature = "http")]
     pub(crate) fn assumed(revision: Revision) -> Self {
         Self::restored(revision, ClientInfo::default())
     }
 
-    /// A session that was opened before, perhaps elsewhere.
+    /// A session from the session store, perhaps opened on another replica.
     #[cfg(feature = "http")]
     pub(crate) fn restored(revision: Revision, client: ClientInfo) -> Self {
         let session = LegacySession::default();
@@ -65,25 +65,25 @@ impl LegacySession {
         session
     }
 
-    /// Who opened it, if it was opened.
+    /// The client, once `initialize` named it.
     pub(crate) fn client(&self) -> Option<&ClientInfo> {
         self.negotiated.get().map(|negotiated| &*negotiated.client)
     }
 
-    /// What surrounds the messages of the session.
+    /// The context of the session's messages.
     pub(super) fn envelope<'a>(&self, meta: Option<Raw<'a>>) -> Envelope<'a> {
         let client = self.negotiated.get().map(|negotiated| Arc::clone(&negotiated.client)).unwrap_or_default();
         let log_level = Some(self.log_level());
-        Envelope { revision: self.revision(), meta, log_level, peer: ClientSource::LegacySession(client) }
+        Envelope { revision: self.revision(), meta, log_level, client: ClientSource::Session(client) }
     }
 
-    /// The negotiated revision, or the newest that could be.
+    /// The negotiated revision; before that, the newest of the era.
     pub(crate) fn revision(&self) -> Revision {
         self.negotiated.get().map_or(Revision::LEGACY[0], |negotiated| negotiated.revision)
     }
 }
 
-/// The lifecycle: what a session lets through, before and after `initialize`.
+/// Validates a request by the lifecycle: only `ping` and `shutdown` may come before `initialize`.
 pub(super) fn accept<'a>(
     method: &str,
     params: &Object<'a>,
@@ -106,15 +106,11 @@ pub(super) fn accept<'a>(
     Ok((method, session.envelope(meta)))
 }
 
-/// Settles the revision: the requested one where it is known, else the newest with a handshake.
+/// Negotiates the revision: the requested one if it is known, else the newest of the era.
 fn open(session: &LegacySession, params: &Object<'_>) -> Result<(), RpcError> {
-    let requested = params.get("protocolVersion").map(Raw::get);
-    let requested: String = requested
-        .and_then(|raw| serde_json::from_str(raw).ok())
-        .ok_or_else(|| RpcError::wrong_field("protocolVersion", "string", requested.map_or("missing", type_of)))?;
-    let revision =
-        Revision::LEGACY.into_iter().find(|revision| revision.as_str() == requested).unwrap_or(Revision::LEGACY[0]);
-    // Two `initialize` at once: the first settles it, the second changes nothing.
+    let requested = params.string("protocolVersion")?;
+    let revision = Revision::with_sessions(&requested).unwrap_or(Revision::LEGACY[0]);
+    // Of two concurrent `initialize` the first wins.
     let _ = session.negotiated.set(Negotiated { revision, client: Arc::new(ClientInfo::initialize_params(params)) });
     Ok(())
 }

@@ -1,19 +1,19 @@
-//! The methods, and the revisions that have them.
+//! Request methods, and the revisions that have them.
 
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::protocol::Revision;
 
-/// What a server offers, as far as its methods depend on it.
+/// The methods a server offers.
 pub(crate) trait Offers {
-    /// Whether a method's capability is one this server has; if not, the method does not exist.
+    /// Whether the server has the capability of a method. Without it, the method is unknown.
     fn offers(&self, method: Method) -> bool;
-    /// The place of the server's own method called `name`.
+    /// The index of the custom method called `name`.
     fn custom_method(&self, name: &str) -> Option<usize>;
-    /// The names of the server's own methods.
+    /// The names of all custom methods.
     fn custom_methods(&self) -> impl Iterator<Item = &str>;
 }
 
-/// A request the server knows.
+/// A method of the protocol, or a custom one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
     Initialize,
@@ -36,13 +36,13 @@ pub(crate) enum Method {
     TasksList,
     TasksUpdate,
     TasksCancel,
-    /// Of the server's own making; its place in the catalog.
+    /// A custom method, by its index in the catalog.
     Custom(usize),
-    /// Of no revision; the lifecycle some clients have from the Language Server Protocol.
+    /// Not in any revision; some clients know it from the Language Server Protocol.
     Shutdown,
 }
 
-/// Methods of some revision that this server does not answer: they are no misspelling of another.
+/// Methods of the protocol that this server never answers. No similar name is suggested for them.
 const OTHERS: [&str; 4] = ["elicitation/create", "roots/list", "sampling/createMessage", "skills/list"];
 
 impl Method {
@@ -70,8 +70,8 @@ impl Method {
         Self::Shutdown,
     ];
 
-    /// The method called `name` in `revision`; one that only other revisions have, or that the server does not
-    /// offer, is unknown.
+    /// The method called `name`. A method that only other revisions have, or that the server does not offer, is
+    /// unknown.
     pub(crate) fn find(name: &str, revision: Revision, catalog: &impl Offers) -> Result<Self, RpcError> {
         let here = |method: &Method| method.is_in(revision);
         let found = Self::ALL.into_iter().filter(here).find(|method| method.name() == name);
@@ -88,7 +88,7 @@ impl Method {
         })
     }
 
-    /// The server's own method called `name`.
+    /// The custom method called `name`.
     pub(crate) fn custom(name: &str, catalog: &impl Offers) -> Option<Self> {
         catalog.custom_method(name).map(Self::Custom)
     }
@@ -105,7 +105,7 @@ impl Method {
         }
     }
 
-    /// Whether only the modern era has a method of this name.
+    /// Whether only the modern era has a method called `name`.
     pub(crate) fn is_modern_only(name: &str) -> bool {
         matches!(name, "server/discover" | "subscriptions/listen")
     }

@@ -1,8 +1,21 @@
-//! Which era a message belongs to, and what that makes of it.
+//! Protocol revisions: which rules a request is served by, and how its outcome is written for the client.
 //!
-//! The era is a property of each message, not of the connection: a request that carries modern
-//! `_meta` is served by the rules of 2026-07-28, whatever was sent before; every other request
-//! belongs to the session that `initialize` opened. Beyond this module nothing asks for versions.
+//! There are two eras. In the *legacy* era (2024-11-05 to 2025-11-25) `initialize` opens a session and settles
+//! its revision. In the *modern* era (2026-07-28) there are no sessions; each request names its revision and the
+//! client's capabilities in `_meta`.
+//!
+//! The era is a property of each request, not of the connection, so one connection can serve both:
+//!
+//! 1. A request whose `_meta` has `io.modelcontextprotocol/protocolVersion` is modern. `initialize` is the
+//!    exception: it is modern only if that version is a date of the modern era.
+//! 2. A method that only the modern era has (`server/discover`, `subscriptions/listen`) is rejected without it.
+//! 3. Every other request is legacy: it belongs to the session, and before `initialize` it is rejected.
+//!
+//! It is decided once: by [`of`], or over HTTP by `of_http`, where the `MCP-Protocol-Version` header counts, too,
+//! and must not contradict the body.
+//!
+//! [`accept`] turns a request of either era into the same [`Accepted`] call, and [`encode`] writes the outcome in
+//! the revision of the request. Nothing outside of this folder compares revisions; it asks `features`.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning>
 
 pub(crate) mod batch;
@@ -32,57 +45,57 @@ pub(crate) use legacy::LegacySession;
 pub(crate) use method::{Method, Offers, unknown as unknown_method};
 pub(crate) use modern::CAPABILITIES;
 #[cfg(feature = "http")]
-pub(crate) use modern::{is_modern_date, unsupported};
+pub(crate) use modern::{is_modern_date, unsupported_version};
 
-/// What surrounds a call: computed here, at the edge, and the same for both eras.
+/// The context of a call, the same for both eras.
 #[derive(Debug)]
 pub(crate) struct Envelope<'a> {
     pub(crate) revision: Revision,
     pub(crate) meta: Option<Raw<'a>>,
-    /// The least grave messages the client wants, if it wants any.
+    /// The lowest level of log messages the client wants, if it wants any.
     pub(crate) log_level: Option<LogLevel>,
-    peer: ClientSource<'a>,
+    client: ClientSource<'a>,
 }
 
-/// Who asks.
+/// Where the client's name and version come from.
 #[derive(Debug)]
 enum ClientSource<'a> {
-    /// Whoever opened the session.
-    LegacySession(Arc<ClientInfo>),
-    /// Whoever the request says, if it says so.
+    /// The `initialize` of the session.
+    Session(Arc<ClientInfo>),
+    /// The `_meta` of the request, where it is optional.
     Request(Option<Raw<'a>>),
 }
 
 impl Envelope<'_> {
     pub(crate) fn client(&self) -> Arc<ClientInfo> {
-        match &self.peer {
-            ClientSource::LegacySession(client) => Arc::clone(client),
+        match &self.client {
+            ClientSource::Session(client) => Arc::clone(client),
             ClientSource::Request(info) => Arc::new(ClientInfo::new(*info)),
         }
     }
 
-    /// What a `completion/complete` tells of the other arguments. The member is one of 2025-06-18; to
-    /// older revisions it means nothing, whatever it is.
+    /// The `context` of `completion/complete`: the values of other arguments. Ignored where the revision does not
+    /// have it.
     pub(crate) fn completion_context<'a>(&self, params: &Object<'a>) -> Option<Raw<'a>> {
-        params.get("context").filter(|_| self.revision >= Revision::V2025_06_18)
+        if self.revision.has_completion_context() { params.get("context") } else { None }
     }
 }
 
-/// A request that passed the gate.
+/// A valid request: a known method of its revision, with its parameters and context.
 #[derive(Debug)]
 pub(crate) struct Accepted<'a> {
     pub(crate) method: Method,
     pub(crate) params: Object<'a>,
-    /// The parameters as they came, for a method that takes them as it likes.
+    /// The parameters as the client sent them, for custom methods.
     pub(crate) raw_params: Option<Raw<'a>>,
     pub(crate) envelope: Envelope<'a>,
 }
 
-/// The parameters of a request and what their `_meta` says, read once for everybody who asks.
+/// The parameters of a request and the entries of their `_meta`, read once.
 #[derive(Debug, Default)]
 pub(crate) struct RequestParams<'a> {
     params: Object<'a>,
-    /// The `_meta`, if it is an object: to older revisions another one means nothing; nor does null to any.
+    /// The `_meta`, if it is an object. Legacy requests may have anything there, and null counts as absent.
     meta: Option<Raw<'a>>,
     entries: Object<'a>,
 }
@@ -111,7 +124,7 @@ pub(crate) fn of(request: &Request<'_>, params: Option<&RequestParams<'_>>) -> E
     let claim = params.and_then(|params| params.entries.get(modern::VERSION));
     let stateless = match claim {
         // An `initialize` may name an older revision there.
-        Some(claim) => request.method != "initialize" || modern::looks_modern(claim),
+        Some(claim) => request.method != "initialize" || modern::is_modern_version(claim),
         None => Method::is_modern_only(&request.method),
     };
     if stateless { Era::Stateless } else { Era::Session }
@@ -148,15 +161,15 @@ pub(crate) fn of_http<'a>(
     }
 }
 
-/// What a transport says of a request besides its body, which must not contradict it.
+/// Compares the body of a request with the headers of its transport, which must not contradict it.
 pub(crate) trait HeaderCheck {
-    /// The revision.
+    /// Checks the version.
     fn version(&self, claim: &str, method: &str, params: &Object<'_>) -> Result<(), RpcError>;
-    /// The method, and what it is called on.
+    /// Checks the method, and the tool, prompt or resource it names.
     fn call(&self, method: &str, params: &Object<'_>) -> Result<(), RpcError>;
 }
 
-/// A transport that says nothing.
+/// For transports without headers.
 impl HeaderCheck for () {
     fn version(&self, _: &str, _: &str, _: &Object<'_>) -> Result<(), RpcError> {
         Ok(())
@@ -182,7 +195,7 @@ pub(crate) fn accept<'a, O: Offers>(
     }
     let is_list = |raw: Raw<'_>| raw.get().starts_with('[');
     let RequestParams { params, meta, entries } = match params {
-        // The protocol's own methods take objects; others may do as they like.
+        // The protocol's methods take objects only; a custom method may take a list.
         Err(_) if request.params.is_some_and(is_list) && Method::custom(method, offers).is_some() => {
             RequestParams::default()
         }
@@ -198,22 +211,22 @@ pub(crate) fn accept<'a, O: Offers>(
     Ok(Accepted { method, params, raw_params: request.params, envelope })
 }
 
-/// Whether a request says that it is of the modern era.
+/// Whether a request names its revision in `_meta`.
 pub(crate) fn is_modern(request: &Request<'_>) -> bool {
     read(request).is_ok_and(|params| params.entries.get(modern::VERSION).is_some())
 }
 
-/// What surrounds a notification: what its `_meta` says, or else the session.
+/// The context of a notification: from its `_meta` if that is modern and valid, else from the session.
 pub(crate) fn envelope<'a>(params: &Object<'a>, session: &LegacySession) -> Envelope<'a> {
     let meta = params.get("_meta").filter(|raw| raw.kind() == "object");
     let entries = optional_object("_meta", meta).unwrap_or_default();
     modern::envelope(meta, &entries, |_| Ok(())).unwrap_or_else(|_| session.envelope(meta))
 }
 
-/// A log level, or an error that names them all.
+/// Reads a log level; the error lists the valid ones.
 fn log_level(raw: Raw<'_>, field: &str) -> Result<LogLevel, RpcError> {
     serde_json::from_str(raw.get()).map_err(|_| match raw.kind() {
-        "string" => RpcError::invalid_params(format!("Invalid params: `{field}` is no log level"))
+        "string" => RpcError::invalid_params(format!("Invalid params: `{field}` is not a log level"))
             .with_data(json!({"field": field, "allowed": LogLevel::ALL})),
         other => RpcError::wrong_field(field, "string", other),
     })

@@ -1,14 +1,12 @@
-//! The modern era (2026-07-28): no session, every request says in its `_meta` what it needs to.
+//! The modern era (2026-07-28): no sessions; every request describes itself in its `_meta`.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic>
-
-use std::borrow::Cow;
 
 use serde_json::json;
 
 use super::{ClientSource, Envelope, HeaderCheck, Method};
 use crate::era::Offers;
 use crate::jsonrpc::error::RpcError;
-use crate::jsonrpc::object::Object;
+use crate::jsonrpc::object::{Object, required_string};
 use crate::jsonrpc::raw::Raw;
 use crate::protocol::Revision;
 
@@ -17,8 +15,8 @@ pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilitie
 const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
-/// Whether a claimed version is one an `initialize` cannot mean: a date of this era.
-pub(super) fn looks_modern(claim: Raw<'_>) -> bool {
+/// Whether a version in `_meta` is a date of this era. An `initialize` may carry another.
+pub(super) fn is_modern_version(claim: Raw<'_>) -> bool {
     claim.text().is_some_and(|date| is_modern_date(&date))
 }
 
@@ -32,27 +30,27 @@ pub(crate) fn is_modern_date(date: &str) -> bool {
     dated && date >= Revision::V2026_07_28.as_str()
 }
 
-/// The validation ladder; the first rung that fails answers.
+/// Validates a request: its `_meta`, the version, the headers, then the method. The first failed check answers.
 pub(super) fn accept<'a>(
     method: &str,
     params: &Object<'a>,
     meta: Option<Raw<'a>>,
     entries: &Object<'a>,
     catalog: &impl Offers,
-    witness: &impl HeaderCheck,
+    headers: &impl HeaderCheck,
 ) -> Result<(Method, Envelope<'a>), RpcError> {
-    let envelope = envelope(meta, entries, |claim| witness.version(claim, method, params))?;
-    witness.call(method, params)?;
+    let envelope = envelope(meta, entries, |claim| headers.version(claim, method, params))?;
+    headers.call(method, params)?;
     Ok((Method::find(method, envelope.revision, catalog)?, envelope))
 }
 
-/// What a message of this era says of itself.
+/// Reads the context of a message from its `_meta`. `check_version` may reject the version before it is looked up.
 pub(super) fn envelope<'a>(
     meta: Option<Raw<'a>>,
     entries: &Object<'a>,
-    contradicted: impl FnOnce(&str) -> Result<(), RpcError>,
+    check_version: impl FnOnce(&str) -> Result<(), RpcError>,
 ) -> Result<Envelope<'a>, RpcError> {
-    let claim = string(entries, VERSION)?.ok_or_else(|| missing(VERSION, "string"))?;
+    let claim = required_string(entries.get(VERSION), format_args!("_meta.{VERSION}"))?;
     let capabilities = entries.get(CAPABILITIES).ok_or_else(|| missing(CAPABILITIES, "object"))?;
     if capabilities.kind() != "object" {
         return Err(wrong(CAPABILITIES, "object", capabilities));
@@ -63,15 +61,12 @@ pub(super) fn envelope<'a>(
     }
     let log_level =
         entries.get(LOG_LEVEL).map(|raw| super::log_level(raw, &format!("_meta.{LOG_LEVEL}"))).transpose()?;
-    contradicted(&claim)?;
-    let revision =
-        Revision::MODERN.into_iter().find(|revision| revision.as_str() == claim).ok_or_else(|| unsupported(&claim))?;
-    Ok(Envelope { revision, meta, log_level, peer: ClientSource::Request(client) })
-}
-
-fn string<'a>(entries: &Object<'a>, key: &str) -> Result<Option<Cow<'a, str>>, RpcError> {
-    let Some(raw) = entries.get(key) else { return Ok(None) };
-    raw.text().map(Some).ok_or_else(|| wrong(key, "string", raw))
+    check_version(&claim)?;
+    let revision = Revision::MODERN
+        .into_iter()
+        .find(|revision| revision.as_str() == claim)
+        .ok_or_else(|| unsupported_version(&claim))?;
+    Ok(Envelope { revision, meta, log_level, client: ClientSource::Request(client) })
 }
 
 fn check_client(client: Raw<'_>) -> Result<(), RpcError> {
@@ -85,7 +80,7 @@ fn check_client(client: Raw<'_>) -> Result<(), RpcError> {
     Ok(())
 }
 
-/// A request of this era without what makes it one.
+/// The error for a modern request whose `_meta` does not name its revision.
 pub(super) fn incomplete(meta: Option<Raw<'_>>) -> RpcError {
     match meta.map(Raw::kind) {
         None | Some("null" | "object") => missing(VERSION, "string"),
@@ -101,7 +96,8 @@ fn wrong(key: &str, expected: &str, raw: Raw<'_>) -> RpcError {
     RpcError::wrong_field(&format!("_meta.{key}"), expected, raw.kind())
 }
 
-pub(crate) fn unsupported(claim: &str) -> RpcError {
+/// The error for a version this server does not speak.
+pub(crate) fn unsupported_version(claim: &str) -> RpcError {
     RpcError::new(RpcError::UNSUPPORTED_VERSION, "Unsupported protocol version")
         .with_data(json!({"supported": Revision::MODERN, "requested": claim}))
 }

@@ -1,17 +1,17 @@
-//! What the encoder says of the server itself: its name, its instructions, its cache hints.
+//! The server's own data in messages: its name, its instructions, its cache hints.
 
 use crate::protocol::CacheHint;
 
-/// A server, as clients are told of it.
+/// A server, as its clients see it.
 #[derive(Debug)]
 pub(crate) struct ServerInfo {
-    /// The server's name and version as JSON, sent as it is.
+    /// The server's name and version as JSON.
     pub(crate) implementation: Box<str>,
     pub(crate) instructions: Option<String>,
     pub(crate) caches: CacheHints,
 }
 
-/// The hints of one server.
+/// The cache hints of a server: the default, and those per kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CacheHints {
     pub(crate) server: CacheHint,
@@ -27,7 +27,7 @@ impl Default for CacheHints {
 }
 
 impl CacheHints {
-    /// For contents of a resource that says nothing of its own.
+    /// The hint for resource contents that have none of their own.
     pub(crate) fn reads(self) -> CacheHint {
         self.resources.unwrap_or(self.server)
     }

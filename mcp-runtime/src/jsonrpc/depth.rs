@@ -1,17 +1,16 @@
-//! How deep a message is nested, told before it is read.
+//! The nesting limit, checked before a message is parsed.
 
 use super::raw::string_end;
 
-/// Whether a frame has more than `limit` objects and lists inside each other.
+/// Whether objects and lists of a frame are nested more than `limit` deep.
 ///
-/// Most frames are told apart without looking at what they say, so that an ordinary call pays
-/// next to nothing.
+/// Two cheap upper bounds decide for most frames, so that an ordinary call pays next to nothing.
 pub(crate) fn exceeds(frame: &[u8], limit: usize) -> bool {
-    // What is opened has to be closed: a level takes two bytes.
+    // Each level takes two bytes: a bracket that opens it and one that closes it.
     if frame.len() / 2 <= limit {
         return false;
     }
-    // As if none of the brackets were closed, nor part of a text.
+    // The depth if no bracket were closed, nor part of a string.
     if opening(frame) <= limit {
         return false;
     }
@@ -26,7 +25,7 @@ pub(crate) fn exceeds(frame: &[u8], limit: usize) -> bool {
                     at = end;
                     continue;
                 }
-                // Not JSON, which is said elsewhere.
+                // Invalid JSON: the parser rejects it.
                 None => return false,
             },
             _ => {}
@@ -36,9 +35,9 @@ pub(crate) fn exceeds(frame: &[u8], limit: usize) -> bool {
     false
 }
 
-/// How many opening brackets there are, wherever they stand.
+/// The number of opening brackets, in strings or not.
 fn opening(frame: &[u8]) -> usize {
-    // The two differ in one bit. Summed in bytes, of which a processor adds many at a time.
+    // The two brackets differ in one bit. Sums of bytes are vectorized.
     let opens = |byte: &u8| u8::from(byte | 0x20 == b'{');
     frame.chunks(255).map(|chunk| usize::from(chunk.iter().map(opens).sum::<u8>())).sum()
 }
@@ -52,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_the_deepest_there_may_be() {
+    fn limit_is_inclusive() {
         for limit in [0, 1, 2, 128] {
             for around in ["", " ", "                 "] {
                 let frame = |depth| format!("{around}{}{around}", nested(depth));
@@ -67,27 +66,27 @@ mod tests {
     }
 
     #[test]
-    fn brackets_are_counted_all() {
+    fn all_opening_brackets_are_counted() {
         let every: Vec<u8> = (0..=u8::MAX).collect();
         assert_eq!(opening(&every), 2, "these two and no others");
         assert_eq!(opening(&[b'['; 1000]), 1000);
     }
 
     #[test]
-    fn side_by_side_is_not_deep() {
+    fn siblings_do_not_add_depth() {
         assert!(!exceeds(format!("[{}]", vec!["[{}]"; 1000].join(",")).as_bytes(), 3));
         assert!(exceeds(format!("[{},[[[]]]]", vec!["[{}]"; 1000].join(",")).as_bytes(), 3));
     }
 
     #[test]
-    fn brackets_in_texts_are_text() {
+    fn brackets_in_strings_do_not_count() {
         let text = r#"[[\\\"{"#.repeat(1000);
         assert!(!exceeds(format!(r#"{{"{text}":["{text}"]}}"#).as_bytes(), 2));
         assert!(exceeds(format!(r#"{{"{text}":["{text}",[]]}}"#).as_bytes(), 2));
     }
 
     #[test]
-    fn what_is_not_json_is_no_reason_to_panic() {
+    fn invalid_json_does_not_panic() {
         for frame in ["]]]]]]]]]]]]", "\"\\", "[[[[\"\\", "[[[[\"abc", "}{}{}{}{}{}{}{"] {
             let _ = exceeds(frame.as_bytes(), 1);
         }

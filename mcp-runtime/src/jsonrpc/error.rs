@@ -1,4 +1,4 @@
-//! The `error` member of a response, and the texts in it that quote the caller.
+//! [`RpcError`]: the `error` member of a response, and helpers for its texts.
 
 use std::borrow::Cow;
 
@@ -22,11 +22,11 @@ impl RpcError {
     pub(crate) const INTERNAL: i32 = -32603;
     /// Resource not found, up to 2025-11-25.
     pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
-    /// Somebody has to visit a page first, in 2025-11-25.
+    /// The user has to open a URL first, in 2025-11-25.
     pub(crate) const URL_REQUIRED: i32 = -32042;
     /// The client does not declare a capability the call needs, from 2026-07-28.
     pub(crate) const MISSING_CAPABILITY: i32 = -32021;
-    /// A header and the body say different things, from 2026-07-28.
+    /// A header contradicts the body, from 2026-07-28.
     #[cfg(feature = "http")]
     pub(crate) const HEADER_MISMATCH: i32 = -32020;
     /// Unsupported protocol version, from 2026-07-28.
@@ -48,7 +48,7 @@ impl RpcError {
         Self::new(Self::INVALID_PARAMS, message)
     }
 
-    /// A parameter of the wrong type, or missing; `data` says which and how.
+    /// A parameter that is missing or of the wrong type; `data` names it and both types.
     pub(crate) fn wrong_field(field: &str, expected: &str, actual: &str) -> Self {
         let message = match actual {
             "missing" => format!("Invalid params: `{field}` is missing; it is of type {expected}"),
@@ -65,7 +65,7 @@ impl RpcError {
     }
 }
 
-/// The text of a JSON error without "at line 1 column 7": positions in a frame nobody sees as text.
+/// The text of a JSON error without "at line 1 column 7": the caller does not see the frame as text.
 pub(crate) fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {
@@ -74,7 +74,7 @@ pub(crate) fn without_position(error: &serde_json::Error) -> String {
     }
 }
 
-/// A text that quotes the caller, without the middle of what is too long to be read anyway.
+/// A text that quotes the caller. The middle of a long one is left out.
 pub(crate) fn shorten(text: &str) -> Cow<'_, str> {
     const LONG: usize = 300;
     if text.len() <= LONG {

@@ -1,7 +1,7 @@
-//! Bytes to messages: a JSON-RPC 2.0 frame, classified by which of its members are present.
+//! Bytes to messages: a JSON-RPC 2.0 frame is classified by the members it has.
 //!
-//! Nothing is copied: a message borrows its frame, `id` and `params` stay raw. What cannot be a
-//! message becomes a [`Rejection`], an answer the peer gets while the connection lives on.
+//! Nothing is copied: a message borrows from its frame; `id` and `params` stay raw. A malformed frame becomes a
+//! [`Rejection`]: the client gets an error response, and the connection stays open.
 
 pub(crate) mod depth;
 pub(crate) mod error;
@@ -27,7 +27,7 @@ pub(crate) enum Message<'a> {
     Response(Response<'a>),
 }
 
-/// A frame with a method and an id: it is owed exactly one answer.
+/// A frame with a method and an id. It gets exactly one response.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) id: Id<'a>,
@@ -35,14 +35,14 @@ pub(crate) struct Request<'a> {
     pub(crate) params: Option<Raw<'a>>,
 }
 
-/// A frame with a method and no id: it is never answered.
+/// A frame with a method and no id. It never gets a response.
 #[derive(Debug)]
 pub(crate) struct Notification<'a> {
     pub(crate) method: Cow<'a, str>,
     pub(crate) params: Option<Raw<'a>>,
 }
 
-/// A frame without a method: an answer to a request of ours, as far as it can be read.
+/// A frame without a method: the response to a request of the server's own, perhaps malformed.
 #[derive(Debug)]
 pub(crate) struct Response<'a> {
     pub(crate) id: Option<Id<'a>>,
@@ -50,15 +50,15 @@ pub(crate) struct Response<'a> {
     pub(crate) error: Option<Raw<'a>>,
 }
 
-/// The JSON text of a request id (a string or an integer), echoed byte for byte.
+/// A request id: the JSON text of a string or an integer, echoed byte for byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Id<'a>(&'a str);
 
 impl<'a> Id<'a> {
-    /// What an answer carries when the request's own id could not be read.
+    /// The id of a response to a frame without a readable id.
     pub(crate) const NULL: Id<'static> = Id("null");
 
-    /// The id in `raw`, if it is a string or an integer; null, fractions and the rest are not ids.
+    /// The id in `raw`, if it is a string or an integer.
     pub(crate) fn parse(raw: &'a str) -> Option<Self> {
         let usable = match raw.as_bytes().first()? {
             b'"' => true,
@@ -68,7 +68,7 @@ impl<'a> Id<'a> {
         usable.then_some(Id(raw))
     }
 
-    /// The id whose JSON text is `raw`, kept by [`Id::as_str`] when the frame went away.
+    /// The id with the JSON text `raw`, which must come from [`Id::as_str`].
     pub(crate) fn new_unchecked(raw: &'a str) -> Self {
         Id(raw)
     }
@@ -78,7 +78,7 @@ impl<'a> Id<'a> {
     }
 }
 
-/// A frame that is no message: the error to answer with, and the id when one could be read.
+/// The error response to a malformed frame, with its id if that is readable.
 #[derive(Debug)]
 pub(crate) struct Rejection<'a> {
     pub(crate) id: Id<'a>,
@@ -88,14 +88,14 @@ pub(crate) struct Rejection<'a> {
 /// Reads one frame.
 pub(crate) fn parse(frame: &[u8]) -> Result<Message<'_>, Rejection<'_>> {
     let text = std::str::from_utf8(frame).map_err(|_| reject(Id::NULL, RpcError::parse("the message is not UTF-8")))?;
-    let wire: Wire<'_> = serde_json::from_str(text).map_err(|error| malformed(text, &error))?;
-    wire.classify()
+    let members: FrameMembers<'_> = serde_json::from_str(text).map_err(|error| malformed(text, &error))?;
+    members.classify()
 }
 
-/// What is said of a frame nested deeper than `limit`: nothing if nothing was asked.
+/// The error response to a frame nested deeper than `limit`; none if the frame is not a request.
 pub(crate) fn refuse_deep(frame: &[u8], limit: usize) -> Option<Rejection<'_>> {
     let error = RpcError::invalid_request(&format!("the message is nested deeper than {limit} levels"));
-    // Members stay raw, so that this takes no stack however deep they are.
+    // Members stay raw, so parsing takes the same stack at any depth.
     match parse(frame) {
         Ok(Message::Request(request)) => Some(reject(request.id, error)),
         Ok(Message::Notification(_) | Message::Response(_)) => None,
@@ -104,9 +104,9 @@ pub(crate) fn refuse_deep(frame: &[u8], limit: usize) -> Option<Rejection<'_>> {
     }
 }
 
-/// The members of a frame, before they are judged.
+/// The members of a frame, not yet classified.
 #[derive(Default)]
-struct Wire<'a> {
+struct FrameMembers<'a> {
     jsonrpc: Option<Cow<'a, str>>,
     id: Option<Raw<'a>>,
     method: Option<Cow<'a, str>>,
@@ -129,56 +129,55 @@ enum Member {
     Other,
 }
 
-// By hand, because a derived one would also read a list, member by member, and take an explicit
-// `null` for an absent member.
-impl<'de> Deserialize<'de> for Wire<'de> {
+// Not derived: a derived implementation would also accept a list, and take an explicit `null` for an absent member.
+impl<'de> Deserialize<'de> for FrameMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Frame;
         impl<'de> Visitor<'de> for Frame {
-            type Value = Wire<'de>;
+            type Value = FrameMembers<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON-RPC message")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut wire = Wire::default();
+                let mut members = FrameMembers::default();
                 while let Some(member) = map.next_key()? {
-                    let twice = match member {
-                        Member::Jsonrpc => wire.jsonrpc.replace(map.next_value::<JsonStr<'_>>()?.0).is_some(),
-                        Member::Id => wire.id.replace(map.next_value()?).is_some(),
-                        Member::Method => wire.method.replace(map.next_value::<JsonStr<'_>>()?.0).is_some(),
-                        Member::Params => wire.params.replace(map.next_value()?).is_some(),
-                        Member::Result => wire.result.replace(map.next_value()?).is_some(),
-                        Member::Error => wire.error.replace(map.next_value()?).is_some(),
+                    let is_duplicate = match member {
+                        Member::Jsonrpc => members.jsonrpc.replace(map.next_value::<JsonStr<'_>>()?.0).is_some(),
+                        Member::Id => members.id.replace(map.next_value()?).is_some(),
+                        Member::Method => members.method.replace(map.next_value::<JsonStr<'_>>()?.0).is_some(),
+                        Member::Params => members.params.replace(map.next_value()?).is_some(),
+                        Member::Result => members.result.replace(map.next_value()?).is_some(),
+                        Member::Error => members.error.replace(map.next_value()?).is_some(),
                         Member::Other => map.next_value::<IgnoredAny>().map(|_| false)?,
                     };
-                    if twice {
-                        return Err(A::Error::custom("a member is there twice"));
+                    if is_duplicate {
+                        return Err(A::Error::custom("duplicate member"));
                     }
                 }
-                Ok(wire)
+                Ok(members)
             }
         }
         deserializer.deserialize_map(Frame)
     }
 }
 
-impl<'a> Wire<'a> {
+impl<'a> FrameMembers<'a> {
     fn classify(self) -> Result<Message<'a>, Rejection<'a>> {
         let id = self.id.map(|raw| Id::parse(raw.get()));
         let echo = id.flatten().unwrap_or(Id::NULL);
         let invalid = |text: &'static str| reject(echo, RpcError::invalid_request(text));
-        let answers = self.result.is_some() || self.error.is_some();
-        if answers && self.method.is_none() {
-            // Even a malformed answer is not answered.
+        let is_response = self.result.is_some() || self.error.is_some();
+        if is_response && self.method.is_none() {
+            // A response is never answered, even a malformed one.
             return Ok(Message::Response(Response { id: id.flatten(), result: self.result, error: self.error }));
         }
         if self.jsonrpc.as_deref() != Some("2.0") {
             return Err(invalid("every message carries \"jsonrpc\": \"2.0\""));
         }
         match (self.method, id) {
-            (Some(_), _) if answers => Err(invalid("a message has a method, or a result or error, not both")),
+            (Some(_), _) if is_response => Err(invalid("a message has a method, or a result or error, not both")),
             (Some(method), Some(Some(id))) => Ok(Message::Request(Request { id, method, params: self.params })),
             (Some(_), Some(None)) => Err(invalid("a request id is a string or an integer")),
             (Some(method), None) => Ok(Message::Notification(Notification { method, params: self.params })),
@@ -191,7 +190,7 @@ fn reject(id: Id<'_>, error: RpcError) -> Rejection<'_> {
     Rejection { id, error }
 }
 
-/// The answer to a frame that is not JSON, or JSON of another shape than a message.
+/// The error response to a frame that is not JSON, or not a message.
 fn malformed<'a>(text: &'a str, error: &serde_json::Error) -> Rejection<'a> {
     let not_json = |error: &serde_json::Error| {
         reject(Id::NULL, RpcError::parse(&format!("the message is not valid JSON: {error}")))
@@ -199,7 +198,7 @@ fn malformed<'a>(text: &'a str, error: &serde_json::Error) -> Rejection<'a> {
     if !error.is_data() {
         return not_json(error);
     }
-    // The error is about a shape, but further on there may be no JSON at all.
+    // The first error is about the shape; the rest of the frame may still be invalid JSON.
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
         return not_json(&error);
     }
@@ -217,7 +216,7 @@ fn malformed<'a>(text: &'a str, error: &serde_json::Error) -> Rejection<'a> {
     }
 }
 
-/// The id of a frame that is no message, if there is no doubt which it is.
+/// The id of a malformed message, if it has exactly one.
 fn only_id(frame: Raw<'_>) -> Option<Id<'_>> {
     let mut ids = frame.members().filter_map(Result::ok).filter(|(name, _)| name == "id");
     match (ids.next(), ids.next()) {
@@ -226,28 +225,27 @@ fn only_id(frame: Raw<'_>) -> Option<Id<'_>> {
     }
 }
 
-/// The id of a frame of which only the beginning is there, if it stands in that: whoever sent a
-/// message that is too long should not wait for ever.
-pub(crate) fn id_in_prefix(beginning: &[u8]) -> Option<Id<'_>> {
-    let value = member_in_prefix(beginning, &[r#""id""#])?;
-    let text = value.starts_with('"');
-    let length = if text { string_end(value.as_bytes(), 0)? } else { value.find([',', '}'])? };
-    // Nobody has read this as JSON yet, and it is to be echoed.
+/// The id in the first part of a frame that is too long to be read, so that its sender gets an error response.
+pub(crate) fn id_in_prefix(prefix: &[u8]) -> Option<Id<'_>> {
+    let value = member_in_prefix(prefix, &[r#""id""#])?;
+    let is_string = value.starts_with('"');
+    let length = if is_string { string_end(value.as_bytes(), 0)? } else { value.find([',', '}'])? };
+    // It will be echoed, and has not been validated as JSON yet.
     let raw: Raw<'_> = serde_json::from_str(&value[..length]).ok()?;
     Id::parse(raw.get())
 }
 
-/// Whether a frame of which only the beginning is there is an answer: that is not answered.
-pub(crate) fn prefix_is_response(beginning: &[u8]) -> bool {
-    member_in_prefix(beginning, &[r#""result""#, r#""error""#]).is_some()
-        && member_in_prefix(beginning, &[r#""method""#]).is_none()
+/// Whether the first part of a frame that is too long shows that it is a response, which is never answered.
+pub(crate) fn prefix_is_response(prefix: &[u8]) -> bool {
+    member_in_prefix(prefix, &[r#""result""#, r#""error""#]).is_some()
+        && member_in_prefix(prefix, &[r#""method""#]).is_none()
 }
 
-/// What comes after the first of these names in the outermost object, as far as it is there.
-fn member_in_prefix<'a>(beginning: &'a [u8], names: &[&str]) -> Option<&'a str> {
-    let text = match std::str::from_utf8(beginning) {
+/// The text that follows the first of these names in the outermost object.
+fn member_in_prefix<'a>(prefix: &'a [u8], names: &[&str]) -> Option<&'a str> {
+    let text = match std::str::from_utf8(prefix) {
         Ok(text) => text,
-        Err(error) => std::str::from_utf8(&beginning[..error.valid_up_to()]).ok()?,
+        Err(error) => std::str::from_utf8(&prefix[..error.valid_up_to()]).ok()?,
     };
     let (mut depth, mut rest) = (0_usize, text);
     while let Some(at) = rest.find(['{', '}', '[', ']', '"']) {
@@ -279,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn presence_of_members_decides() {
+    fn messages_are_classified_by_their_members() {
         assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), Ok(Message::Request(_))));
         assert!(matches!(parse(br#"{"jsonrpc":"2.0","method":"ping"}"#), Ok(Message::Notification(_))));
         assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":null}"#), Ok(Message::Response(_))));
@@ -287,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_echoed_as_they_came() {
+    fn ids_are_echoed_byte_for_byte() {
         for id in ["1", "-7", "\"a\\u0062\"", "123456789012345678901234567890"] {
             let frame = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping","params":null}}"#);
             let Ok(Message::Request(request)) = parse(frame.as_bytes()) else { panic!("{frame}") };
@@ -296,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_rejected_with_the_id_if_there_is_one() {
+    fn malformed_messages_are_rejected_with_their_id() {
         assert_eq!(rejected("{"), ("null".into(), -32700));
         assert_eq!(rejected("nonsense"), ("null".into(), -32700));
         assert_eq!(rejected("5"), ("null".into(), -32600));
@@ -316,33 +314,33 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_a_message_may_tell_its_id() {
+    fn id_is_found_in_a_prefix() {
         let id = |text: &str| id_in_prefix(text.as_bytes()).map(|id| id.as_str().to_owned());
         assert_eq!(id(r#"{"jsonrpc":"2.0","id": 77 ,"method":"x","params":{"a":"yyy"#), Some("77".into()));
         assert_eq!(id(r#"{"a":["{\"id\":1}",{"id":2}],"id":"a\"b","params":"zz"#), Some(r#""a\"b""#.into()));
-        assert_eq!(id(r#"{"method":"x","params":{"id":5,"text":"yyy"#), None, "not the message's own");
+        assert_eq!(id(r#"{"method":"x","params":{"id":5,"text":"yyy"#), None, "the id of an argument");
         assert_eq!(id(r#"{"id":7"#), None, "perhaps 77");
         assert_eq!(id(r#"{"id":{"x":1},"method":"#), None);
         assert_eq!(id(r#"{"x":"id","y":"id"#), None);
         assert_eq!(id("}}}"), None);
-        for no_json in ["-", "7x", "01", "7\u{a0}", "\"\t\"", "\"\\q\""] {
-            assert_eq!(id(&format!(r#"{{"id":{no_json},"params":"#)), None, "{no_json}");
+        for invalid in ["-", "7x", "01", "7\u{a0}", "\"\t\"", "\"\\q\""] {
+            assert_eq!(id(&format!(r#"{{"id":{invalid},"params":"#)), None, "{invalid}");
         }
         assert_eq!(id(""), None);
         assert_eq!(id_in_prefix(b"{\"id\":1,\"m\":\"\xff"), Some(Id("1")));
     }
 
     #[test]
-    fn depth_is_refused_by_id_and_does_not_exhaust_the_stack() {
+    fn deep_nesting_is_rejected_without_exhausting_the_stack() {
         let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
-        let refused =
+        let rejected =
             |frame: &str| refuse_deep(frame.as_bytes(), 128).map(|it| (it.id.as_str().to_owned(), it.error.code));
         let params = format!(r#""method":"x","params":{open}{close}"#);
-        assert_eq!(refused(&format!(r#"{{"jsonrpc":"2.0",{params},"id":7}}"#)), Some(("7".into(), -32600)));
-        assert_eq!(refused(&format!(r#"{{"jsonrpc":"1.0",{params},"id":7}}"#)), Some(("7".into(), -32600)));
-        assert_eq!(refused(&format!(r#"{{"jsonrpc":"2.0",{params}}}"#)), None, "a notification");
-        assert_eq!(refused(&format!(r#"{{"jsonrpc":"2.0","id":7,"result":{open}{close}}}"#)), None, "an answer");
-        assert_eq!(refused(&format!("{open}{close}")), Some(("null".into(), -32600)));
-        assert_eq!(refused(&open), Some(("null".into(), -32700)), "not JSON at all");
+        assert_eq!(rejected(&format!(r#"{{"jsonrpc":"2.0",{params},"id":7}}"#)), Some(("7".into(), -32600)));
+        assert_eq!(rejected(&format!(r#"{{"jsonrpc":"1.0",{params},"id":7}}"#)), Some(("7".into(), -32600)));
+        assert_eq!(rejected(&format!(r#"{{"jsonrpc":"2.0",{params}}}"#)), None, "a notification");
+        assert_eq!(rejected(&format!(r#"{{"jsonrpc":"2.0","id":7,"result":{open}{close}}}"#)), None, "a response");
+        assert_eq!(rejected(&format!("{open}{close}")), Some(("null".into(), -32600)));
+        assert_eq!(rejected(&open), Some(("null".into(), -32700)), "not JSON at all");
     }
 }

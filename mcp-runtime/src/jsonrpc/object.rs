@@ -1,89 +1,94 @@
-//! JSON objects of the protocol, read one level deep and no further.
+//! [`Object`]: a JSON object read one level deep, for `params`, `arguments` and `_meta`.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::fmt;
 
 use super::raw::{Members, Raw};
 use crate::jsonrpc::error::{RpcError, shorten, without_position};
 
-/// An object inside another: its text, and its members or what is wrong with them.
+/// A nested object: its text, and its members or the reason they are invalid.
 type Inner<'a> = (Raw<'a>, Result<Object<'a>, String>);
 
 /// A JSON object read one level deep: its keys, each with its raw value, in the sender's order.
 ///
-/// The one shape for `params`, `arguments` and `_meta`: values are decoded where they are used,
-/// straight into the type that is wanted there.
+/// Values are decoded where they are used, straight into the type that is needed there.
 #[derive(Debug, Default)]
 pub(crate) struct Object<'a> {
-    optional_object: Vec<(Cow<'a, str>, Raw<'a>)>,
+    members: Vec<(Cow<'a, str>, Raw<'a>)>,
 }
 
 impl<'a> Object<'a> {
-    /// The members of an object, each once, or what is wrong with them.
+    /// Reads an object. Duplicate and undecodable keys are errors.
     pub(crate) fn read(raw: Raw<'a>) -> Result<Self, String> {
         if raw.kind() != "object" {
             return Err(format!("expected an object, found {}", raw.kind()));
         }
-        Self::gather(&mut raw.members(), |_, optional_object| optional_object.value())
+        Self::gather(&mut raw.members(), |_, members| members.value())
     }
 
-    /// Like [`read`](Self::read), and in the same pass what is inside the object under `key`, if one is.
+    /// Like [`read`](Self::read); reads the object under `key`, if there is one, in the same pass.
     pub(crate) fn read_with(raw: Raw<'a>, key: &str) -> Result<(Self, Option<Inner<'a>>), String> {
         let mut inner = None;
-        let outer = Self::gather(&mut raw.members(), |name, optional_object| {
+        let outer = Self::gather(&mut raw.members(), |name, members| {
             if name != key {
-                return optional_object.value();
+                return members.value();
             }
-            inner = optional_object.object(|inside| Self::gather(inside, |_, optional_object| optional_object.value()));
+            inner = members.object(|inside| Self::gather(inside, |_, members| members.value()));
             match &inner {
                 Some((raw, _)) => Some(*raw),
-                None => optional_object.value(),
+                None => members.value(),
             }
         })?;
         Ok((outer, inner))
     }
 
-    /// Takes all members there are, each with the value `take` takes.
+    /// Collects all members of `from`; `take` consumes the value of each.
     fn gather(
         from: &mut Members<'a>,
         mut take: impl FnMut(&str, &mut Members<'a>) -> Option<Raw<'a>>,
     ) -> Result<Self, String> {
-        let (mut optional_object, mut wrong) = (Vec::with_capacity(4), None);
+        let (mut members, mut invalid) = (Vec::with_capacity(4), None);
         while let Some(key) = from.key() {
             let Some(value) = take(key.as_deref().unwrap_or_default(), from) else { break };
             match key {
-                Ok(key) => optional_object.push((key, value)),
-                Err(error) => wrong = wrong.or(Some(error)),
+                Ok(key) => members.push((key, value)),
+                Err(error) => invalid = invalid.or(Some(error)),
             }
         }
-        if let Some(error) = wrong {
+        if let Some(error) = invalid {
             return Err(without_position(&error));
         }
-        match duplicate(&optional_object) {
-            Some(name) => Err(shorten(&format!("`{name}` is there twice")).into_owned()),
-            None => Ok(Object { optional_object }),
+        match duplicate(&members) {
+            Some(name) => Err(shorten(&format!("duplicate key `{name}`")).into_owned()),
+            None => Ok(Object { members }),
         }
     }
 
-    /// The first value under `key`.
+    /// The value under `key`.
     pub(crate) fn get(&self, key: &str) -> Option<Raw<'a>> {
-        self.optional_object.iter().find(|(name, _)| name == key).map(|(_, value)| *value)
+        self.members.iter().find(|(name, _)| name == key).map(|(_, value)| *value)
+    }
+
+    /// The string under `key`, or an error that names the key.
+    pub(crate) fn string(&self, key: &str) -> Result<Cow<'a, str>, RpcError> {
+        required_string(self.get(key), key)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, Raw<'a>)> {
-        self.optional_object.iter().map(|(name, value)| (&**name, *value))
+        self.members.iter().map(|(name, value)| (&**name, *value))
     }
 }
 
-/// A key that is there twice: readers disagree on which value counts, so neither does here.
-fn duplicate<'m>(optional_object: &'m [(Cow<'_, str>, Raw<'_>)]) -> Option<&'m str> {
+/// A key that occurs more than once. JSON readers disagree on which value counts, so such objects are rejected.
+fn duplicate<'m>(members: &'m [(Cow<'_, str>, Raw<'_>)]) -> Option<&'m str> {
     const FEW: usize = 16;
-    if optional_object.len() > FEW {
-        let mut seen = HashSet::with_capacity(optional_object.len());
-        return optional_object.iter().map(|(name, _)| &**name).find(|name| !seen.insert(*name));
+    if members.len() > FEW {
+        let mut seen = HashSet::with_capacity(members.len());
+        return members.iter().map(|(name, _)| &**name).find(|name| !seen.insert(*name));
     }
-    let earlier = |at: usize| optional_object[..at].iter().any(|(name, _)| *name == optional_object[at].0);
-    (1..optional_object.len()).find(|at| earlier(*at)).map(|at| &*optional_object[at].0)
+    let earlier = |at: usize| members[..at].iter().any(|(name, _)| *name == members[at].0);
+    (1..members.len()).find(|at| earlier(*at)).map(|at| &*members[at].0)
 }
 
 /// An object of the protocol that may be absent: `params`, `arguments`, `_meta`.
@@ -91,7 +96,7 @@ pub(crate) fn optional_object<'a>(name: &str, raw: Option<Raw<'a>>) -> Result<Ob
     optional(name, raw, Object::read)
 }
 
-/// What `read` makes of an object of the protocol that may be absent.
+/// Reads an object of the protocol that may be absent with `read`. Null counts as absent.
 pub(crate) fn optional<'a, T: Default>(
     name: &str,
     raw: Option<Raw<'a>>,
@@ -104,7 +109,15 @@ pub(crate) fn optional<'a, T: Default>(
     }
 }
 
-/// What is said of an object with a mistake in its keys.
+/// The string `raw`, or an error that names the `field`.
+pub(crate) fn required_string(raw: Option<Raw<'_>>, field: impl fmt::Display) -> Result<Cow<'_, str>, RpcError> {
+    raw.and_then(Raw::text).ok_or_else(|| {
+        let actual = raw.map_or("missing", Raw::kind);
+        RpcError::wrong_field(&shorten(&field.to_string()), "string", actual)
+    })
+}
+
+/// The error for an object with invalid keys.
 pub(crate) fn invalid_object(name: &str, why: &str) -> RpcError {
     RpcError::invalid_request(&format!("`{name}`: {why}"))
 }
@@ -119,13 +132,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_there_once() {
+    fn duplicate_keys_are_rejected() {
         for count in [2, 40] {
-            let optional_object: Vec<String> = (0..count).map(|n| format!(r#""k{n}":0"#)).collect();
-            let unique = format!("{{{}}}", optional_object.join(","));
+            let members: Vec<String> = (0..count).map(|n| format!(r#""k{n}":0"#)).collect();
+            let unique = format!("{{{}}}", members.join(","));
             assert!(Object::read(Raw::new_unchecked(&unique)).is_ok());
-            let twice = format!("{{{},\"k1\":1}}", optional_object.join(","));
+            let twice = format!("{{{},\"k1\":1}}", members.join(","));
             assert!(Object::read(Raw::new_unchecked(&twice)).unwrap_err().contains("`k1`"));
         }
+    }
+
+    #[test]
+    fn required_strings_name_their_field() {
+        let object = Object::read(Raw::new_unchecked(r#"{"a":"x","b":1,"c":"\ud800"}"#)).unwrap();
+        assert_eq!(object.string("a").unwrap(), "x");
+        let error = |key| object.string(key).unwrap_err().message;
+        assert_eq!(error("b"), "Invalid params: `b` must be of type string, not integer");
+        assert_eq!(error("c"), "Invalid params: `c` is not a valid string");
+        assert_eq!(error("d"), "Invalid params: `d` is missing; it is of type string");
     }
 }

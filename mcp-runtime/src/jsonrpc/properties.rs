@@ -1,4 +1,4 @@
-//! The property of the parser: whatever message is printed, in whatever spelling, is read as it was meant.
+//! Property tests of the parser: every spelling of a message is read as the same message.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -13,19 +13,19 @@ use super::object::Object;
 use super::raw::Raw;
 use super::{Message, Notification, Request, parse};
 
-/// A message, and the choices its sender has when writing it.
+/// A message, and one of the ways to write it.
 #[derive(Debug, Clone)]
 struct Printed {
     kind: Kind,
     /// The JSON text of `params`, if there are any.
     params: Option<String>,
-    /// Which characters of strings are written as escapes: as many as the bits, and again.
+    /// A bit for each character of a string, repeated every 64: whether it is written as an escape.
     escapes: u64,
-    /// Between any two tokens of the message.
+    /// The whitespace between any two tokens of the message.
     space: &'static str,
-    /// By how much the members are rotated.
+    /// The number of places by which the members are rotated.
     first: usize,
-    /// Members nobody knows.
+    /// Unknown members.
     unknown: BTreeMap<String, String>,
 }
 
@@ -36,7 +36,7 @@ enum Kind {
     Response { id: String, member: &'static str },
 }
 
-/// Text with what has to be escaped, may be, and is hard to cut.
+/// Text with characters that need escapes, may have them, or take several bytes.
 fn text() -> impl Strategy<Value = String> {
     let character = prop_oneof![
         4 => any::<char>(),
@@ -50,7 +50,7 @@ fn text() -> impl Strategy<Value = String> {
     vec(character, 0..12).prop_map(String::from_iter)
 }
 
-/// A string as JSON, with escapes where `escapes` says so and where JSON does.
+/// A string as JSON, with escapes by the bits of `escapes` and where JSON requires them.
 fn quoted(text: &str, escapes: u64) -> String {
     let mut json = String::from('"');
     for (at, character) in text.chars().enumerate() {
@@ -135,7 +135,7 @@ impl Printed {
         format!("{space}{{{}}}{space}", members.collect::<Vec<_>>().join(","))
     }
 
-    /// Whether a message that was read is this one.
+    /// Whether a parsed message equals this one.
     fn is(&self, message: &Message<'_>) -> bool {
         match (&self.kind, message) {
             (Kind::Request { id, method }, Message::Request(Request { id: read_id, method: read, params })) => {
@@ -149,7 +149,7 @@ impl Printed {
     }
 }
 
-/// Holds a property against messages of all kinds.
+/// Checks a property with random messages of all kinds.
 fn always(property: impl Fn(&Printed) -> Result<(), String>) {
     let seed = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|text| text.parse().ok());
     let seed = seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
@@ -161,7 +161,7 @@ fn always(property: impl Fn(&Printed) -> Result<(), String>) {
 }
 
 #[test]
-fn what_is_printed_is_read_as_it_was_meant() {
+fn printed_messages_are_parsed_unchanged() {
     always(|printed| {
         let frame = printed.frame();
         match parse(frame.as_bytes()) {
@@ -172,7 +172,7 @@ fn what_is_printed_is_read_as_it_was_meant() {
 }
 
 #[test]
-fn what_is_taken_apart_is_what_serde_reads() {
+fn members_equal_those_serde_reads() {
     always(|printed| {
         let frame = printed.frame();
         let raw = Raw::new_unchecked(frame.trim_ascii());

@@ -1,14 +1,14 @@
-//! JSON that was read before: taken apart where it is needed, without being checked again.
+//! [`Raw`]: JSON text that has been validated before, taken apart without validating it again.
 //!
-//! A frame is read once, by serde, which finds every mistake. What is inside it is looked into several
-//! times (`params`, then `_meta`, then who the client is), and to serde each time would be the first.
+//! serde validates each frame once. Its parts are then read several times (`params`, `_meta`, `clientInfo`); serde
+//! would validate them each time.
 
 use std::borrow::Cow;
 
 use serde::de::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// The text of a JSON value that is known to be one, without white space around it.
+/// The text of a valid JSON value, without whitespace around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Raw<'a>(&'a str);
 
@@ -19,7 +19,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
-    /// The value of a text somebody has read, or written, as JSON before.
+    /// A value from text that has been read or written as JSON before. Other text yields wrong values, not a panic.
     pub(crate) fn new_unchecked(text: &'a str) -> Self {
         Raw(text)
     }
@@ -28,12 +28,12 @@ impl<'a> Raw<'a> {
         self.0
     }
 
-    /// The name JSON Schema gives its type.
+    /// The JSON Schema name of its type.
     pub(crate) fn kind(self) -> &'static str {
         type_of(self.0)
     }
 
-    /// What it says, if it is a string. Without escapes that is there already.
+    /// The string's content, if it is a string. Borrowed unless it has escapes.
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
         let plain = self.0.strip_prefix('"')?.strip_suffix('"')?;
         match memchr::memchr(b'\\', plain.as_bytes()) {
@@ -42,14 +42,14 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The members of an object in their order, a key perhaps more than once; nothing of anything else.
+    /// The members of an object, in order and with duplicate keys. Other values have no members.
     pub(crate) fn members(self) -> Members<'a> {
-        // Anything else has no member where one would have to be.
+        // `Members::key` finds no key at the beginning of any other value.
         Members { text: self.0, at: usize::from(self.0.starts_with('{')) }
     }
 }
 
-/// The members of an object that are still to come, and where they begin.
+/// An iterator over the members of an object.
 #[derive(Debug)]
 pub(crate) struct Members<'a> {
     text: &'a str,
@@ -57,31 +57,31 @@ pub(crate) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// The next key, behind which a value is to be taken.
+    /// The next key. The caller takes its value next.
     pub(crate) fn key(&mut self) -> Option<Result<Cow<'a, str>, serde_json::Error>> {
-        self.pass(b',');
+        self.skip(b',');
         let start = self.at;
         if self.text.as_bytes().get(start) != Some(&b'"') {
             return None;
         }
         let (end, escaped) = string(self.text.as_bytes(), start)?;
         self.at = end;
-        self.pass(b':');
+        self.skip(b':');
         if escaped {
             return self.text.get(start..end).map(|key| serde_json::from_str(key).map(Cow::Owned));
         }
         self.text.get(start + 1..end - 1).map(|key| Ok(Cow::Borrowed(key)))
     }
 
-    /// The value of the key just taken.
+    /// The value of the current key.
     pub(crate) fn value(&mut self) -> Option<Raw<'a>> {
         let start = self.at;
         self.at = value_end(self.text.as_bytes(), start)?;
         self.text.get(start..self.at).map(Raw)
     }
 
-    /// The value of the key just taken, if it is an object, and what `read` makes of its members. It has to take
-    /// them all, so that nobody need pass over them first.
+    /// The value of the current key, if it is an object, with the result of `read`. `read` has to take all its
+    /// members: this finds the end of the object in the same pass.
     pub(crate) fn object<T>(&mut self, read: impl FnOnce(&mut Members<'a>) -> T) -> Option<(Raw<'a>, T)> {
         let start = self.at;
         let is = |byte: u8, at: usize| self.text.as_bytes().get(at) == Some(&byte);
@@ -89,23 +89,23 @@ impl<'a> Members<'a> {
             return None;
         }
         let mut inner = Members { text: self.text, at: start + 1 };
-        let made = read(&mut inner);
+        let result = read(&mut inner);
         if !is(b'}', inner.at) {
             return None;
         }
         self.at = inner.at + 1;
-        self.text.get(start..self.at).map(|text| (Raw(text), made))
+        self.text.get(start..self.at).map(|text| (Raw(text), result))
     }
 
-    /// Passes a mark, and the white space around it.
-    fn pass(&mut self, mark: u8) {
+    /// Skips a separator and the whitespace around it.
+    fn skip(&mut self, separator: u8) {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        self.at += rest.iter().take_while(|byte| **byte == mark || **byte <= b' ').count();
+        self.at += rest.iter().take_while(|byte| **byte == separator || **byte <= b' ').count();
     }
 }
 
 impl<'a> Iterator for Members<'a> {
-    /// A key may be a string nobody can hold: half of a character, written as an escape.
+    /// A key may be undecodable: an escaped surrogate without its pair.
     type Item = Result<(Cow<'a, str>, Raw<'a>), serde_json::Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -114,7 +114,7 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// Where the value is over that begins at `start`.
+/// The end of the value that begins at `start`.
 fn value_end(text: &[u8], start: usize) -> Option<usize> {
     let (mut depth, mut at) = (0_usize, start);
     loop {
@@ -129,13 +129,13 @@ fn value_end(text: &[u8], start: usize) -> Option<usize> {
                 depth = depth.checked_sub(1)?;
                 at += 1;
             }
-            // Between the members of what is inside.
+            // Separators inside a nested value.
             b',' | b':' | 0..=b' ' => {
                 at += 1;
                 continue;
             }
             _ => {
-                // Up to white space, a comma or a closing bracket, of which the two differ in one bit.
+                // Up to whitespace, a comma or a closing bracket; the two brackets differ in one bit.
                 let plain = |byte: &&u8| **byte > b' ' && **byte != b',' && **byte | 0x20 != b'}';
                 at += text[at..].iter().take_while(plain).count();
             }
@@ -146,7 +146,7 @@ fn value_end(text: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// The name JSON Schema gives the type of the value `raw` begins with, for error texts.
+/// The JSON Schema name of the type of the value that `raw` begins with, for error texts.
 pub(crate) fn type_of(raw: &str) -> &'static str {
     match raw.as_bytes().first() {
         Some(b'{') => "object",
@@ -162,12 +162,12 @@ pub(crate) fn type_of(raw: &str) -> &'static str {
     }
 }
 
-/// Where the JSON string that begins at `start` of `text` is over, if it is.
+/// The end of the JSON string that begins at `start`, if it is closed.
 pub(crate) fn string_end(text: &[u8], start: usize) -> Option<usize> {
     string(text, start).map(|(end, _)| end)
 }
 
-/// The same, and whether there are escapes in it.
+/// The end of the JSON string that begins at `start`, and whether it has escapes.
 fn string(text: &[u8], start: usize) -> Option<(usize, bool)> {
     let (mut at, mut escaped) = (start + 1, false);
     loop {
@@ -176,7 +176,7 @@ fn string(text: &[u8], start: usize) -> Option<(usize, bool)> {
             return Some((at + 1, escaped));
         }
         escaped = true;
-        at += 2; // a backslash and what it escapes
+        at += 2; // the backslash and the escaped byte
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_string_ends_at_its_quote() {
+    fn strings_end_at_an_unescaped_quote() {
         for (text, end) in [
             (r#""","#, Some(2)),
             (r#""a" ""#, Some(3)),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_strings() {
+    fn strings_are_unescaped() {
         let read = |json: &str| serde_json::from_str::<Raw<'_>>(json).unwrap().text().map(Cow::into_owned);
         for (json, text) in
             [(r#""""#, ""), (r#" "add" "#, "add"), (r#""a\"b""#, "a\"b"), (r#""\u0061""#, "a"), (r#""–""#, "–")]
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_what_is_no_object() {
+    fn other_values_have_no_members() {
         for text in [
             "",
             "{",

@@ -43,12 +43,15 @@ impl CacheHint {
         CacheHint { public: false, ..self }
     }
 
-    /// The members of a result that say so.
-    pub(crate) fn members(self) -> String {
-        // A number JSON readers do not round.
-        let millis = self.ttl.as_millis().min((1 << 53) - 1);
-        let scope = if self.public { "public" } else { "private" };
-        format!(r#","ttlMs":{millis},"cacheScope":"{scope}""#)
+    /// The time in milliseconds, at most the largest integer that every JSON reader keeps exact.
+    pub(crate) fn ttl_millis(self) -> u64 {
+        const LARGEST: u64 = (1 << 53) - 1;
+        u64::try_from(self.ttl.as_millis()).map_or(LARGEST, |millis| millis.min(LARGEST))
+    }
+
+    /// Who may be given the result, in the words of the protocol.
+    pub(crate) fn scope(self) -> &'static str {
+        if self.public { "public" } else { "private" }
     }
 }
 
@@ -57,9 +60,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_whole_numbers_a_reader_can_hold() {
-        assert_eq!(CacheHint::NONE.members(), r#","ttlMs":0,"cacheScope":"private""#);
-        assert_eq!(CacheHint::public(Duration::from_secs(2)).members(), r#","ttlMs":2000,"cacheScope":"public""#);
-        assert_eq!(CacheHint::private(Duration::MAX).members(), r#","ttlMs":9007199254740991,"cacheScope":"private""#);
+    fn ttl_is_an_exact_json_integer() {
+        let hint = |cache: CacheHint| (cache.ttl_millis(), cache.scope());
+        assert_eq!(hint(CacheHint::NONE), (0, "private"));
+        assert_eq!(hint(CacheHint::public(Duration::from_secs(2))), (2000, "public"));
+        assert_eq!(hint(CacheHint::private(Duration::MAX)), (9_007_199_254_740_991, "private"));
     }
 }

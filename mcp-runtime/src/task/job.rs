@@ -289,15 +289,12 @@ fn given(answer: Value) -> Result<Value, AskError> {
     }
 }
 
-/// What the call would have been answered, as JSON.
+/// The result or error that the call would have been answered with.
 fn outcome(core: &Core, revision: crate::Revision, answer: Outcome) -> TaskOutcome {
-    let site = ResponseTo { id: Id::NULL, method: Method::ToolsCall, revision };
-    let mut line = Vec::new();
-    encode::answer(&core.info, site, answer, &mut line);
-    let mut message: Value = serde_json::from_slice(&line).unwrap_or_default();
-    match message["error"].take() {
-        Value::Null => TaskOutcome::Result(message["result"].take()),
-        error => TaskOutcome::Error(error),
+    let to = ResponseTo { id: Id::NULL, method: Method::ToolsCall, revision };
+    match encode::result_or_error(&core.info, to, answer) {
+        Ok(result) => TaskOutcome::Result(result),
+        Err(error) => TaskOutcome::Error(error),
     }
 }
 

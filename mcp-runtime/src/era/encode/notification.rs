@@ -1,86 +1,73 @@
-//! What the server tells without being asked, as lines.
+//! Notifications and requests that the server sends, each one line.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::SUBSCRIPTION;
+use super::object_writer::{ObjectWriter, write_handler_value};
 use super::task::RELATED;
-use super::{SUBSCRIPTION, write_json, write_raw_json};
 use crate::protocol::{LogLevel, Revision};
 use crate::store::{Change, TaskRecord};
 
-/// A line that tells of a change; on a stream, of which.
+/// A changed list or resource; `stream` is the id of the subscription it is sent on, if any.
 pub(crate) fn change(change: &Change, stream: Option<&str>) -> Vec<u8> {
     let (method, uri) = match change {
         Change::ToolList => ("notifications/tools/list_changed", None),
         Change::PromptList => ("notifications/prompts/list_changed", None),
         Change::ResourceList => ("notifications/resources/list_changed", None),
         Change::ResourceUpdated(uri) => ("notifications/resources/updated", Some(uri)),
-        // Told with everything there is to know of it.
+        // Sent by `task`, with the task's state.
         Change::Task(_) => return Vec::new(),
     };
     if stream.is_none() && uri.is_none() {
-        return format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"}}\n").into_bytes();
+        return message(method, |_| {});
     }
-    let mut out = on_stream(method, stream);
-    if let Some(uri) = uri {
-        out.extend_from_slice(br#""uri":"#);
-        write_json(&mut out, uri);
-    }
-    out.pop_if(|last| *last == b',');
-    out.extend_from_slice(b"}}\n");
-    out
+    notification(method, |params| {
+        if let Some(stream) = stream {
+            subscription(stream, params);
+        }
+        params.optional("uri", uri);
+    })
 }
 
-/// A line that tells where a task is.
+/// The state of a task, on a subscription.
 pub(crate) fn task(task: &TaskRecord, stream: &str) -> Vec<u8> {
-    let mut out = on_stream("notifications/tasks", Some(stream));
-    for (name, value) in super::task::state(task) {
-        write_json(&mut out, &name);
-        out.push(b':');
-        write_json(&mut out, &value);
-        out.push(b',');
-    }
-    out.pop_if(|last| *last == b',');
-    out.extend_from_slice(b"}}\n");
-    out
+    notification("notifications/tasks", |params| {
+        subscription(stream, params);
+        params.extend(&super::task::state(task));
+    })
 }
 
-/// The first line of a stream: what it will tell.
+/// The first message of a subscription: what the server agreed to send.
 pub(crate) fn acknowledged(stream: &str, filter: &impl Serialize) -> Vec<u8> {
-    let mut out = on_stream("notifications/subscriptions/acknowledged", Some(stream));
-    out.extend_from_slice(br#""notifications":"#);
-    write_json(&mut out, filter);
-    out.extend_from_slice(b"}}\n");
-    out
+    notification("notifications/subscriptions/acknowledged", |params| {
+        subscription(stream, params);
+        params.member("notifications", filter);
+    })
 }
 
-/// The line after a stream's last word. The specification asks for either, depending on the page.
+/// Appends the message after a subscription's result. The specification asks for either, depending on the page.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>
-pub(crate) fn torn_down(stream: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(&notification("notifications/cancelled"));
-    out.extend_from_slice(
-        format!("{{\"requestId\":{stream},\"reason\":\"the server ends the subscription\"}}}}\n").as_bytes(),
-    );
+pub(crate) fn subscription_cancelled(stream: &str, out: &mut Vec<u8>) {
+    out.append(&mut notification("notifications/cancelled", |params| {
+        params.raw("requestId", stream);
+        params.member("reason", "the server ends the subscription");
+    }));
 }
 
-/// The beginning of a notification up to the members after `_meta`, which says the stream it is on.
-fn on_stream(method: &str, stream: Option<&str>) -> Vec<u8> {
-    let mut out = notification(method);
-    out.push(b'{');
-    if let Some(stream) = stream {
-        out.extend_from_slice(format!("\"_meta\":{{\"{SUBSCRIPTION}\":{stream}}},").as_bytes());
-    }
-    out
+/// Names the subscription that a message is sent on. Its id is JSON as the client sent it.
+fn subscription(stream: &str, params: &mut ObjectWriter<'_>) {
+    params.object("_meta", |meta| meta.raw(SUBSCRIPTION, stream));
 }
 
-/// Who is told, and by which task, if it is one that has to say so.
+/// The client a notification is for, and the task it has to name, if any.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NotificationTo<'a> {
     pub(crate) revision: Revision,
     pub(crate) task: Option<&'a str>,
 }
 
-/// A line that tells how far a call has come.
+/// The progress of a call.
 pub(crate) fn progress(
     token: &str,
     done: f64,
@@ -88,86 +75,73 @@ pub(crate) fn progress(
     message: Option<&str>,
     NotificationTo { revision, task }: NotificationTo<'_>,
 ) -> Vec<u8> {
-    let mut out = notification("notifications/progress");
-    out.extend_from_slice(br#"{"progressToken":"#);
-    out.extend_from_slice(token.as_bytes());
-    out.extend_from_slice(br#","progress":"#);
-    number(done, &mut out);
-    if let Some(total) = total.filter(|total| total.is_finite()) {
-        out.extend_from_slice(br#","total":"#);
-        number(total, &mut out);
-    }
-    if let Some(message) = message.filter(|_| revision >= Revision::V2025_03_26) {
-        out.extend_from_slice(br#","message":"#);
-        write_json(&mut out, message);
-    }
-    related(task, &mut out);
-    out.extend_from_slice(b"}}\n");
-    out
+    notification("notifications/progress", |params| {
+        params.raw("progressToken", token);
+        // `to_string` rather than serde: 3, not 3.0.
+        params.raw("progress", &done.to_string());
+        if let Some(total) = total.filter(|total| total.is_finite()) {
+            params.raw("total", &total.to_string());
+        }
+        if revision.wire().progress_message {
+            params.optional("message", message);
+        }
+        related_task(task, params);
+    })
 }
 
-/// A line with a log message.
+/// A log message.
 pub(crate) fn log(level: LogLevel, logger: Option<&str>, data: &impl Serialize, task: Option<&str>) -> Vec<u8> {
-    let mut out = notification("notifications/message");
-    out.extend_from_slice(br#"{"level":"#);
-    write_json(&mut out, &level);
-    if let Some(logger) = logger {
-        out.extend_from_slice(br#","logger":"#);
-        write_json(&mut out, logger);
-    }
-    out.extend_from_slice(br#","data":"#);
-    let start = out.len();
-    write_json(&mut out, data);
-    if out[start..].contains(&b'\n') {
-        let text = String::from_utf8_lossy(&out.split_off(start)).into_owned();
-        write_raw_json(&text, &mut out);
-    }
-    related(task, &mut out);
-    out.extend_from_slice(b"}}\n");
-    out
+    notification("notifications/message", |params| {
+        params.member("level", &level);
+        params.optional("logger", logger);
+        write_handler_value(params.key("data"), data);
+        related_task(task, params);
+    })
 }
 
-/// Says which task it is that talks.
+/// Names the task that a message belongs to.
 /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#associating-task-related-messages>
-fn related(task: Option<&str>, out: &mut Vec<u8>) {
+fn related_task(task: Option<&str>, params: &mut ObjectWriter<'_>) {
     if let Some(task) = task {
-        out.extend_from_slice(br#","_meta":"#);
-        write_json(out, &json!({RELATED: {"taskId": task}}));
+        params.object("_meta", |meta| meta.object(RELATED, |related| related.member("taskId", task)));
     }
 }
 
-/// A request of the server's own. Its id comes last: what begins with one is an answer.
+/// A request of the server's own.
 pub(crate) fn question(id: &str, method: &str, params: &Value) -> Vec<u8> {
-    let mut out = notification(method);
-    write_json(&mut out, params);
-    out.extend_from_slice(br#","id":"#);
-    write_json(&mut out, id);
-    out.extend_from_slice(b"}\n");
-    out
+    message(method, |request| {
+        request.member("params", params);
+        // Last, because a line that begins with an id is taken for a response.
+        request.member("id", id);
+    })
 }
 
-/// The line that takes such a request back.
-pub(crate) fn withdrawn(id: &str) -> Vec<u8> {
-    let mut out = notification("notifications/cancelled");
-    write_json(&mut out, &json!({"requestId": id, "reason": "the answer is not needed any more"}));
-    out.extend_from_slice(b"}\n");
-    out
+/// Cancels a request of the server's own.
+pub(crate) fn request_cancelled(id: &str) -> Vec<u8> {
+    notification("notifications/cancelled", |params| {
+        params.member("requestId", id);
+        params.member("reason", "the answer is no longer needed");
+    })
 }
 
-/// The line that tells that a page was visited and what had to be done there is done.
+/// The user has completed what the page of a URL elicitation asked for.
 /// <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#completion-notifications-for-url-mode-elicitation>
-pub(crate) fn visited(id: &str) -> Vec<u8> {
-    let mut out = notification("notifications/elicitation/complete");
-    write_json(&mut out, &json!({"elicitationId": id}));
-    out.extend_from_slice(b"}\n");
-    out
+pub(crate) fn elicitation_complete(id: &str) -> Vec<u8> {
+    notification("notifications/elicitation/complete", |params| params.member("elicitationId", id))
 }
 
-fn notification(method: &str) -> Vec<u8> {
-    format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":"#).into_bytes()
+fn notification(method: &str, params: impl FnOnce(&mut ObjectWriter<'_>)) -> Vec<u8> {
+    message(method, |message| message.object("params", params))
 }
 
-/// A number as a person would write it: no `.0` behind a whole one.
-fn number(value: f64, out: &mut Vec<u8>) {
-    out.extend_from_slice(value.to_string().as_bytes());
+/// A message of a method, with the members after it.
+fn message(method: &str, members: impl FnOnce(&mut ObjectWriter<'_>)) -> Vec<u8> {
+    let mut line = Vec::with_capacity(128);
+    ObjectWriter::write(&mut line, |message| {
+        message.raw("jsonrpc", r#""2.0""#);
+        message.member("method", method);
+        members(message);
+    });
+    line.push(b'\n');
+    line
 }

@@ -1,11 +1,11 @@
-//! What is asked, as a revision and a client can be told it.
+//! The parameters of `sampling/createMessage`, as the client's revision and capabilities allow.
 
 use serde_json::{Map, Value, json};
 
 use crate::protocol::sampling::{IncludeContext, SampleMessage, SampleRequest};
 use crate::protocol::{Revision, Role};
 
-/// What a client said it can, beyond plain sampling.
+/// The client's capabilities beyond plain sampling.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SamplingCan {
     /// `sampling.tools`.
@@ -15,7 +15,7 @@ pub(crate) struct SamplingCan {
 }
 
 impl SampleRequest {
-    /// The `params` of `sampling/createMessage`; an error says what the client cannot be asked.
+    /// The `params` of `sampling/createMessage`, or an error for the handler that says what to change.
     pub(crate) fn params(&self, revision: Revision, can: SamplingCan) -> Result<Value, String> {
         let tools = revision.has_sampling_tools() && can.tools;
         if !tools && self.needs_tools() {
@@ -46,7 +46,7 @@ impl SampleRequest {
         !self.tools.is_empty() || self.tool_choice.is_some() || self.messages.iter().any(used)
     }
 
-    /// What no client would take.
+    /// Rejects what no client accepts.
     fn check(&self) -> Result<(), String> {
         if self.messages.is_empty() {
             return Err("the conversation has no message; give it at least one".into());
@@ -61,7 +61,7 @@ impl SampleRequest {
         if self.metadata.as_ref().is_some_and(|metadata| !metadata.is_object()) {
             return Err("the metadata must be an object".into());
         }
-        answered(&self.messages)
+        check_tool_results(&self.messages)
     }
 
     fn preferences(&self) -> Option<Value> {
@@ -83,7 +83,7 @@ impl SampleMessage {
         self.blocks.iter().any(|block| block["type"] == kind)
     }
 
-    /// The ids of its blocks of a kind, in no order.
+    /// The ids of its blocks of a kind, sorted.
     fn ids(&self, kind: &str, member: &str) -> Vec<&str> {
         let blocks = self.blocks.iter().filter(|block| block["type"] == kind);
         let mut ids: Vec<&str> = blocks.filter_map(|block| block[member].as_str()).collect();
@@ -92,27 +92,29 @@ impl SampleMessage {
     }
 }
 
-/// Whether every tool use has its result in the next message, and that message nothing else.
+/// Checks that every tool use has its result in the next message, and that this message has nothing else.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/client/sampling#message-content-constraints>
-fn answered(messages: &[SampleMessage]) -> Result<(), String> {
+fn check_tool_results(messages: &[SampleMessage]) -> Result<(), String> {
     let mut wanted = Vec::new();
     for message in messages {
         let results = message.ids("tool_result", "toolUseId");
         if !results.is_empty() && results.len() < message.blocks.len() {
-            return Err("a message with results of tools must have nothing else; say the rest in the next".into());
+            return Err(
+                "a message with tool results must contain nothing else; put the rest into the next message".into()
+            );
         }
         if results != wanted {
-            return Err("each use of a tool needs its result, by its id, in the next message, and no other".into());
+            return Err("each tool use needs exactly one result, with its id, in the next message".into());
         }
         wanted = message.ids("tool_use", "id");
     }
     match wanted[..] {
         [] => Ok(()),
-        _ => Err("the model waits for results of tools; add `SampleMessage::tool_results`".into()),
+        _ => Err("the model waits for tool results; add `SampleMessage::tool_results`".into()),
     }
 }
 
-/// The messages on the wire. A list of blocks where the client knows it, else one message each.
+/// The messages on the wire. Several blocks of one message are a list, or a message each for a client without lists.
 fn messages(messages: &[SampleMessage], revision: Revision, lists: bool) -> Result<Vec<Value>, String> {
     let mut wire = Vec::new();
     for SampleMessage { role, blocks } in messages {
@@ -132,16 +134,17 @@ fn message(role: Role, content: &Value) -> Value {
 fn block(block: &Value, revision: Revision) -> Result<Value, String> {
     let mut block = block.clone();
     match block["type"].as_str() {
-        Some("audio") if revision < Revision::V2025_03_26 => {
+        Some("audio") if !revision.wire().audio => {
             Err(format!("revision {revision} has no audio; send its transcript as text"))
         }
         Some("resource" | "resource_link") => {
             Err("a model can be shown text, images and audio only; put the resource's text into the message".into())
         }
-        Some("tool_result") if !revision.is_modern() => {
-            // Before 2026-07-28 it had to be an object; the content says it as text.
+        Some("tool_result") => {
+            // The content says the same as text.
+            let structured = revision.wire().structured_output;
             if let Value::Object(block) = &mut block {
-                block.retain(|key, value| key != "structuredContent" || value.is_object());
+                block.retain(|key, value| key != "structuredContent" || structured.allows(value.is_object()));
             }
             Ok(block)
         }
@@ -159,7 +162,7 @@ mod tests {
     const NONE: SamplingCan = SamplingCan { tools: false, context: false };
 
     #[test]
-    fn a_text_is_enough() {
+    fn text_alone_is_a_request() {
         for revision in Revision::ALL.iter().copied() {
             assert_eq!(
                 SampleRequest::from("Hi").params(revision, NONE).unwrap(),
@@ -169,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_told() {
+    fn every_parameter_is_sent() {
         let request = SampleRequest::new([SampleMessage::user("Hi"), SampleMessage::assistant("Hello")])
             .message(SampleMessage::user("Well?"))
             .max_tokens(5)
@@ -202,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn context_is_left_out_where_the_client_did_not_say_it_can() {
+    fn context_is_left_out_without_the_capability() {
         let asked = |context, can| {
             let request = SampleRequest::from("Hi").include_context(context);
             request.params(Revision::V2026_07_28, can).unwrap().get("includeContext").cloned()
@@ -213,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn several_blocks_are_a_list_or_several_messages() {
+    fn multiple_blocks_are_a_list_or_separate_messages() {
         let request = SampleRequest::from(SampleMessage::user("Look:").with_content(Content::image(b"x", "image/png")));
         let text = json!({"type": "text", "text": "Look:"});
         let image = json!({"type": "image", "data": "eA==", "mimeType": "image/png"});
@@ -236,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn uses_of_tools_and_their_results_go_back() {
+    fn tool_uses_and_results_are_sent_back() {
         let sent = |revision| tool_round().params(revision, ALL).unwrap()["messages"].take();
         let tool_use = json!({"type": "tool_use", "id": "u1", "name": "t", "input": {"a": 1}, "_meta": {"c": 2}});
         let mut result = json!({
@@ -254,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_need_a_client_that_can() {
+    fn tools_require_the_capability() {
         let error = |request: SampleRequest, revision, can| request.params(revision, can).unwrap_err();
         let with_tool = || SampleRequest::from("Hi").tools([SampleTool::new("t", "", json!({"type": "object"}))]);
         for error in [
@@ -268,17 +271,17 @@ mod tests {
     }
 
     #[test]
-    fn what_no_client_takes_is_refused() {
+    fn invalid_requests_are_rejected() {
         let result = || SampleMessage::tool_results([("u1", ToolResult::text("x"))]);
         let cases = [
             (SampleRequest::new([]), "no message"),
             (SampleRequest::from("Hi").temperature(f64::NAN), "temperature must be a number"),
             (SampleRequest::from("Hi").priorities(0.0, 0.0, 1.1), "between 0 and 1"),
             (SampleRequest::from("Hi").metadata(3), "metadata must be an object"),
-            (SampleRequest::from(result()), "each use of a tool needs its result"),
-            (tool_round().message(result()), "each use of a tool needs its result"),
-            (tool_round().message(result().with_content("more")), "must have nothing else"),
-            (SampleRequest::new([tool_round().messages.swap_remove(1)]), "waits for results"),
+            (SampleRequest::from(result()), "each tool use needs exactly one result"),
+            (tool_round().message(result()), "each tool use needs exactly one result"),
+            (tool_round().message(result().with_content("more")), "must contain nothing else"),
+            (SampleRequest::new([tool_round().messages.swap_remove(1)]), "waits for tool results"),
             (
                 SampleRequest::from(SampleMessage::user(Content::resource(crate::protocol::ResourceContents::text(
                     "x",
@@ -296,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_one_block_or_a_list() {
+    fn results_are_one_block_or_a_list() {
         let answer =
             |content: Value| SampleResult::read(&json!({"role": "assistant", "model": "m", "content": content}));
         let text = json!({"type": "text", "text": "a"});

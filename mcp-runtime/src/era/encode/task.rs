@@ -1,63 +1,66 @@
-//! Tasks as the two revisions that have them say it: names, nesting, and what counts as failed.
+//! Tasks in the formats of the two revisions that have them.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 
 use serde_json::{Map, Value, json};
 
+use super::TaskFormat;
 use crate::protocol::{Revision, TASKS_EXTENSION};
 use crate::store::{TaskOutcome, TaskRecord, TaskStatus};
 
-/// How often a client should ask, in milliseconds.
-const POLL: u64 = 500;
+/// The interval at which a client should poll a task, in milliseconds.
+const POLL_INTERVAL: u64 = 500;
 
-/// What `_meta` calls the task something belongs to, in 2025-11-25.
+/// The key of the task in the `_meta` of its messages, in 2025-11-25.
 pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
 
-/// Adds to a server's capabilities that there are tasks. `listed` if callers are known, so that each can be
-/// told theirs.
+/// Adds tasks to a server's capabilities. `listed` if callers are authenticated, so that each can list its own.
 pub(crate) fn declare(capabilities: &mut Value, revision: Revision, listed: bool) {
-    match revision {
-        Revision::V2026_07_28 => capabilities["extensions"][TASKS_EXTENSION] = json!({}),
-        Revision::V2025_11_25 => {
+    match revision.wire().tasks {
+        TaskFormat::Extension => capabilities["extensions"][TASKS_EXTENSION] = json!({}),
+        TaskFormat::Capability => {
             capabilities["tasks"] = json!({"cancel": {}, "requests": {"tools": {"call": {}}}});
             if listed {
                 capabilities["tasks"]["list"] = json!({});
             }
         }
-        _ => {}
+        TaskFormat::None => {}
     }
 }
 
-/// What a call is answered that became a task.
-pub(super) fn created(task: &TaskRecord) -> Value {
-    if task.revision.is_modern() {
-        let mut result = json!({"resultType": "task"});
-        extend(&mut result, summary(task));
-        return result;
+/// The result of a call that became a task.
+pub(super) fn created(task: &TaskRecord) -> Map<String, Value> {
+    let mut result = Map::new();
+    if is_extension(task) {
+        result.insert("resultType".to_owned(), json!("task"));
+        result.extend(summary(task));
+    } else {
+        result.insert("task".to_owned(), summary(task).into());
     }
-    json!({"task": summary(task)})
+    result
 }
 
-/// Where a task is; since 2026-07-28 with everything there is to know of it.
-pub(crate) fn state(task: &TaskRecord) -> Map<String, Value> {
+/// The state of a task; as an extension with its open questions or its outcome.
+pub(super) fn state(task: &TaskRecord) -> Map<String, Value> {
     let mut state = summary(task);
-    if !task.revision.is_modern() {
+    if !is_extension(task) {
         return state;
     }
-    match (task.status, &task.outcome) {
+    let (name, value) = match (task.status, &task.outcome) {
         (TaskStatus::InputRequired, _) => {
             let asked = task.questions.iter().map(|(key, question)| (key.clone(), json!(question)));
-            state.insert("inputRequests".to_owned(), asked.collect::<Map<_, _>>().into());
+            ("inputRequests", asked.collect())
         }
-        (_, Some(TaskOutcome::Result(result))) => drop(state.insert("result".to_owned(), result.clone())),
-        (_, Some(TaskOutcome::Error(error))) => drop(state.insert("error".to_owned(), error.clone())),
-        _ => {}
-    }
+        (_, Some(TaskOutcome::Result(result))) => ("result", result.clone()),
+        (_, Some(TaskOutcome::Error(error))) => ("error", error.clone()),
+        _ => return state,
+    };
+    state.insert(name.to_owned(), value);
     state
 }
 
-/// The members every account of a task has.
+/// The members that every description of a task has.
 pub(super) fn summary(task: &TaskRecord) -> Map<String, Value> {
-    let (ttl, poll) = if task.revision.is_modern() { ("ttlMs", "pollIntervalMs") } else { ("ttl", "pollInterval") };
+    let (ttl, poll_interval) = if is_extension(task) { ("ttlMs", "pollIntervalMs") } else { ("ttl", "pollInterval") };
     let mut summary = Map::new();
     let mut put = |name: &str, value: Value| summary.insert(name.to_owned(), value);
     put("taskId", json!(task.id));
@@ -68,28 +71,24 @@ pub(super) fn summary(task: &TaskRecord) -> Map<String, Value> {
     put("createdAt", json!(timestamp(task.created_ms)));
     put("lastUpdatedAt", json!(timestamp(task.updated_ms)));
     put(ttl, json!(task.ttl));
-    put(poll, json!(POLL));
+    put(poll_interval, json!(POLL_INTERVAL));
     summary
 }
 
-/// To 2025-11-25 a result that is an error means that the task failed.
+/// In 2025-11-25 a task has failed if its result is an error.
 fn status(task: &TaskRecord) -> TaskStatus {
     match &task.outcome {
-        Some(TaskOutcome::Result(result)) if !task.revision.is_modern() && result["isError"] == true => {
-            TaskStatus::Failed
-        }
+        Some(TaskOutcome::Result(result)) if !is_extension(task) && result["isError"] == true => TaskStatus::Failed,
         _ => task.status,
     }
 }
 
-fn extend(object: &mut Value, members: Map<String, Value>) {
-    if let Value::Object(object) = object {
-        object.extend(members);
-    }
+fn is_extension(task: &TaskRecord) -> bool {
+    task.revision.wire().tasks == TaskFormat::Extension
 }
 
-/// Milliseconds since 1970 in ISO 8601: the civil calendar, counted from the first of March so that a
-/// leap day is the last of a year.
+/// Milliseconds since the Unix epoch in ISO 8601. Years begin on the first of March here, so that a leap day is the
+/// last day of its year.
 fn timestamp(millis: u64) -> String {
     let (days, rest) = (millis / 86_400_000, millis % 86_400_000);
     let since_march = days + 719_468;
@@ -110,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_those_of_the_calendar() {
+    fn timestamps_follow_the_civil_calendar() {
         for (millis, text) in [
             (0, "1970-01-01T00:00:00.000Z"),
             (951_782_399_999, "2000-02-28T23:59:59.999Z"),

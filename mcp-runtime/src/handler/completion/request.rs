@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use crate::jsonrpc::error::{RpcError, shorten};
-use crate::jsonrpc::object::{JsonStr, Object, optional_object};
+use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::object::{Object, optional_object, required_string};
 use crate::jsonrpc::raw::Raw;
 use crate::protocol::CompletionContext;
 
@@ -32,7 +32,8 @@ impl<'a> CompletionRequest<'a> {
     pub(crate) fn read(params: &Object<'a>, context: Option<Raw<'a>>) -> Result<Self, RpcError> {
         let reference = Reference::read(&required(params, "ref")?)?;
         let fields = required(params, "argument")?;
-        let (argument, typed) = (string(&fields, "argument", "name")?, string(&fields, "argument", "value")?);
+        let argument = required_string(fields.get("name"), "argument.name")?;
+        let typed = required_string(fields.get("value"), "argument.value")?;
         let others = others(context, &argument)?;
         Ok(CompletionRequest { reference, argument, typed, others })
     }
@@ -40,9 +41,9 @@ impl<'a> CompletionRequest<'a> {
 
 impl<'a> Reference<'a> {
     fn read(fields: &Object<'a>) -> Result<Self, RpcError> {
-        match &*string(fields, "ref", "type")? {
-            "ref/prompt" => Ok(Reference::Prompt(string(fields, "ref", "name")?)),
-            "ref/resource" => Ok(Reference::Resource(string(fields, "ref", "uri")?)),
+        match &*required_string(fields.get("type"), "ref.type")? {
+            "ref/prompt" => Ok(Reference::Prompt(required_string(fields.get("name"), "ref.name")?)),
+            "ref/resource" => Ok(Reference::Resource(required_string(fields.get("uri"), "ref.uri")?)),
             _ => Err(RpcError::invalid_params("Invalid params: `ref.type` is neither `ref/prompt` nor `ref/resource`")
                 .with_data(json!({"field": "ref.type", "allowed": ["ref/prompt", "ref/resource"]}))),
         }
@@ -53,8 +54,9 @@ impl<'a> Reference<'a> {
 fn others(context: Option<Raw<'_>>, argument: &str) -> Result<CompletionContext, RpcError> {
     const FIELD: &str = "context.arguments";
     let context = optional_object("context", context)?;
-    let arguments = optional_object(FIELD, context.get("arguments"))?;
-    let texts = arguments.iter().map(|(name, raw)| Ok((name, text(Some(raw), FIELD, name)?)));
+    let filled_in = optional_object(FIELD, context.get("arguments"))?;
+    let text = |name: &str, raw| required_string(Some(raw), format_args!("{FIELD}.{name}"));
+    let texts = filled_in.iter().map(|(name, raw)| Ok((name, text(name, raw)?)));
     texts.filter(|pair| !matches!(pair, Ok((name, _)) if *name == argument)).collect()
 }
 
@@ -63,21 +65,5 @@ fn required<'a>(params: &Object<'a>, field: &str) -> Result<Object<'a>, RpcError
     match params.get(field) {
         Some(raw) if raw.kind() == "object" => optional_object(field, Some(raw)),
         other => Err(RpcError::wrong_field(field, "object", other.map_or("missing", |raw| raw.kind()))),
-    }
-}
-
-/// Reads a member of the object `parent` that must be a string.
-fn string<'a>(fields: &Object<'a>, parent: &str, name: &str) -> Result<Cow<'a, str>, RpcError> {
-    text(fields.get(name), parent, name)
-}
-
-/// Reads `raw`, which must be a string.
-fn text<'a>(raw: Option<Raw<'a>>, parent: &str, name: &str) -> Result<Cow<'a, str>, RpcError> {
-    match raw.and_then(|raw| serde_json::from_str(raw.get()).ok()) {
-        Some(JsonStr(text)) => Ok(text),
-        None => {
-            let actual = raw.map_or("missing", |raw| raw.kind());
-            Err(RpcError::wrong_field(&shorten(&format!("{parent}.{name}")), "string", actual))
-        }
     }
 }

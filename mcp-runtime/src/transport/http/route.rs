@@ -108,7 +108,7 @@ fn classify_request(
     let version = http.headers.version().map_err(bad)?;
     let era = era::of_http(request, params, version).map_err(|conflict| match conflict {
         HeaderConflict::Initialize => bad(mismatch("`initialize` has no place in the revision the header names")),
-        HeaderConflict::Unknown(version) => bad(era::unsupported(version)),
+        HeaderConflict::Unknown(version) => bad(era::unsupported_version(version)),
     })?;
     Ok(match era {
         Era::Stateless => Route::Stateless,

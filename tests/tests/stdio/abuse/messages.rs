@@ -44,17 +44,17 @@ fn invalid_utf8_is_a_parse_error() {
 #[test]
 fn duplicate_keys_are_rejected() {
     let mut server = start();
-    let twice = "Invalid request: not a JSON-RPC message: a member is there twice";
+    let twice = "Invalid request: not a JSON-RPC message: duplicate member";
     let frame = r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}"#;
     gets(&mut server, frame, [&*error("1", -32600, twice)]);
     // The id is ambiguous.
     let frame = r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#;
     gets(&mut server, frame, [&*error("null", -32600, twice)]);
     let frame = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"quick","name":"panic"}}"#;
-    gets(&mut server, frame, [&*error("3", -32600, "Invalid request: `params`: `name` is there twice")]);
+    gets(&mut server, frame, [&*error("3", -32600, "Invalid request: `params`: duplicate key `name`")]);
     let frame =
         r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"sleep","arguments":{"ms":1,"ms":60000}}}"#;
-    gets(&mut server, frame, [&*error("4", -32600, "Invalid request: `arguments`: `ms` is there twice")]);
+    gets(&mut server, frame, [&*error("4", -32600, "Invalid request: `arguments`: duplicate key `ms`")]);
     server.finish();
 }
 

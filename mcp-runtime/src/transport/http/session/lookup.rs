@@ -65,7 +65,7 @@ impl Service {
         session_id(http.headers)?;
         let version = http.headers.version().map_err(|error| bad_request(Id::NULL, &error))?;
         if let Some(version) = version.filter(|version| Revision::with_sessions(version).is_none()) {
-            return Err(bad_request(Id::NULL, &era::unsupported(version)));
+            return Err(bad_request(Id::NULL, &era::unsupported_version(version)));
         }
         let Some(stores) = &self.options.stores else { return self.local_session(http) };
         let (id, principal) = self.session_claim(http)?;
