@@ -50,7 +50,7 @@ impl Connection {
         let running = self.control.in_flight.running();
         let telling = async move {
             let _running = running;
-            subscription.tell(&outbox, None, control.closing()).await;
+            subscription.deliver(&outbox, None, control.closing()).await;
         };
         self.telling.spawn_on(telling, &self.runtime);
     }
