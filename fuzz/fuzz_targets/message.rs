@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
 use mcp_fuzz::wire;
-use mcp_runtime::fuzzing::{Parsed, id_of_beginning, members, parse, parse_batch};
+use mcp_runtime::fuzzing::{Parsed, id_in_prefix, members, parse, parse_batch};
 use serde_json::value::RawValue;
 
 fuzz_target!(|frame: &[u8]| {
@@ -82,7 +82,7 @@ fn check_beginnings(frame: &[u8], whole: &Parsed<'_>) {
     // All of them would be quadratic.
     let step = frame.len() / 64 + 1;
     for end in (0..=frame.len()).rev().step_by(step) {
-        let Some(id) = id_of_beginning(&frame[..end]) else { continue };
+        let Some(id) = id_in_prefix(&frame[..end]) else { continue };
         assert!(wire::is_id(id), "{id}");
         if let Parsed::Request { id: own, .. } = whole {
             assert_eq!(id, *own);

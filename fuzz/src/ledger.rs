@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mcp_runtime::fuzzing::{Parsed, begins_an_answer, id_of_beginning, parse, parse_batch};
+use mcp_runtime::fuzzing::{Parsed, id_in_prefix, parse, parse_batch, prefix_is_response};
 
 use crate::server::{BATCH, MESSAGE_BYTES};
 use crate::wire::{self, Said};
@@ -76,8 +76,8 @@ impl Ledger {
         if line.len() > MESSAGE_BYTES {
             let beginning = &line[..MESSAGE_BYTES];
             // Its id is told if it is in the part that was read; an answer is not answered.
-            let id = id_of_beginning(beginning).unwrap_or(NULL);
-            if !begins_an_answer(beginning) {
+            let id = id_in_prefix(beginning).unwrap_or(NULL);
+            if !prefix_is_response(beginning) {
                 self.owe(id, true);
             }
             return;

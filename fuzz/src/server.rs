@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Once;
 use std::time::Duration;
 
-use mcp_runtime::{Json, Limits};
-use mcp_runtime::protocol::LogLevel;
 use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::LogLevel;
+use mcp_runtime::{Json, Limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
