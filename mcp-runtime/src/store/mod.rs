@@ -6,7 +6,7 @@
 //!
 //! - the same [state secrets](crate::Server::state_secrets), if handlers ask the client;
 //! - a [`TaskStore`], if the server has tasks;
-//! - a [`ChangeBus`](crate::store::ChangeBus), if it has tasks, a dynamic catalog or subscribable
+//! - a [`ChangeBus`], if it has tasks, a dynamic catalog or subscribable
 //!   resources;
 //! - for clients of older revisions a `SessionStore`, and an `EventStore` to resume streams at another
 //!   replica. Both need the feature `http`.
