@@ -158,7 +158,7 @@ impl Task<'_> {
             match task["status"].as_str() {
                 Some("completed") => return Ok(task["result"].take()),
                 Some("failed") => return Err(ServerError::protocol(serde_json::from_value(task["error"].take())?)),
-                Some("cancelled") => return Err(ServerError::msg("the task was cancelled and has no result")),
+                Some("cancelled") => return Err(ServerError::msg("this task was cancelled and has no result")),
                 Some("input_required") => {
                     self.answer(&task["inputRequests"], &mut answered).await?;
                     (pause, _) = POLL;
