@@ -1,5 +1,5 @@
-//! A whole conversation: no panic, no hang, nothing but messages, every request answered once, and
-//! at the end the server still there.
+//! A whole conversation: no panic, no hang, only valid messages, one response per request, and a server that
+//! still responds at the end.
 //!
 //! The first byte says how it begins: `1` to `4` with the handshake of a legacy revision, `a` to `d`
 //! the same with a server that obeys `shutdown` and `exit`, anything else without. The rest is sent as it is, but
@@ -41,12 +41,12 @@ fuzz_target!(init: let_handlers_panic(), |input: &[u8]| {
     ledger.check();
     for id in [format!("\"{last}\""), format!("\"{last}p\"")] {
         let answered = |said: &Said<'_>| matches!(said, Said::Answer { id: told, result: Some(_) } if *told == wire::key(&id));
-        // After a `shutdown` it is still answered, which the ledger knows, but not served.
+        // After a `shutdown` requests are still answered, which the ledger checks, but with errors.
         assert!(ends_on_request || !ledger.is_sole(&id) || said.iter().any(answered), "no result for {id}");
     }
 });
 
-/// Sends it all, closes the input, and returns every line the server said.
+/// Sends everything, closes the input, and returns all lines from the server.
 fn talk(sent: &[u8], ends_on_request: bool) -> Vec<String> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     let runtime =
@@ -60,7 +60,7 @@ fn talk(sent: &[u8], ends_on_request: bool) -> Vec<String> {
     assert!(begun.elapsed() < DRAIN / 2, "something kept the server waiting");
     match lines {
         Ok(lines) => lines,
-        // `exit` without `shutdown`: what was said before is lost with the client.
+        // `exit` without `shutdown`: pending output is lost with the connection.
         Err(error) if ends_on_request && error.to_string().contains("without `shutdown`") => Vec::new(),
         Err(error) => panic!("{error}"),
     }
@@ -72,7 +72,7 @@ fn handshake(revision: Revision) -> String {
     ) + "\n"
 }
 
-/// Appends `script` with its abbreviations written out.
+/// Appends `script` with its abbreviations expanded.
 fn expand(script: &[u8], out: &mut Vec<u8>) {
     let mut rest = script;
     while let Some(at) = rest.windows(2).position(|pair| pair == b"$m") {
@@ -83,7 +83,7 @@ fn expand(script: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-/// An id nobody has used, escapes aside.
+/// An id that no request uses, escapes aside.
 fn unused_id(sent: &[u8]) -> String {
     let used = |id: &str| sent.windows(id.len()).any(|piece| piece == id.as_bytes());
     (0..=sent.len())

@@ -1,18 +1,18 @@
-//! The parser alone: no panic, what is read can be printed and read again, and what is refused is
-//! refused with a valid answer.
+//! The parser alone: no panic, a parsed message survives printing and parsing, and a malformed one gets a
+//! valid error response.
 #![no_main]
 
 use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
 use mcp_fuzz::wire;
-use mcp_runtime::fuzzing::{Parsed, id_of_beginning, members, parse, parse_batch};
+use mcp_runtime::fuzzing::{Parsed, id_in_prefix, members, parse, parse_batch};
 use serde_json::value::RawValue;
 
 fuzz_target!(|frame: &[u8]| {
     let message = parse(frame);
     check(&message);
-    check_beginnings(frame, &message);
+    check_prefixes(frame, &message);
     match parse_batch(frame, 50) {
         Ok(messages) => messages.iter().for_each(check),
         Err(rejected) => check(&rejected),
@@ -45,7 +45,7 @@ fn check(message: &Parsed<'_>) {
     }
 }
 
-/// What is taken apart without being checked again is what serde would read.
+/// The unchecked member iterator agrees with serde.
 fn check_members(params: &str) {
     if !params.starts_with('{') {
         return;
@@ -62,7 +62,7 @@ fn check_members(params: &str) {
     }
 }
 
-/// A message as its sender could have written it.
+/// Prints a message as a client could have sent it.
 fn print(message: &Parsed<'_>) -> String {
     let (id, method, params) = match message {
         Parsed::Request { id, method, params } => {
@@ -77,12 +77,12 @@ fn print(message: &Parsed<'_>) -> String {
     format!(r#"{{"jsonrpc":"2.0"{id},"method":{method}{params}}}"#)
 }
 
-/// Wherever a frame is cut off, the id in its beginning is an id, and no other than the whole has.
-fn check_beginnings(frame: &[u8], whole: &Parsed<'_>) {
-    // All of them would be quadratic.
+/// Wherever a frame is truncated, an id found in the prefix is the id of the whole frame.
+fn check_prefixes(frame: &[u8], whole: &Parsed<'_>) {
+    // Checking all prefixes would be quadratic.
     let step = frame.len() / 64 + 1;
     for end in (0..=frame.len()).rev().step_by(step) {
-        let Some(id) = id_of_beginning(&frame[..end]) else { continue };
+        let Some(id) = id_in_prefix(&frame[..end]) else { continue };
         assert!(wire::is_id(id), "{id}");
         if let Parsed::Request { id: own, .. } = whole {
             assert_eq!(id, *own);

@@ -1,15 +1,15 @@
-//! The books of a conversation: which answers are owed for what was sent.
+//! The ledger of a conversation: which responses each sent message requires.
 
 use std::collections::HashMap;
 
-use mcp_runtime::fuzzing::{Parsed, begins_an_answer, id_of_beginning, parse, parse_batch};
+use mcp_runtime::fuzzing::{Parsed, id_in_prefix, parse, parse_batch, prefix_is_response};
 
 use crate::server::{BATCH, MESSAGE_BYTES};
 use crate::wire::{self, Said};
 
 const NULL: &str = "null";
 
-/// What the answers to one id may come to.
+/// The number of responses expected and received for one id.
 #[derive(Debug, Default, Clone, Copy)]
 struct Account {
     least: usize,
@@ -26,7 +26,7 @@ enum Batches {
     Yes,
 }
 
-/// A whole conversation.
+/// The accounts of a whole conversation.
 #[derive(Debug, Default)]
 pub struct Ledger {
     accounts: HashMap<String, Account>,
@@ -34,7 +34,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Books everything that was sent and everything the server said.
+    /// Records everything that was sent and everything the server answered.
     pub fn new(sent: &[u8], said: &[Said<'_>], ends_on_request: bool) -> Self {
         let mut ledger = Ledger::default();
         for said in said {
@@ -42,8 +42,8 @@ impl Ledger {
                 ledger.account(id).answers += 1;
             }
         }
-        // The session in which arrays are batches is opened by the one `initialize` that succeeds. Which
-        // that was is known by its id; if several have it, arrays after the first are in doubt.
+        // Arrays are batches in a session that the one successful `initialize` opens, identified by its id. If
+        // several requests have that id, arrays after the first are ambiguous.
         let opener = said.iter().find_map(|said| match said {
             Said::Answer { id, result: Some(result) } if opens_batches(result) => Some(id.as_str()),
             _ => None,
@@ -75,9 +75,9 @@ impl Ledger {
     fn line(&mut self, line: &[u8], batches: Batches) {
         if line.len() > MESSAGE_BYTES {
             let beginning = &line[..MESSAGE_BYTES];
-            // Its id is told if it is in the part that was read; an answer is not answered.
-            let id = id_of_beginning(beginning).unwrap_or(NULL);
-            if !begins_an_answer(beginning) {
+            // Oversized: the response has the id if the prefix contains it; a response is not answered.
+            let id = id_in_prefix(beginning).unwrap_or(NULL);
+            if !prefix_is_response(beginning) {
                 self.owe(id, true);
             }
             return;
@@ -120,7 +120,7 @@ impl Ledger {
         account.most += 1;
     }
 
-    /// Every request has one answer; one that was cancelled has one or none; nobody else has any.
+    /// Asserts that every request has one response, a cancelled one at most one, and nothing else any.
     pub fn check(&self) {
         for (id, account) in &self.accounts {
             let Account { least, most, cancellations, answers } = *account;
@@ -132,7 +132,7 @@ impl Ledger {
         }
     }
 
-    /// Whether the request with this id is the only one and was left alone.
+    /// Whether exactly one request has this id, and it was not cancelled.
     pub fn is_sole(&self, id: &str) -> bool {
         !self.exited && self.accounts.get(&wire::key(id)).is_some_and(|it| it.most == 1 && it.cancellations == 0)
     }

@@ -1,5 +1,5 @@
-//! What the fuzz targets share: lines of the server judged, a server to talk to, and the books on
-//! who is owed an answer.
+//! Shared by the fuzz targets: validation of the server's lines, a server to test, and the ledger of
+//! requests and responses.
 
 pub mod ledger;
 pub mod server;

@@ -1,24 +1,24 @@
-//! The server the conversations are with: a handler of every sort, all of them quick.
+//! The server under test: a handler of every kind, all of them quick.
 
 use std::collections::BTreeMap;
 use std::sync::Once;
 use std::time::Duration;
 
-use mcp_runtime::{Json, Limits};
-use mcp_runtime::protocol::LogLevel;
 use mcp_runtime::prelude::*;
+use mcp_runtime::protocol::LogLevel;
+use mcp_runtime::{Json, Limits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How long calls may go on at the end: far longer than any of them takes.
+/// The drain timeout: far longer than any call takes.
 pub const DRAIN: Duration = Duration::from_secs(4);
-/// The longest line: short enough for a fuzzer to get there.
+/// The message size limit: small enough for a fuzzer to reach.
 pub const MESSAGE_BYTES: usize = 2048;
-/// The longest batch.
+/// The batch size limit.
 pub const BATCH: usize = 6;
 
-/// What handlers panic with when they are asked to.
+/// The panic message of handlers that panic on purpose.
 const ON_PURPOSE: &str = "on purpose";
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -35,20 +35,20 @@ fn add(a: i64, b: i64) -> i64 {
     a.wrapping_add(b)
 }
 
-/// Arguments of many types, given back.
+/// Return arguments of many types.
 #[tool]
 fn types(shape: Option<Shape>, names: Option<BTreeMap<String, u8>>, any: Option<Value>) -> Json<Value> {
     Json(json!({"shape": shape, "names": names, "any": any}))
 }
 
-/// Say it again, later.
+/// Return the text, later.
 #[tool]
 async fn later(text: String) -> String {
     tokio::task::yield_now().await;
     text
 }
 
-/// Take three steps, and tell of each.
+/// Take three steps and report progress.
 #[tool]
 async fn steps(ctx: &Context, wait: Option<bool>) -> Option<String> {
     for step in 1..=3 {
@@ -93,7 +93,7 @@ fn panic_blocking() {
     panic!("{ON_PURPOSE}");
 }
 
-/// Change something, and have it told.
+/// Change the catalog or a resource.
 #[tool]
 fn change(ctx: &Context, uri: Option<String>, tool: Option<String>, on: Option<bool>) -> bool {
     if let Some(uri) = uri {
@@ -111,7 +111,7 @@ struct Name {
     age: Option<u8>,
 }
 
-/// Ask, once something is done, and ask again.
+/// Ask repeatedly, after a side effect.
 #[tool]
 async fn ask(ctx: &Context, times: Option<u8>) -> Result<String> {
     let done = ctx.once("done", async { Ok(1) }).await?;
@@ -123,7 +123,7 @@ async fn ask(ctx: &Context, times: Option<u8>) -> Result<String> {
     Ok(names)
 }
 
-/// Ask two things at once, and take what comes first of two others.
+/// Ask two questions at once, and take the first answer of two others.
 #[tool]
 async fn ask_both(ctx: &Context) -> Result<String> {
     let (one, roots) = tokio::join!(ctx.elicit::<Name>("Who?").key("who"), ctx.list_roots());
@@ -152,7 +152,7 @@ async fn prepared(ctx: &Context, start: Option<bool>) -> Result<bool> {
     Ok(ctx.is_task())
 }
 
-/// Only for who says so.
+/// Visible to some callers only.
 #[tool(visible_if = |ctx: &Context| ctx.meta("see").is_some())]
 fn hidden() {}
 
@@ -184,7 +184,7 @@ async fn note(id: u64, #[arg(complete = echoes)] path: String) -> Option<String>
     (id != 0).then_some(path)
 }
 
-/// The server; `ends_on_request` says whether it obeys `shutdown` and `exit`.
+/// The server. `ends_on_request`: whether it obeys `shutdown` and `exit`.
 pub fn server(ends_on_request: bool) -> Server {
     let mut limits = Limits::default();
     limits.message_bytes = MESSAGE_BYTES;
@@ -214,8 +214,8 @@ pub fn server(ends_on_request: bool) -> Server {
         .resources(resources![manual, note])
 }
 
-/// The server catches what handlers throw, and would catch its own mistakes as well: every panic
-/// that is not a handler's goes to the hook before, which ends the process.
+/// The server catches panics of handlers, and would also catch its own. This hook passes every panic that is
+/// not a handler's to the previous hook, which ends the process.
 pub fn let_handlers_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

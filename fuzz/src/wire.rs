@@ -1,13 +1,13 @@
-//! Lines from the server, read strictly: whatever is not a JSON-RPC 2.0 message is a panic.
+//! A strict reader of the server's lines: panics on anything that is not a JSON-RPC 2.0 message.
 //!
-//! Not by the parser under test, and never into a `String` where the client's own text comes back:
-//! a JSON string may hold half a surrogate pair, which is echoed as it came.
+//! It does not use the parser under test, and never reads echoed text into a `String`: a JSON string may hold
+//! half a surrogate pair, which is echoed verbatim.
 
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-/// The members of an object, each once.
+/// The members of an object without duplicate keys.
 pub fn members(json: &str) -> Option<BTreeMap<String, &RawValue>> {
     serde_json::from_str(json).ok()
 }
@@ -15,17 +15,17 @@ pub fn members(json: &str) -> Option<BTreeMap<String, &RawValue>> {
 /// One message from the server.
 #[derive(Debug)]
 pub enum Said<'a> {
-    /// The id it answers, as [`key`] writes it, and the result if it is no error.
+    /// A response: its id as [`key`] writes it, and the result unless it is an error.
     Answer {
         id: String,
         result: Option<&'a str>,
     },
     Notification,
-    /// A request of the server's own.
+    /// A request from the server.
     Question,
 }
 
-/// Reads a line: one message, or a list of answers.
+/// Reads a line: one message, or a batch of responses.
 pub fn read(line: &str) -> Vec<Said<'_>> {
     assert!(!line.contains(['\n', '\r']), "more than a line: {line}");
     if !line.starts_with('[') {
@@ -83,7 +83,7 @@ pub fn is_id(raw: &str) -> bool {
     json && (raw.starts_with('"') || !raw.contains(['.', 'e', 'E']) && raw.ends_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The same for every spelling of one id.
+/// A normal form, equal for every spelling of one id.
 pub fn key(raw: &str) -> String {
     serde_json::from_str::<String>(raw).map_or_else(|_| raw.to_owned(), |text| format!("{text:?}"))
 }

@@ -1,4 +1,4 @@
-//! Errors: what a handler fails with, and what a JSON-RPC error response says.
+//! The error types of handlers ([`Error`]) and of serving ([`ServerError`]), and application error codes.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -7,20 +7,22 @@ use serde_json::Value;
 
 use crate::jsonrpc::error::RpcError;
 
-/// The result of a handler. Serving and the [`TestClient`](crate::testing::TestClient) fail with a
-/// [`ServerError`] instead, which `?` turns into an [`Error`].
+/// The result of a handler. Serving and the [`TestClient`](crate::testing::TestClient) return a
+/// [`ServerError`] instead, which `?` converts into an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 type Source = Box<dyn StdError + Send + Sync>;
 
-/// Why a handler failed.
+/// The error of a handler.
 ///
-/// Anything people use as an error becomes one through `?`: every [`std::error::Error`],
-/// `anyhow::Error`, `Box<dyn Error + Send + Sync>`, `String`, `&str`. From a tool it reaches the
-/// model as a result with `isError: true`, with the error's own text and that of its sources; from a
-/// prompt or a resource it reaches the client as error `-32603` with that text. The other
-/// constructors make protocol errors, which the client sees instead of the model, whatever handler
-/// they come from; [`application`](Self::application) makes one with a code of your own.
+/// `?` converts any common error type into it: every [`std::error::Error`], `anyhow::Error`,
+/// `Box<dyn Error + Send + Sync>`, `String` and `&str`. The text consists of the error's message and those
+/// of its sources. From a tool it reaches the model, as a result with `isError: true`; from a prompt or a
+/// resource it reaches the client, as error `-32603`.
+///
+/// [`invalid_params`](Self::invalid_params), [`internal`](Self::internal),
+/// [`resource_not_found`](Self::resource_not_found) and [`application`](Self::application) create protocol
+/// errors. They reach the client instead of the model, from any handler.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
@@ -34,31 +36,31 @@ type Source = Box<dyn StdError + Send + Sync>;
 pub struct Error(Box<Repr>);
 
 pub(crate) enum Repr {
-    /// What the model is told.
+    /// An error for the model.
     Handler(Source),
-    /// What the client is told.
+    /// An error for the client.
     Protocol(RpcError),
-    /// A resource that is not there; each revision has its own code for it.
+    /// An unknown resource; the code depends on the revision.
     ResourceNotFound(String),
 }
 
 impl Error {
-    /// A failure the model should read, as `isError: true`.
+    /// An error with this message. From a tool it reaches the model, as `isError: true`.
     pub fn msg(text: impl Into<String>) -> Self {
         Error(Box::new(Repr::Handler(text.into().into())))
     }
 
-    /// The request's parameters are wrong (`-32602`).
+    /// The request has invalid parameters (`-32602`).
     pub fn invalid_params(text: impl Into<String>) -> Self {
         Self::protocol(RpcError::invalid_params(text.into()))
     }
 
-    /// The server failed for a reason that is not the caller's (`-32603`).
+    /// The server failed, through no fault of the caller (`-32603`).
     pub fn internal(text: impl Into<String>) -> Self {
         Self::protocol(RpcError::new(RpcError::INTERNAL, text.into()))
     }
 
-    /// A failure the client should act on by its code, which is your own.
+    /// An error with a code of your own, for clients that act on it.
     ///
     /// ```
     /// use mcp_runtime::ErrorCode;
@@ -85,8 +87,8 @@ impl Error {
         Self::protocol(RpcError::new(code.get(), text.into()))
     }
 
-    /// Sets the `data` of a protocol error: what a client needs to know beyond code and text. An error
-    /// for the model has no place for it, nor has one about a missing resource; they stay as they are.
+    /// Sets the `data` of a protocol error: details for the client beyond code and message. Errors for the
+    /// model and [`resource_not_found`](Self::resource_not_found) have no `data`; they stay unchanged.
     pub fn with_data(mut self, data: impl Into<Value>) -> Self {
         if let Repr::Protocol(error) = &mut *self.0 {
             error.data = Some(data.into());
@@ -94,13 +96,13 @@ impl Error {
         self
     }
 
-    /// There is no resource at `uri` (`-32002` up to 2025-11-25, `-32602` from 2026-07-28).
+    /// No resource exists at `uri` (`-32002` up to 2025-11-25, `-32602` from 2026-07-28).
     pub fn resource_not_found(uri: impl Into<String>) -> Self {
         Error(Box::new(Repr::ResourceNotFound(uri.into())))
     }
 
-    /// The same as a boxed `std::error::Error`. `Error` is none itself, or it could not be made from
-    /// every other by `?`.
+    /// Converts into a boxed [`std::error::Error`]. `Error` itself does not implement that trait, so that
+    /// `?` can convert every other error into it.
     pub fn into_boxed(self) -> Box<dyn StdError + Send + Sync> {
         match *self.0 {
             Repr::Handler(source) => source,
@@ -108,7 +110,7 @@ impl Error {
         }
     }
 
-    /// The error `?` was used on, if it is an `E`.
+    /// The original error, as converted by `?`, if its type is `E`.
     pub fn downcast_ref<E: StdError + 'static>(&self) -> Option<&E> {
         match &*self.0 {
             Repr::Handler(source) => source.downcast_ref(),
@@ -116,7 +118,7 @@ impl Error {
         }
     }
 
-    /// What the error was caused by, as [`std::error::Error::source`] tells it.
+    /// The cause of the original error, as [`std::error::Error::source`].
     pub fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match &*self.0 {
             Repr::Handler(source) => source.source(),
@@ -124,7 +126,7 @@ impl Error {
         }
     }
 
-    /// The protocol error this is: made as one, or answered by a server and passed on by `?`.
+    /// The protocol error: created as one, or received from a server and passed on by `?`.
     fn rpc(&self) -> Option<&RpcError> {
         match &*self.0 {
             Repr::Protocol(error) => Some(error),
@@ -133,7 +135,7 @@ impl Error {
         }
     }
 
-    /// What it is made of.
+    /// The representation, for the conversion into a `Failure`.
     pub(crate) fn into_repr(self) -> Repr {
         *self.0
     }
@@ -142,27 +144,27 @@ impl Error {
         Error(Box::new(Repr::Protocol(error)))
     }
 
-    /// The JSON-RPC code, where this is a protocol error.
+    /// The JSON-RPC code, if this is a protocol error.
     pub fn code(&self) -> Option<i32> {
         self.rpc().map(|error| error.code)
     }
 
-    /// The `data` member of a protocol error.
+    /// The `data` of a protocol error, if it has any.
     pub fn data(&self) -> Option<&Value> {
         self.rpc().and_then(|error| error.data.as_ref())
     }
 }
 
-// Not `std::error::Error` itself, so that this one conversion can take every error there is.
+// `Error` does not implement `std::error::Error`: this blanket conversion would overlap with `From<T> for T`.
 impl<E: Into<Source>> From<E> for Error {
     fn from(error: E) -> Self {
         Error(Box::new(Repr::Handler(error.into())))
     }
 }
 
-/// Why a server could not be served, or what it answered a [`TestClient`](crate::testing::TestClient).
+/// The error of serving, and of requests by a [`TestClient`](crate::testing::TestClient).
 ///
-/// Unlike [`Error`], which a handler returns, it is a [`std::error::Error`]: `?` turns it into an
+/// Unlike [`Error`], which handlers return, it is a [`std::error::Error`]: `?` converts it into an
 /// `anyhow::Error`, a `Box<dyn Error>`, an enum of your own with `#[from]`, and into [`Error`].
 ///
 /// ```no_run
@@ -193,12 +195,12 @@ impl ServerError {
         ServerError(Error::resource_not_found(uri))
     }
 
-    /// The JSON-RPC code, where the server answered with an error.
+    /// The JSON-RPC code, if the server answered with an error.
     pub fn code(&self) -> Option<i32> {
         self.0.code()
     }
 
-    /// The `data` member of that error.
+    /// The `data` of that error, if it has any.
     pub fn data(&self) -> Option<&Value> {
         self.0.data()
     }
@@ -225,7 +227,7 @@ impl From<serde_json::Error> for ServerError {
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0.0 {
-            // Its sources tell the rest.
+            // Without its sources: callers print those through `source()`.
             Repr::Handler(source) => fmt::Display::fmt(source, f),
             Repr::Protocol(_) | Repr::ResourceNotFound(_) => fmt::Display::fmt(&self.0, f),
         }
@@ -244,7 +246,7 @@ impl StdError for ServerError {
     }
 }
 
-/// What can stand in the `Err` of a handler: whatever `?` turns into an [`Error`].
+/// The error types a handler may return: every type that `?` converts into an [`Error`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a handler",
     label = "not an error",
@@ -275,8 +277,8 @@ impl fmt::Debug for Error {
     }
 }
 
-/// The error's text followed by that of its sources, each once: many errors print their source
-/// themselves.
+/// The error's message followed by those of its sources. A source that the message already ends with is
+/// not repeated: many errors print their source themselves.
 pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
@@ -291,10 +293,10 @@ pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
     text
 }
 
-/// A code of your own, for [`Error::application`](crate::Error::application): every number but -32768
-/// to -32000, which JSON-RPC and MCP keep for themselves.
+/// An application-defined error code, for [`Error::application`](crate::Error::application): any number
+/// outside -32768 to -32000, the range reserved by JSON-RPC and MCP.
 ///
-/// A constant is checked when it is compiled:
+/// A constant is checked at compile time:
 ///
 /// ```
 /// use mcp_runtime::ErrorCode;
@@ -311,17 +313,22 @@ pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
 pub struct ErrorCode(i32);
 
 impl ErrorCode {
-    /// The code, which panics if it is not an application's to use: in a `const`, an error of the
-    /// compiler.
+    /// Creates a code.
+    ///
+    /// # Panics
+    ///
+    /// If the code is reserved. In a `const`, that is a compile error.
     #[track_caller]
     pub const fn new(code: i32) -> Self {
         match Self::try_new(code) {
             Some(code) => code,
-            None => panic!("error codes from -32768 to -32000 belong to JSON-RPC and MCP: take one above, such as 1"),
+            None => {
+                panic!("error codes from -32768 to -32000 are reserved by JSON-RPC and MCP: use another, such as 1")
+            }
         }
     }
 
-    /// The code, if it is an application's to use.
+    /// Creates a code; `None` if it is reserved.
     pub const fn try_new(code: i32) -> Option<Self> {
         // JSON-RPC 2.0 §5.1; <https://modelcontextprotocol.io/specification/2026-07-28/basic>
         if code < -32768 || code > -32000 { Some(ErrorCode(code)) } else { None }
@@ -357,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_told_once() {
+    fn error_text_has_each_source_once() {
         let error = Error::from(Outer(std::io::Error::other("disk full"), "cannot save"));
         assert_eq!(error.to_string(), "cannot save: disk full");
         let error = Error::from(Outer(std::io::Error::other("disk full"), "cannot save: disk full"));
@@ -365,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn the_protocols_codes_are_refused() {
+    fn reserved_error_codes_are_rejected() {
         for taken in [-32768, -32700, -32603, -32600, -32099, -32022, -32002, -32000] {
             assert_eq!(ErrorCode::try_new(taken), None, "{taken}");
         }
@@ -375,8 +382,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "take one above")]
-    fn at_run_time_they_are_a_panic() {
+    #[should_panic(expected = "use another")]
+    fn reserved_error_code_panics_at_run_time() {
         let _ = ErrorCode::new(-32601);
     }
 }

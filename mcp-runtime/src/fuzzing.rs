@@ -1,4 +1,4 @@
-//! The message parser as the fuzz targets in `fuzz/` see it; compiled with `--cfg fuzzing` only.
+//! Entry points for the fuzz targets in `fuzz/`; compiled with `--cfg fuzzing` only.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use crate::era::{batch, encode};
 use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{self, Id, Message, Notification, Rejection, Request};
 
-/// What the parser made of a frame.
+/// A parsed frame.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Parsed<'a> {
     Request {
@@ -19,35 +19,35 @@ pub enum Parsed<'a> {
         params: Option<&'a str>,
     },
     Response,
-    /// The id it is answered with, and the line of the answer.
+    /// The id of the error response, and the response itself.
     Rejected {
         id: &'a str,
         line: Vec<u8>,
     },
 }
 
-/// Reads one frame.
+/// Parses one frame.
 pub fn parse(frame: &[u8]) -> Parsed<'_> {
     parsed(jsonrpc::parse(frame))
 }
 
-/// Reads a frame with several messages, at most `limit`.
+/// Parses a batch of at most `limit` messages.
 pub fn parse_batch(frame: &[u8], limit: usize) -> Result<Vec<Parsed<'_>>, Parsed<'_>> {
     let elements = batch::elements(frame, limit).map_err(rejected)?;
     Ok(elements.into_iter().map(|raw| parsed(batch::element(raw))).collect())
 }
 
-/// The id in the beginning of a frame that is too long.
-pub fn id_of_beginning(beginning: &[u8]) -> Option<&str> {
-    jsonrpc::id_in_prefix(beginning).map(Id::as_str)
+/// The id in the prefix of an oversized frame.
+pub fn id_in_prefix(prefix: &[u8]) -> Option<&str> {
+    jsonrpc::id_in_prefix(prefix).map(Id::as_str)
 }
 
-/// Whether a frame that is too long is an answer.
-pub fn begins_an_answer(beginning: &[u8]) -> bool {
-    jsonrpc::prefix_is_response(beginning)
+/// Whether an oversized frame is a response, by its prefix.
+pub fn prefix_is_response(prefix: &[u8]) -> bool {
+    jsonrpc::prefix_is_response(prefix)
 }
 
-/// The members of an object that was read as JSON before; none if one of its keys is no text.
+/// The members of an object that is known to be valid JSON; `None` if a key cannot be decoded.
 pub fn members(object: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
     Raw::new_unchecked(object).members().map(|member| member.ok().map(|(key, value)| (key, value.get()))).collect()
 }

@@ -1,8 +1,12 @@
-//! The bounds that keep one peer from exhausting the server.
+//! Resource limits: bounds that keep one client from exhausting the server.
 
 use std::time::Duration;
 
-/// What a server puts up with. The defaults suit a server on a person's machine.
+/// The resource limits of a server, set with [`Server::limits`](crate::Server::limits).
+///
+/// The defaults suit a server on a developer's machine as well as a small public one. An error caused
+/// by a limit tells the client what to do next. Over HTTP, 429 means that the caller's own quota is
+/// exhausted, 503 that a limit of the whole server is reached; both come with `Retry-After`.
 ///
 /// ```
 /// use mcp_runtime::{Limits, Server};
@@ -14,73 +18,95 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The longest message, in bytes; a longer one is refused and skipped. 4 MiB. Calls that wait
-    /// keep their arguments, so `in_flight` times this is what one client can occupy.
+    /// The size of a message in bytes. Default: 4 MiB. A longer message is skipped and answered with
+    /// error `-32600`, over HTTP with 413. Pending calls keep their arguments in memory, so one client
+    /// can occupy up to `in_flight` times this.
     pub message_bytes: usize,
-    /// How many objects and lists of a message may be inside each other; one that is nested deeper
-    /// is refused. 128; more than that `serde_json` does not decode into types anyway.
+    /// The nesting depth of a message: objects and arrays inside each other. Default: 128, the depth
+    /// up to which `serde_json` deserializes. A deeper message is answered with error `-32600`.
     pub depth: usize,
-    /// How many calls of one client may be waiting for something at a time, and how many blocking
-    /// handlers may run; more are refused until one has finished. 256. A client is a connection, a
-    /// session, or over HTTP without a session whoever the `principal` hook names; callers it does
-    /// not name have only `requests` in common.
+    /// The pending calls of one client, and the blocking handlers that run at the same time.
+    /// Default: 256. A call beyond it is rejected before it runs, with error `-32603`, over HTTP with
+    /// 429.
+    ///
+    /// One client is one connection or one session; over HTTP without a session it is one principal,
+    /// as named by the `principal` hook. Anonymous callers have no quota of their own: they share
+    /// `requests`.
     pub in_flight: usize,
-    /// How many messages a batch may have, in revisions with batches. 100.
+    /// The messages in a batch, in the revision that has batches. Default: 100. A longer batch is
+    /// rejected as a whole with error `-32600`.
     pub batch: usize,
-    /// How many messages in a row may be no JSON-RPC before the connection is ended. As many as there
-    /// are: each is answered.
+    /// Closes the connection after this many consecutive malformed messages. Default: no limit; each
+    /// is answered with an error.
     pub consecutive_errors: usize,
-    /// How many log messages of one call reach its client in a second; the rest are dropped. 1000.
+    /// The log messages per second that one call sends to its client. Default: 1000. Messages beyond
+    /// it are dropped.
     pub log_rate: u32,
-    /// How many streams of changes one client may have open. 16. Who a client is, is said at
-    /// `in_flight`.
+    /// The open subscription streams (`subscriptions/listen`) of one client. Default: 16. A stream
+    /// beyond it is rejected with error `-32603`, over HTTP with 429. See `in_flight` for what counts
+    /// as one client.
     pub streams: usize,
-    /// How many resources one session or stream may subscribe to. 256.
+    /// The resources one session or stream subscribes to. Default: 256. A subscription beyond it is
+    /// rejected with error `-32603`.
     pub subscriptions: usize,
-    /// How many questions one call may ask its client. 64.
+    /// The questions one call asks its client. Default: 64. The handler gets
+    /// [`AskError::Misused`](crate::ask::AskError::Misused) for a question beyond it.
     pub asks_per_call: usize,
-    /// How long a client may take to answer a question, or to come back with the answers. 10 minutes.
+    /// How long a client may take to answer a question, or to retry a call with the answers.
+    /// Default: 10 minutes. After that the handler gets
+    /// [`AskError::TimedOut`](crate::ask::AskError::TimedOut); a late retry gets error `-32602`.
     pub answer_timeout: Duration,
-    /// How many bytes a call may have its client keep between rounds of questions. 64 KiB.
+    /// The state a call may have its client carry between rounds of questions, in bytes.
+    /// Default: 64 KiB. A call that needs more fails.
     pub state_bytes: usize,
-    /// How many tasks there may be, running or kept for who comes for their results. 1000.
+    /// The tasks of all clients, running or finished and not yet expired. Default: 1000. A call that
+    /// would create another is answered with an error.
     pub tasks: usize,
-    /// How many tasks one principal may have. 100.
+    /// The tasks of one principal, running or finished and not yet expired. Default: 100. A call that
+    /// would create another is answered with an error.
     pub tasks_per_principal: usize,
-    /// How long a task runs at most, and is kept, counted from its beginning. An hour.
+    /// The longest time to live of a task, from its creation. Default: 1 hour. A task that is still
+    /// running then is stopped; the task and its result are removed.
     pub task_ttl: Duration,
-    /// Over HTTP: how many requests may be served at a time; more are answered 503. 1024. An open
-    /// stream is one of them; streams of changes have at most three quarters, so that calls have room.
+    /// Over HTTP: the requests served at the same time, open streams included. Default: 1024. A request
+    /// beyond it is answered 503. Subscription streams get at most three quarters, so that calls always
+    /// have room.
     pub requests: usize,
-    /// Over HTTP: how many connections a listener of the server's own may have. 2048. When they are
-    /// all taken, those nobody is using are closed, and new ones wait for a place. Keep it above
-    /// `requests`, so that whoever is one too many can be told so.
+    /// Over HTTP: the connections of the server's own listener. Default: 2048. At the limit, idle
+    /// connections are closed and new ones wait. Keep it above `requests`, so that a client beyond that
+    /// limit can be told so.
     pub connections: usize,
-    /// Over HTTP: how many bytes of long messages may be in memory, of all clients together; what
-    /// would be more is answered 503. 64 MiB, or `message_bytes` if that is more. Messages up to
-    /// 64 KiB are not counted: they are always taken.
+    /// Over HTTP: the total size of long messages in memory, of all clients, in bytes. Default: 64 MiB,
+    /// but at least `message_bytes`. A message beyond it is answered 503. Messages up to 64 KiB do not
+    /// count and are always accepted.
     pub body_bytes: usize,
-    /// Over HTTP: how many sessions there may be. 1000.
+    /// Over HTTP: the sessions of all clients. Default: 1000. At the limit an idle session is evicted;
+    /// if there is none, `initialize` is answered 503.
     pub sessions: usize,
-    /// Over HTTP: how many sessions one principal may have. 100.
+    /// Over HTTP: the sessions of one principal. Default: 100. At the limit `initialize` is answered
+    /// 429.
     pub sessions_per_principal: usize,
-    /// Over HTTP: how long a session lives that is not used. 30 minutes.
+    /// Over HTTP: closes a session that has been idle for this long. Default: 30 minutes. The next
+    /// request of the client is answered 404, and it initializes again.
     pub session_idle_timeout: Duration,
-    /// Over HTTP: how long any session lives. A day.
+    /// Over HTTP: closes a session this long after it was opened, idle or not. Default: 24 hours. The
+    /// next request of the client is answered 404, and it initializes again.
     pub session_lifetime: Duration,
-    /// Over HTTP: how long a client may take to send a request. 30 seconds.
+    /// Over HTTP: how long a client may take to send a request. Default: 30 seconds. After that the
+    /// request is answered 408, or its connection is closed.
     pub request_timeout: Duration,
-    /// Over HTTP, on a listener of the server's own: how long nothing may be written to a client that
-    /// does not read, before its connection is closed. A minute.
+    /// Over HTTP, on the server's own listener: closes a connection whose client has read nothing for
+    /// this long while there was something to write. Default: 1 minute.
     pub write_timeout: Duration,
-    /// Over HTTP: how many bytes of events one session keeps for a client that was cut off and comes
-    /// back. A stream keeps up to 256 events and 1 MiB, as long as they all fit in here, and in any case
-    /// its newest. 4 MiB.
+    /// Over HTTP: the events one session keeps for replay after a disconnect, in bytes. Default: 4 MiB.
+    /// Beyond it the oldest events are dropped, and a client that needs them cannot resume. Each stream
+    /// keeps up to 256 events and 1 MiB, and in any case its newest event.
     pub event_bytes: usize,
-    /// How long a store of sessions, events or tasks may take; what needs it fails then.
-    /// 5 seconds.
+    /// How long an operation of a [store](crate::store) may take. Default: 5 seconds. After that the
+    /// request that needs it fails, over HTTP with 503.
     pub store_timeout: Duration,
-    /// How long calls may go on when the connection ends. 5 seconds.
+    /// How long pending calls may take to finish during a graceful shutdown, or after the client has
+    /// closed the connection. Default: 5 seconds. Calls that are still running then are dropped.
     pub drain_timeout: Duration,
 }
 
@@ -122,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_has_every_limit() {
+    fn limits_table_lists_every_field() {
         let table = include_str!("../docs/limits.md");
         let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(name, _)| name);
         let all = format!("{:#?}", Limits::default());

@@ -1,4 +1,4 @@
-//! What comes of a request, in the newest revision's terms; `era::encode` writes it in the client's.
+//! The outcome of a request, in the terms of the newest revision; `era::encode` writes it in the client's.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::jsonrpc::error::RpcError;
 use crate::protocol::{Meta, PromptResult, ReadResult, ToolResult};
 use crate::store::TaskRecord;
 
-/// The ordinary outcome of a request.
+/// The result of a successful request.
 #[derive(Debug)]
 pub(crate) enum Reply {
     /// `tools/call`
@@ -21,53 +21,53 @@ pub(crate) enum Reply {
     Prompt(PromptResult),
     /// `resources/read`
     Read(ReadResult),
-    /// What the client is to answer before it calls again, by key, and what it is to bring along.
+    /// Questions the client must answer before it retries, by key, and the state it must send along.
     InputRequired { asked: Vec<(String, Question)>, state: String },
-    /// `tools/call`, of which a task was made.
+    /// `tools/call` that became a task.
     TaskCreated(Box<TaskRecord>),
-    /// `tasks/get`, and `tasks/cancel` where it tells what became of it.
+    /// `tasks/get`, and `tasks/cancel` in the revision where it returns the task.
     Task(Box<TaskRecord>),
     /// `tasks/list`
     Tasks(Vec<TaskRecord>),
-    /// `tasks/result`: what the call would have been answered.
+    /// `tasks/result`: the result of the task's call.
     Rendered(Value),
-    /// Something was taken note of.
+    /// An acknowledgement without data.
     Acknowledged,
     /// `completion/complete`
     Completion(Vec<String>),
-    /// A page of one of the four lists, rendered.
+    /// A page of one of the four lists, already serialized.
     List(Arc<str>),
-    /// A method of the server's own: the members of its result.
+    /// A custom method: the members of its result.
     Custom(Meta),
     /// `initialize`, with the server's capabilities.
     Initialized(Value),
-    /// `server/discover`, likewise.
+    /// `server/discover`, with the server's capabilities.
     Discovered(Value),
-    /// `subscriptions/listen`, when it is over.
+    /// `subscriptions/listen`, when the stream ends.
     Listened,
     /// `ping`
     Empty,
 }
 
-/// What comes of a request.
+/// The outcome of a request.
 pub(crate) type Outcome = Result<Reply, Failure>;
 
-/// Why a call has no ordinary result; each revision says it in its own way (`era::encode`).
+/// Why a request failed; `era::encode` writes it as each revision expects.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The handler returned an error; its text.
+    /// The handler returned an error with this text.
     Handler(String),
-    /// The caller's arguments do not fit the handler's types.
+    /// The arguments do not match the handler's types.
     Arguments(ArgumentError),
-    /// Nothing is registered at, or matches, this URI.
+    /// No resource or template matches this URI.
     ResourceNotFound(String),
-    /// The handler panicked; the details went to the log.
+    /// The handler panicked; the details are in the log.
     Panicked,
-    /// The handler took longer than it may.
+    /// The handler exceeded this timeout.
     TimedOut(std::time::Duration),
-    /// The client does not declare what the call needs of it.
+    /// The call needs a capability the client has not declared.
     MissingCapability(MissingCapability),
-    /// A JSON-RPC error as it is.
+    /// A JSON-RPC error, sent unchanged.
     Protocol(RpcError),
 }
 
@@ -77,7 +77,7 @@ impl From<RpcError> for Failure {
     }
 }
 
-/// An argument that is missing or of the wrong type.
+/// An argument that is missing or has the wrong type.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ArgumentError {
@@ -97,15 +97,15 @@ impl fmt::Display for ArgumentError {
     }
 }
 
-/// A capability the client would need to have declared.
+/// A capability the client would have to declare.
 #[derive(Debug)]
 pub(crate) struct MissingCapability {
     pub(crate) text: String,
-    /// It, as the client would declare it.
+    /// The capability in the form of a client's declaration.
     pub(crate) required: Value,
 }
 
-/// A request of the server's own.
+/// A request from the server to the client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Question {
     pub(crate) method: &'static str,
@@ -115,12 +115,12 @@ pub(crate) struct Question {
 /// A handler's future.
 pub(crate) type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-/// What calling a handler amounts to.
+/// A started call of a handler.
 pub(crate) enum Step {
-    /// A sync function, already done.
+    /// A synchronous function that has returned.
     Ready(Outcome),
-    /// An async function, not yet polled.
+    /// An asynchronous function, not yet polled.
     Future(Work),
-    /// A sync function for a thread of its own.
+    /// A synchronous function to run on a thread of its own.
     Blocking(Box<dyn FnOnce() -> Outcome + Send>),
 }

@@ -1,4 +1,4 @@
-//! What nobody can guess: ids of sessions and tasks, salts, secrets.
+//! Cryptographically secure randomness: ids of sessions and tasks, salts, secrets.
 
 use std::io;
 
@@ -6,12 +6,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-/// Fills `bytes` with what nobody can guess.
+/// Fills `bytes` from the system's secure random generator.
 pub(crate) fn fill(bytes: &mut [u8]) -> io::Result<()> {
-    SystemRandom::new().fill(bytes).map_err(|_| io::Error::other("the system has no randomness"))
+    SystemRandom::new().fill(bytes).map_err(|_| io::Error::other("the system's random number generator failed"))
 }
 
-/// An id nobody can guess: 192 bits, in characters a header and a URL can have.
+/// An unguessable id: 192 random bits in URL-safe base64, which headers and URLs can carry.
 pub(crate) fn id() -> io::Result<String> {
     let mut bytes = [0; 24];
     fill(&mut bytes)?;

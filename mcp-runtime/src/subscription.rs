@@ -1,7 +1,7 @@
-//! Who is told of which changes: sessions of the legacy era, and the streams of `subscriptions/listen`.
+//! Subscriptions to changes: of legacy sessions, and of `subscriptions/listen` streams.
 //!
-//! Both are an interest and what has not been told of it yet. A change that is waiting to be told
-//! is not told twice, so that a client which reads slowly costs no memory and holds nobody up.
+//! A subscription is a filter and a queue of pending changes. Equal changes are coalesced, so a slow
+//! reader takes bounded memory and delays nobody.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>
 
 #[cfg(feature = "http")]
@@ -20,7 +20,7 @@ use crate::store::{Change, ChangeBus, ChangeListener};
 use crate::sync::{lock, until_some};
 use crate::task::TaskReader;
 
-/// Which changes a client wants to be told of; on the wire, a filter.
+/// The changes a client subscribes to; on the wire, the filter of `subscriptions/listen`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Filter {
@@ -37,7 +37,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Everything a session is told without asking.
+    /// The filter of a legacy session: changes of all lists.
     pub(crate) fn lists() -> Self {
         Filter {
             tools_list_changed: true,
@@ -48,8 +48,8 @@ impl Filter {
         }
     }
 
-    /// What of it the server can tell. `known` says whether there is a resource to tell of.
-    pub(crate) fn agreed(mut self, catalog: &Catalog, mut known: impl FnMut(&str) -> bool) -> Self {
+    /// The part of the filter the server supports. `known` says whether a URI can be subscribed to.
+    pub(crate) fn supported(mut self, catalog: &Catalog, mut known: impl FnMut(&str) -> bool) -> Self {
         let dynamic = catalog.settings.dynamic;
         self.tools_list_changed &= dynamic;
         self.prompts_list_changed &= dynamic;
@@ -61,24 +61,24 @@ impl Filter {
         self
     }
 
-    /// How many resources and tasks it names.
-    pub(crate) fn named(&self) -> usize {
+    /// The number of distinct resources and tasks in the filter.
+    pub(crate) fn size(&self) -> usize {
         self.resource_subscriptions.iter().chain(&self.task_ids).collect::<HashSet<_>>().len()
     }
 
-    /// The tasks it names.
+    /// The ids of the tasks in the filter.
     pub(crate) fn tasks(&mut self) -> &mut Vec<String> {
         &mut self.task_ids
     }
 }
 
-/// What somebody wants to know, and what of it they have not been told.
+/// A client's subscription: its filter, and the changes not delivered yet.
 #[derive(Debug)]
 pub(crate) struct Subscription {
     state: Mutex<SubscriptionState>,
     news: Notify,
-    /// Who tells where a task is.
-    watched: Option<TaskReader>,
+    /// Reads the tasks whose changes are delivered.
+    task_reader: Option<TaskReader>,
 }
 
 #[derive(Debug)]
@@ -90,17 +90,21 @@ struct SubscriptionState {
 }
 
 impl Subscription {
-    /// Enters an interest at the bus; it ends when it is dropped.
+    /// Subscribes at the bus, until the subscription is dropped.
     pub(crate) fn enter(bus: &Arc<dyn ChangeBus>, filter: Filter) -> Arc<Self> {
         Self::with_tasks(bus, filter, None)
     }
 
-    /// The same, for somebody who may be told of tasks.
-    pub(crate) fn with_tasks(bus: &Arc<dyn ChangeBus>, mut filter: Filter, watched: Option<TaskReader>) -> Arc<Self> {
+    /// Subscribes with a reader for changes of tasks.
+    pub(crate) fn with_tasks(
+        bus: &Arc<dyn ChangeBus>,
+        mut filter: Filter,
+        task_reader: Option<TaskReader>,
+    ) -> Arc<Self> {
         let tasks = std::mem::take(&mut filter.task_ids).into_iter().collect();
         let uris = std::mem::take(&mut filter.resource_subscriptions).into_iter().collect();
         let state = Mutex::new(SubscriptionState { filter, uris, tasks, pending: VecDeque::new() });
-        let subscription = Arc::new(Subscription { state, news: Notify::new(), watched });
+        let subscription = Arc::new(Subscription { state, news: Notify::new(), task_reader });
         let weak = Arc::downgrade(&subscription);
         bus.subscribe(weak);
         subscription
@@ -110,7 +114,7 @@ impl Subscription {
         lock(&self.state)
     }
 
-    /// Adds a resource, if there are not too many.
+    /// Subscribes to a resource; an error at the limit.
     pub(crate) fn add(&self, uri: &str, limit: usize) -> Result<(), RpcError> {
         let mut state = self.state();
         if state.uris.len() >= limit && !state.uris.contains(uri) {
@@ -120,20 +124,20 @@ impl Subscription {
         Ok(())
     }
 
-    /// Removes a resource, and what would have been told of it.
+    /// Unsubscribes from a resource and drops its pending change.
     pub(crate) fn remove(&self, uri: &str) {
         let mut state = self.state();
         state.uris.remove(uri);
         state.pending.retain(|change| !matches!(change, Change::ResourceUpdated(other) if other == uri));
     }
 
-    /// The resources.
+    /// The URIs of the subscribed resources.
     #[cfg(feature = "http")]
     pub(crate) fn resources(&self) -> BTreeSet<String> {
         self.state().uris.iter().cloned().collect()
     }
 
-    /// Puts other resources in the place of those there are.
+    /// Replaces the subscribed resources.
     #[cfg(feature = "http")]
     pub(crate) fn set_resources(&self, uris: &BTreeSet<String>) {
         let mut state = self.state();
@@ -141,8 +145,8 @@ impl Subscription {
         state.pending.retain(|change| !matches!(change, Change::ResourceUpdated(uri) if !uris.contains(uri)));
     }
 
-    /// Keeps these of the tasks that were asked for, and tells at once where they are.
-    pub(crate) fn keep_tasks(&self, ids: &[String]) {
+    /// Restricts the subscription to these tasks and queues the current status of each.
+    pub(crate) fn retain_tasks(&self, ids: &[String]) {
         let mut state = self.state();
         state.tasks.retain(|id| ids.contains(id));
         state.pending.retain(|change| !matches!(change, Change::Task(_)));
@@ -150,25 +154,25 @@ impl Subscription {
         self.news.notify_one();
     }
 
-    /// A change as a line; nothing, if it is none any more.
+    /// A change as a notification line; `None` if its task has expired.
     async fn line(&self, change: &Change, stream: Option<&str>) -> Option<Vec<u8>> {
-        match (change, stream, &self.watched) {
-            (Change::Task(id), Some(stream), Some(watched)) => {
-                watched.task(id).await.map(|task| notification::task(&task, stream))
+        match (change, stream, &self.task_reader) {
+            (Change::Task(id), Some(stream), Some(reader)) => {
+                reader.task(id).await.map(|task| notification::task(&task, stream))
             }
             (Change::Task(_), ..) => None,
             _ => Some(notification::change(change, stream)),
         }
     }
 
-    /// Something to tell, when there is something.
+    /// Waits for the next pending change.
     async fn next(&self) -> Change {
         until_some(&self.news, || self.state().pending.pop_front()).await
     }
 
-    /// Tells a client everything until the connection is to end, and what changed before that; on a
-    /// stream, with the stream's id.
-    pub(crate) async fn tell(
+    /// Delivers changes until the connection closes, then those still pending. Notifications of a
+    /// stream carry its id.
+    pub(crate) async fn deliver(
         &self,
         outbox: &mpsc::Sender<Outgoing>,
         stream: Option<&str>,
@@ -177,7 +181,7 @@ impl Subscription {
         let mut closing = std::pin::pin!(closing);
         loop {
             let change = tokio::select! {
-                // First: changes may come without end.
+                // First: an endless series of changes must not delay the close.
                 biased;
                 () = &mut closing => break,
                 change = self.next() => change,
@@ -216,7 +220,7 @@ impl ChangeListener for Subscription {
     }
 }
 
-/// The answer to a subscription there is no room for.
+/// The error response at the subscription limit.
 pub(crate) fn too_many(limit: usize) -> RpcError {
     RpcError::new(RpcError::INTERNAL, format!("Too many subscriptions: the limit is {limit}; end one, then try again"))
 }
@@ -227,30 +231,30 @@ mod tests {
     use crate::call::control::ConnectionControl;
     use crate::store::LocalBus;
 
-    /// Somebody who wants to know of lists and two resources, and is told by a task when there is room.
-    fn interested() -> (Arc<Subscription>, Arc<ConnectionControl>, mpsc::Receiver<Outgoing>) {
+    /// A subscription to lists and two resources, delivered to a channel with room for one.
+    fn subscribed() -> (Arc<Subscription>, Arc<ConnectionControl>, mpsc::Receiver<Outgoing>) {
         let bus: Arc<dyn ChangeBus> = Arc::new(LocalBus::new());
         let subscription = Subscription::enter(&bus, Filter::lists());
         for uri in ["a://", "b://"] {
             subscription.add(uri, 2).unwrap();
         }
-        let (control, (outbox, told)) = (Arc::new(ConnectionControl::default()), mpsc::channel(1));
-        let (telling, until) = (Arc::clone(&subscription), Arc::clone(&control));
-        tokio::spawn(async move { telling.tell(&outbox, None, until.closing()).await });
-        (subscription, control, told)
+        let (control, (outbox, received)) = (Arc::new(ConnectionControl::default()), mpsc::channel(1));
+        let (delivering, until) = (Arc::clone(&subscription), Arc::clone(&control));
+        tokio::spawn(async move { delivering.deliver(&outbox, None, until.closing()).await });
+        (subscription, control, received)
     }
 
-    async fn everything(mut told: mpsc::Receiver<Outgoing>) -> Vec<String> {
+    async fn all_lines(mut received: mpsc::Receiver<Outgoing>) -> Vec<String> {
         let mut lines = Vec::new();
-        while let Some(Outgoing::Notification(line)) = told.recv().await {
+        while let Some(Outgoing::Notification(line)) = received.recv().await {
             lines.push(String::from_utf8(line).unwrap());
         }
         lines
     }
 
     #[tokio::test]
-    async fn who_reads_slowly_is_told_everything_before_the_end() {
-        let (subscription, control, told) = interested();
+    async fn pending_changes_are_delivered_on_close() {
+        let (subscription, control, received) = subscribed();
         for change in
             [Change::ToolList, Change::PromptList, Change::ResourceUpdated("a://".into()), Change::ResourceList]
         {
@@ -258,12 +262,12 @@ mod tests {
         }
         tokio::task::yield_now().await;
         control.close();
-        assert_eq!(everything(told).await.len(), 4);
+        assert_eq!(all_lines(received).await.len(), 4);
     }
 
     #[tokio::test]
-    async fn what_is_wanted_no_more_is_not_told_later() {
-        let (subscription, control, told) = interested();
+    async fn unsubscribed_resource_is_not_delivered() {
+        let (subscription, control, received) = subscribed();
         for change in [Change::ToolList, Change::PromptList, Change::ResourceUpdated("a://".into())] {
             subscription.changed(&change);
         }
@@ -271,7 +275,7 @@ mod tests {
         tokio::task::yield_now().await;
         subscription.remove("a://");
         control.close();
-        let told = everything(told).await;
-        assert!(told.len() == 2 && !told.concat().contains("a://"), "{told:?}");
+        let lines = all_lines(received).await;
+        assert!(lines.len() == 2 && !lines.concat().contains("a://"), "{lines:?}");
     }
 }

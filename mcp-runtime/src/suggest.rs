@@ -1,11 +1,11 @@
-//! "Did you mean …?": the name that was probably meant.
+//! Suggestions for unknown names: "Did you mean …?".
 
 use serde_json::json;
 
 use crate::jsonrpc::error::RpcError;
 
 impl RpcError {
-    /// Adds the candidate most like `word`, if one is alike enough to have been meant.
+    /// Adds the candidate closest to `word` as a suggestion, if it is close enough to be a typo.
     pub(crate) fn suggest<'a>(self, word: &str, candidates: impl Iterator<Item = &'a str>) -> Self {
         match closest(word, candidates) {
             Some(meant) => self.with_data(json!({"details": format!("Did you mean '{meant}'?"), "suggestion": meant})),
@@ -14,7 +14,7 @@ impl RpcError {
     }
 }
 
-/// Names longer than this are nobody's typo, and comparing them would take time.
+/// Longer names get no suggestion: comparison is quadratic in their length.
 const LONGEST: usize = 128;
 
 fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -26,15 +26,15 @@ fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<
     let (distance, candidate) = candidates
         .filter(|candidate| candidate.len() <= LONGEST)
         .map(|candidate| {
-            let [as_it_is, in_order] = &wanted;
-            let distance = distance(as_it_is, &plain(candidate)).min(distance(in_order, &sorted(candidate)));
+            let [in_order, by_word] = &wanted;
+            let distance = distance(in_order, &plain(candidate)).min(distance(by_word, &sorted(candidate)));
             (distance, candidate)
         })
         .min_by_key(|(distance, _)| *distance)?;
     (distance <= 1 + candidate.len() / 5 && distance < word.len()).then_some(candidate)
 }
 
-/// The words of a name in alphabetical order: `listResources` is `resources/list` the other way round.
+/// The words of a name in alphabetical order, so that `listResources` matches `resources/list`.
 fn sorted(name: &str) -> String {
     let mut spaced = String::new();
     for letter in name.chars() {
@@ -48,7 +48,7 @@ fn sorted(name: &str) -> String {
     words.concat()
 }
 
-/// How many letters to insert, remove or change to get from one to the other.
+/// The Levenshtein distance: how many letters to insert, remove or change.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut costs: Vec<usize> = (0..=to.len()).collect();
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_misses_find_their_name() {
+    fn closest_name_is_found_despite_typos_and_word_order() {
         let names = ["tools/list", "tools/call", "get_weather"];
         assert_eq!(closest("tool/list", names.into_iter()), Some("tools/list"));
         assert_eq!(closest("getWeather", names.into_iter()), Some("get_weather"));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn distances() {
+    fn distance_counts_edits() {
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(distance("", "ab"), 2);
         assert_eq!(distance("ab", "ab"), 0);

@@ -1,4 +1,4 @@
-//! The bar: what our framework has to reach, and whether a report reaches it.
+//! The bar: the targets of our framework, and whether a report meets them.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::{
 /// A call to `add` may cost this many times the floor's instructions.
 const OVER_THE_FLOOR: f64 = 2.5;
 
-/// A call must not get dearer with the number of registered tools.
+/// A call must not get more expensive with the number of registered tools.
 const MANY_OVER_FEW: f64 = 1.05;
 
 /// Over HTTP, a call to `add` may cost this many times what it costs bare hyper.
@@ -24,16 +24,16 @@ const OVER_HYPER: f64 = 1.5;
 /// With all connections busy, the slowest calls must be done in this part of the time rmcp's take at its best.
 const OF_RMCP: f64 = 1.0 / 1.5;
 
-/// A session nobody uses may occupy this many bytes.
+/// An idle session may occupy this many bytes.
 const SESSION: f64 = 2048.0;
 
-/// How many rules there are for stdio, and how many for HTTP.
+/// The number of rules for stdio, and for HTTP.
 const RULES: [usize; 2] = [2, 7];
 
-/// The same of those that are about counts.
+/// The number of rules about counts, likewise.
 const RULES_FOR_COUNTS: [usize; 2] = [2, 3];
 
-/// How many other tools are few, and how many are many.
+/// The numbers of other tools that count as few and as many.
 pub const OTHER_TOOLS: [usize; 2] = [1, 200];
 
 pub struct Verdict {
@@ -59,7 +59,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A rule for each pair of figures that was measured.
+/// A rule for each pair of measured figures.
 pub fn judge(report: &Report) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     let add = report::instructions(Tool::Add);
@@ -101,7 +101,7 @@ fn judge_http(era: Era, report: &Report, verdicts: &mut Vec<Verdict>) {
     }
 }
 
-/// Nothing measured is not a bar met: every rule must have been judged.
+/// Every rule must have been checked: a missing measurement does not meet the bar.
 pub fn all_met(verdicts: &[Verdict], options: &Options) -> bool {
     let [stdio, http] = if options.counts { RULES_FOR_COUNTS } else { RULES };
     let rules = usize::from(options.stdio) * stdio + usize::from(options.http) * http;

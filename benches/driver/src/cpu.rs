@@ -14,7 +14,7 @@ use crate::{
 
 const WINDOW: usize = 64;
 
-/// What the kernel has charged a process for so far.
+/// The resources the kernel has charged to a process so far.
 #[derive(Clone, Copy)]
 pub struct Usage {
     pub nanoseconds: u64,

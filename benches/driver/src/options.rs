@@ -29,7 +29,7 @@ pub struct Options {
     pub lengths: Lengths,
 }
 
-/// What the user wants: help, or a measurement.
+/// The command: help, or a measurement.
 pub enum Wish {
     Help,
     Measure(Options),

@@ -6,8 +6,8 @@ use crate::Result;
 
 /// Runs `body` with the driver and its children on one core.
 ///
-/// Waking a thread on another core can cost several times the call that is measured, and whether it happens is up
-/// to the scheduler. On one core that coin is not tossed.
+/// Waking a thread on another core can cost several times the measured call, and whether it happens is up to the
+/// scheduler. On one core it never happens.
 ///
 /// Nor does waking a thread interrupt the one that runs: that would happen to a server only if it takes longer for a
 /// call than the client does, which is about the client.

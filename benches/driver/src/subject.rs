@@ -143,7 +143,7 @@ pub fn build(subjects: &[Subject], options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// A file name nobody else uses, for what a tool wants to write down.
+/// A unique file name for the output of a tool.
 pub fn scratch_file(what: &str) -> PathBuf {
     env::temp_dir().join(format!("mcp-bench-{}-{what}", std::process::id()))
 }

@@ -1,4 +1,4 @@
-//! The calls a client makes, and what the right answer to each looks like.
+//! The calls a client makes, and the correct answer to each.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ impl Tool {
         format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{params}}}\n")
     }
 
-    /// Whether this is the whole and right answer: a server that fails must not look fast.
+    /// Whether this is the complete and correct answer: a failing server must not look fast.
     pub fn verify(self, id: u64, response: &Value) -> Result<()> {
         let result = &response["result"];
         let text = result["content"][0]["text"].as_str();

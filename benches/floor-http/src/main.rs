@@ -33,7 +33,7 @@ async fn serve(stream: TcpStream) {
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(respond)).await;
 }
 
-/// A path, a method, a header: none of them is looked at.
+/// Ignores path, method and headers.
 async fn respond(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let answer = match request.into_body().collect().await {
         Ok(body) => rpc::answer(&body.to_bytes()),

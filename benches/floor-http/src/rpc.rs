@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Whatever revision the client asks for, this server speaks one, and says so.
+/// The only revision this server supports, whatever the client requests.
 const INITIALIZED: &str =
     r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}"#;
 
@@ -33,7 +33,7 @@ struct Add {
     b: i64,
 }
 
-/// The answer to a body; what cannot be answered gets an empty one, which the driver takes for a failure.
+/// The response to a body. A malformed one gets an empty response, which the driver counts as a failure.
 pub fn answer(body: &[u8]) -> Vec<u8> {
     let Ok(message) = serde_json::from_slice::<Message<'_>>(body) else { return Vec::new() };
     let Some(id) = message.id.map(RawValue::get) else { return Vec::new() };

@@ -12,7 +12,7 @@ const INVALID_REQUEST: i32 = -32600;
 const METHOD_NOT_FOUND: i32 = -32601;
 pub const INVALID_PARAMS: i32 = -32602;
 
-/// Whatever revision the client asks for, this server speaks one, and says so.
+/// The only revision this server supports, whatever the client requests.
 const INITIALIZED: &[u8] =
     br#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}"#;
 
@@ -29,7 +29,7 @@ struct Message<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// Why a request got no result.
+/// Why a request failed.
 pub struct Failure {
     pub code: i32,
     pub message: String,
@@ -46,7 +46,7 @@ pub fn answer(line: &[u8], replies: &mut Vec<u8>) {
         Ok(message) => message,
         Err(failure) => return refuse("null", &failure, replies),
     };
-    // Without an id it is a notification, and those this server knows need no action.
+    // Without an id it is a notification; none needs any action here.
     let Some(id) = message.id.map(RawValue::get) else {
         return;
     };

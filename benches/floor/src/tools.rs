@@ -50,7 +50,7 @@ struct Stats {
     max: f64,
 }
 
-/// Appends the result of `tools/call`; arguments that do not fit are told to the model, not to the protocol.
+/// Appends the result of `tools/call`; invalid arguments become an error result for the model, not a protocol error.
 pub fn call(params: Option<&RawValue>, out: &mut Vec<u8>) -> Result<(), Failure> {
     let params = params.map_or("{}", RawValue::get);
     let call: Call<'_> =

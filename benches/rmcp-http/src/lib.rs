@@ -20,7 +20,7 @@ pub struct AddParams {
     pub b: i64,
 }
 
-/// Serves on axum, as the SDK's README does, with `TCP_NODELAY` so that nobody waits for a timer.
+/// Serves on axum, as the SDK's README does, with `TCP_NODELAY` so that no response waits for a timer.
 ///
 /// # Errors
 ///

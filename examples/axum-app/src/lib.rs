@@ -1,4 +1,4 @@
-//! Two MCP servers in a web application, beside its own pages.
+//! Two MCP servers inside an axum application, next to its own pages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,30 +10,30 @@ use axum::response::Response;
 use axum::routing::get;
 use mcp_runtime::{ServerHandle, prelude::*};
 
-/// What the whole application shares.
+/// The state shared by the whole application.
 #[derive(Debug, Default)]
 pub struct App {
     visits: AtomicU64,
 }
 
-/// Who makes a request, as a layer of the application has found out.
+/// The authenticated user, set by a middleware.
 #[derive(Debug, Clone)]
 struct User(String);
 
-/// What the application's own state is good for: a tool's `self` has it.
+/// Handlers with access to the application's state, through `self`.
 struct Counter {
     app: Arc<App>,
 }
 
 #[handlers]
 impl Counter {
-    /// How often the front page was visited.
+    /// Count the visits of the front page.
     #[tool(read_only)]
     fn visits(&self) -> u64 {
         self.app.visits.load(Ordering::Relaxed)
     }
 
-    /// Who is asking.
+    /// Return the name of the user.
     #[tool(read_only)]
     fn whoami(&self, ctx: &Context) -> Option<String> {
         let user = ctx.http()?.extensions.get::<User>()?;
@@ -47,7 +47,7 @@ fn add(a: i64, b: i64) -> i64 {
     a + b
 }
 
-/// The application, and handles to end its servers with.
+/// The application, and handles to shut down its servers.
 pub fn app() -> (Router, [ServerHandle; 2]) {
     let app = Arc::new(App::default());
     let counter = Server::new("counter", "1.0.0").mount(Counter { app: Arc::clone(&app) }).into_service();
@@ -58,7 +58,7 @@ pub fn app() -> (Router, [ServerHandle; 2]) {
         .route("/", get(front_page))
         .nest_service("/counter", counter)
         .nest_service("/calculator", calculator)
-        .layer(middleware::from_fn(who))
+        .layer(middleware::from_fn(authenticate))
         .with_state(app);
     (router, handles)
 }
@@ -67,8 +67,8 @@ async fn front_page(State(app): State<Arc<App>>) -> String {
     format!("You are visitor {}.", app.visits.fetch_add(1, Ordering::Relaxed) + 1)
 }
 
-/// Stands for whatever authenticates people; here it believes what they say.
-async fn who(mut request: Request, next: Next) -> Response {
+/// A stand-in for authentication: trusts the `x-user` header.
+async fn authenticate(mut request: Request, next: Next) -> Response {
     let name = request.headers().get("x-user").and_then(|name| name.to_str().ok()).map(str::to_owned);
     if let Some(name) = name {
         request.extensions_mut().insert(User(name));

@@ -38,7 +38,7 @@ fn signals_end_the_process_despite_open_streams() {
         BufReader::new(app.0.stderr.take().unwrap()).read_line(&mut said).unwrap();
         let address = said.trim().strip_prefix("listening on http://").expect("an address");
 
-        // A stream that would go on for ever.
+        // A stream without end.
         let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
         let mut opened = send(address, "POST", "content-type: application/json\r\nconnection: close\r\n", hello);
         let mut answer = String::new();

@@ -1,8 +1,8 @@
-//! A table at a restaurant: a dialogue with the user, written down as one function.
+//! A restaurant reservation: a dialogue with the user, written as one function.
 //!
-//! In sessions each question is a request to the client; since 2026-07-28 the call is answered with its
-//! questions and made again, so `book` runs from the top for every answer. The function is the same, if it
-//! keeps one rule: what must not be done twice stands in `ctx.once`.
+//! In a session each question is a request to the client. Since 2026-07-28 the server answers the call with
+//! its questions and the client calls again, so `book` runs from the top for every answer. The function is
+//! the same for both, if it follows one rule: side effects that must happen once go into `ctx.once`.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use mcp_runtime::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A form: a struct. Docs become its labels, and what the schema says is checked before you see it.
+/// A form is a struct. Doc comments become labels, and the answer is validated against the schema.
 #[derive(Deserialize, JsonSchema)]
 struct Wish {
     /// How many are you?
@@ -41,7 +41,7 @@ struct Confirm {
     yes: bool,
 }
 
-/// The restaurant: its book of reservations.
+/// A restaurant with its reservations.
 #[derive(Default)]
 pub struct Restaurant {
     tables: Mutex<Vec<String>>,
@@ -52,16 +52,16 @@ impl Restaurant {
     /// Book a table, asking the user for what is needed.
     #[tool(task, asks_first, requires(elicitation))]
     async fn book(&self, ctx: &Context, name: String) -> Result<String> {
-        // A form. Whoever closes or declines it ends the call here: `?` tells the model so.
+        // A form. If the user declines or closes it, `?` ends the call and tells the model.
         let wish: Wish = ctx.elicit(format!("A table for {name}: how may we serve you?")).await?;
 
-        // An effect: done once, remembered however often the function runs.
+        // A side effect: runs once, and its result is remembered however often the function runs.
         let table = ctx.once("reserve", async { self.reserve(&name, &wish) }).await?;
 
-        // Whoever does not agree frees the table again. Who never comes back does not: real ones expire.
+        // A refusal frees the table again. A client that never returns does not: real reservations expire.
         agree(ctx, &wish, table).await.inspect_err(|_| self.release(table))?;
 
-        // The rest takes a while: a task, where the client knows them, which comes back for the result.
+        // The rest takes a while: it becomes a task if the client supports them, which polls for the result.
         ctx.start_task().await;
         let steps = ["telling the kitchen", "setting the table", "folding napkins"];
         for (done, step) in steps.iter().enumerate() {
@@ -71,28 +71,28 @@ impl Restaurant {
         Ok(format!("Table {table} is booked for {name}, {} on {}.", wish.guests, wish.day))
     }
 
-    /// The reservations there are.
+    /// List the reservations.
     #[tool(read_only)]
     fn reservations(&self) -> Json<Vec<String>> {
-        Json(self.tables.lock().expect("nobody panics with the book open").clone())
+        Json(self.tables.lock().expect("no panic while the lock is held").clone())
     }
 }
 
 impl Restaurant {
     fn reserve(&self, name: &str, wish: &Wish) -> Result<usize> {
-        let mut tables = self.tables.lock().expect("nobody panics with the book open");
+        let mut tables = self.tables.lock().expect("no panic while the lock is held");
         tables.push(format!("{name}, {} on {}", wish.guests, wish.day));
         Ok(tables.len())
     }
 
     fn release(&self, table: usize) {
-        self.tables.lock().expect("nobody panics with the book open")[table - 1] = "free".to_owned();
+        self.tables.lock().expect("no panic while the lock is held")[table - 1] = "free".to_owned();
     }
 }
 
-/// What has to be settled before a table is booked.
+/// Asks the user to confirm the reservation, step by step.
 async fn agree(ctx: &Context, wish: &Wish, table: usize) -> Result<()> {
-    // A branch: only some are asked.
+    // A branch: only some users are asked.
     if wish.seating == Seating::Terrace && !ctx.elicit::<Confirm>("It may rain. The terrace all the same?").await?.yes {
         return Err(Error::msg("nothing is booked: no terrace"));
     }
@@ -102,7 +102,7 @@ async fn agree(ctx: &Context, wish: &Wish, table: usize) -> Result<()> {
         Ok(_) | Err(AskError::Declined) => return Err(Error::msg("nothing is booked: not confirmed")),
         Err(other) => return Err(other.into()),
     }
-    // A page to visit: for what no form may ask, like a card. Not every client can.
+    // A page to visit, for data no form may ask for, such as a card number. Not every client supports it.
     if wish.guests > 6 {
         if !ctx.can_elicit_url() {
             return Err(Error::msg("nothing is booked: for more than 6, call us"));
@@ -113,7 +113,7 @@ async fn agree(ctx: &Context, wish: &Wish, table: usize) -> Result<()> {
     Ok(())
 }
 
-/// The server: one restaurant.
+/// A server for one restaurant.
 pub fn server() -> Server {
     Server::new("booking", env!("CARGO_PKG_VERSION"))
         .instructions("Ask for a table with `book`; the user answers the rest.")

@@ -1,7 +1,7 @@
 //! Tools that ask the client while they run: its user, with a form or a page to visit, and its model.
 //!
-//! The tools do not say how. A client with a session is sent a request and answers it; one without gets
-//! its questions as the answer to the call, and makes the call again with what it knows by then.
+//! The tools do not depend on the revision. A client with a session gets a request and responds to it; a
+//! client without gets the questions as the result of its call, and calls again with the answers.
 
 use mcp_runtime::ask::AskError;
 use mcp_runtime::prelude::*;
@@ -9,7 +9,7 @@ use mcp_runtime::sampling::SampleRequest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A form is a struct. What it asks for are its fields, and their docs are what the user reads.
+/// A form is a struct. Its fields are the questions, and their doc comments the labels.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Contact {
     /// User's response
@@ -20,7 +20,7 @@ struct Contact {
 
 /// Asks the user for a name and an address.
 ///
-/// Somebody who says no is no error here, so the two ways to say it are told from what went wrong.
+/// Declining is not an error here, so the tool tells it apart from failures.
 #[tool]
 async fn test_elicitation(
     ctx: &Context,
@@ -43,8 +43,7 @@ enum Status {
     Pending,
 }
 
-/// With `#[serde(default)]`, what stands in `Default` is in the form before the user has filled it in,
-/// and no field is required.
+/// With `#[serde(default)]`, the form is prefilled with the values of `Default`, and no field is required.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 struct Profile {
@@ -61,14 +60,14 @@ impl Default for Profile {
     }
 }
 
-/// Asks for a form that is filled in already.
+/// Asks with a prefilled form.
 #[tool]
 async fn test_elicitation_sep1034_defaults(ctx: &Context) -> Result<String> {
     let profile: Profile = ctx.elicit("Is this you?").await?;
     Ok(format!("Elicitation completed: {}", serde_json::to_string(&profile)?))
 }
 
-/// Without docs or titles, people choose from the names as they are.
+/// Without docs or titles, the user chooses from the names themselves.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Plain {
@@ -77,7 +76,7 @@ enum Plain {
     Option3,
 }
 
-/// With docs or titles, they read these.
+/// With docs or titles, the user chooses from those.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Titled {
@@ -89,8 +88,8 @@ enum Titled {
     Value3,
 }
 
-/// The titles as clients of 2025-06-18 know them. They get these from `Titled`, too; to send them to
-/// everybody, a type says so.
+/// Titles in the form of 2025-06-18. Clients of that revision get it for `Titled`, too; this type sends it
+/// to all clients.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(extend("enumNames" = ["Option one", "Option two", "Option three"]))]
@@ -117,11 +116,11 @@ async fn test_elicitation_sep1330_enums(ctx: &Context) -> Result<String> {
     Ok(format!("Elicitation completed: {}", serde_json::to_string(&choices)?))
 }
 
-/// Asks the user to visit a page, which is where secrets are told: no form may ask for one.
+/// Asks the user to visit a page, as for secrets, which no form may ask for.
 #[tool]
 async fn test_elicitation_url(ctx: &Context) -> Result<&'static str> {
     let visit = ctx.elicit_url("Please sign in", "https://example.com/sign-in").await?;
-    // That they agreed to go does not mean that they have been there. Here they have, at once.
+    // Consent does not mean that the user has been there. Here it is complete at once.
     visit.complete().await;
     Ok("signed in")
 }
@@ -130,7 +129,7 @@ async fn test_elicitation_url(ctx: &Context) -> Result<&'static str> {
 #[tool]
 async fn test_sampling(
     ctx: &Context,
-    /// What the model is asked.
+    /// The prompt for the model.
     prompt: String,
 ) -> Result<String> {
     let said = ctx.sample(SampleRequest::from(prompt).max_tokens(100)).await?;

@@ -1,4 +1,4 @@
-//! Tools, by what they return.
+//! Tools that return each kind of content.
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::protocol::ResourceContents;
@@ -10,7 +10,7 @@ pub const PNG: &[u8] = &[
     3, 1, 1, 0, 0x18, 0xdd, 0x8d, 0xb0, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,
 ];
 
-/// A sound of no length.
+/// An empty sound.
 const WAV: &[u8] = b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x40\x1f\0\0\x01\0\x08\0data\0\0\0\0";
 
 /// Returns a simple text.
@@ -49,13 +49,13 @@ fn test_multiple_content_types() -> Vec<Content> {
     ]
 }
 
-/// Fails, always.
+/// Always fails.
 #[tool]
 fn test_error_handling() -> Result<String> {
     Err(Error::msg("This tool intentionally returns an error for testing"))
 }
 
-/// Has an argument that also travels in a header.
+/// Takes an argument that the client repeats in a header.
 #[tool]
 fn test_custom_header(#[arg(header = "Value")] value: String) -> String {
     value

@@ -1,4 +1,4 @@
-//! One of everything: the server the official conformance suite talks to.
+//! Every feature of the protocol: the server under test by the official conformance suite.
 
 mod asking;
 mod content;
@@ -12,7 +12,7 @@ mod telling;
 use mcp_runtime::prelude::*;
 use mcp_runtime::protocol::CacheHint;
 
-/// The server, with all it has.
+/// The server with all its handlers.
 pub fn server() -> Server {
     Server::new("everything", env!("CARGO_PKG_VERSION"))
         .title("Everything")

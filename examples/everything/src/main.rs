@@ -1,5 +1,5 @@
-//! `everything stdio` speaks on standard input and output, `everything http 127.0.0.1:8080` over HTTP.
-//! Port 0 is any that is free; which one it is, standard error says.
+//! `everything stdio` serves on standard input and output, `everything http 127.0.0.1:8080` over HTTP.
+//! Port 0 picks a free port; standard error shows which.
 
 use mcp_runtime::prelude::*;
 use tokio::net::TcpListener;

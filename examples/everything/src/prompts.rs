@@ -30,7 +30,7 @@ fn test_prompt_with_arguments(
 /// A prompt with a resource in it.
 #[prompt]
 fn test_prompt_with_embedded_resource(
-    /// Where the resource is.
+    /// The URI of the resource.
     #[arg(rename = "resourceUri")]
     resource_uri: String,
 ) -> [PromptMessage; 2] {
@@ -47,7 +47,7 @@ fn test_prompt_with_image() -> [PromptMessage; 2] {
     [PromptMessage::user(Content::image(PNG, "image/png")), PromptMessage::user("Please analyze the image above.")]
 }
 
-/// Is not always there.
+/// Can be disabled and enabled.
 #[prompt]
 fn test_sometimes() -> &'static str {
     "here"

@@ -17,7 +17,7 @@ fn static_binary() -> Vec<u8> {
     PNG.to_vec()
 }
 
-/// A text that may change.
+/// A text with subscriptions.
 #[resource("test://watched-resource", mime = "text/plain", subscribe)]
 fn watched_resource() -> &'static str {
     "Watch me."
@@ -31,7 +31,7 @@ struct Data {
     data: String,
 }
 
-/// What there is of an id.
+/// Data about an id.
 #[resource("test://template/{id}/data", mime = "application/json")]
 fn template(id: String) -> Json<Data> {
     let data = format!("Data for ID: {id}");

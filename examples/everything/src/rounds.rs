@@ -1,8 +1,8 @@
-//! Tools, and a prompt, that need something of the client before they can answer.
+//! Tools and a prompt that need input from the client before they can return.
 //!
-//! A client of 2026-07-28 sees rounds: the answer to its call is what to answer first, and it makes the
-//! call again. The handler then runs from the top, and the lines that asked have their answers. What it
-//! learned and did in earlier rounds travels with the call, sealed, so the server keeps nothing.
+//! A client of 2026-07-28 sees rounds: the result of its call is a list of questions, and it calls again with
+//! the answers. The handler then runs from the top, and the lines that asked have their answers. Answers and
+//! results of earlier rounds travel with the call, sealed, so the server keeps no state.
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::protocol::Root;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 #[derive(Deserialize, JsonSchema)]
 pub struct Name {
-    /// What you are called.
+    /// Your name.
     pub name: String,
 }
 
@@ -24,7 +24,7 @@ struct Colour {
 
 #[derive(Deserialize, JsonSchema)]
 struct Confirm {
-    /// Whether to go on.
+    /// Whether to continue.
     ok: bool,
 }
 
@@ -42,7 +42,7 @@ fn listed(roots: &[Root]) -> String {
     roots.iter().map(|root| root.name.as_deref().unwrap_or(&root.uri)).collect::<Vec<_>>().join(", ")
 }
 
-/// Asks for a name. The question has one, too: a client can answer it without being asked first.
+/// Asks for a name. The question has a key, so a client can answer it in the first call.
 #[tool]
 async fn test_input_required_result_elicitation(ctx: &Context) -> Result<String> {
     let Name { name } = ctx.elicit("What is your name?").key("user_name").await?;
@@ -61,7 +61,7 @@ async fn test_input_required_result_list_roots(ctx: &Context) -> Result<String> 
     Ok(format!("You work in {}", listed(&ctx.list_roots().await?)))
 }
 
-/// Does something, then asks. What is done stays done: in the next round `once` gives it back.
+/// Runs a side effect, then asks. It runs once: in the next round `once` returns the stored result.
 #[tool]
 async fn test_input_required_result_request_state(ctx: &Context) -> Result<String> {
     let state = ctx.once("prepare", async { Ok("state-ok".to_owned()) }).await?;
@@ -69,7 +69,7 @@ async fn test_input_required_result_request_state(ctx: &Context) -> Result<Strin
     Ok(if ok { state } else { "nothing done".to_owned() })
 }
 
-/// Asks three things at once, which are one round.
+/// Asks three questions at once, in one round.
 #[tool]
 async fn test_input_required_result_multiple_inputs(ctx: &Context) -> Result<String> {
     let name = ctx.elicit::<Name>("What is your name?").key("user_name");
@@ -79,7 +79,7 @@ async fn test_input_required_result_multiple_inputs(ctx: &Context) -> Result<Str
     Ok(format!("{} {}, in {}", greeting.text(), name.name, listed(&roots)))
 }
 
-/// Asks one thing after the other, which are two rounds: the second question needs the first answer.
+/// Asks two questions in sequence, in two rounds: the second depends on the first answer.
 #[tool]
 async fn test_input_required_result_multi_round(ctx: &Context) -> Result<String> {
     let Name { name } = ctx.elicit("Step 1: What is your name?").key("step1").await?;
@@ -87,15 +87,15 @@ async fn test_input_required_result_multi_round(ctx: &Context) -> Result<String>
     Ok(format!("{name} likes {color}"))
 }
 
-/// Asks for a confirmation. A client that answers with a state it has changed is refused, by the server:
-/// there is nothing for a tool to do.
+/// Asks for a confirmation. The server itself rejects a client that tampered with the state; the tool need
+/// not check.
 #[tool]
 async fn test_input_required_result_tampered_state(ctx: &Context) -> Result<&'static str> {
     let Confirm { ok } = ctx.elicit("Please confirm").key("confirm").await?;
     Ok(if ok { "confirmed" } else { "not confirmed" })
 }
 
-/// Asks the user or, of a client that cannot, the model.
+/// Asks the user, or the model if the client cannot ask the user.
 #[tool]
 async fn test_input_required_result_capabilities(ctx: &Context) -> Result<String> {
     if ctx.can_elicit() {
@@ -108,20 +108,20 @@ async fn test_input_required_result_capabilities(ctx: &Context) -> Result<String
     }
 }
 
-/// Asks while its answer could be a stream. Since 2026-07-28 no request of the server's is on one.
+/// Asks while its response could be a stream. Since 2026-07-28 a stream carries no requests from the server.
 #[tool]
 async fn test_streaming_elicitation(ctx: &Context) -> Result<String> {
     let Name { name } = ctx.elicit("What is your name?").await?;
     Ok(format!("Hello, {name}!"))
 }
 
-/// Is only for clients with a model: others are told so, before it runs.
+/// Requires sampling: other clients get an error before it runs.
 #[tool(requires(sampling))]
 async fn test_missing_capability(ctx: &Context) -> Result<String> {
     Ok(ctx.sample(capital_of_france()).await?.text())
 }
 
-/// Asks what it is to be about. Prompts and resources can ask as tools do.
+/// Asks for a topic. Prompts and resources can ask as tools do.
 #[prompt]
 async fn test_input_required_result_prompt(ctx: &Context) -> Result<String> {
     let Topic { context } = ctx.elicit("What is this about?").key("user_context").await?;

@@ -1,4 +1,4 @@
-//! A tool whose schema is written by hand, because it says what no Rust type does.
+//! A tool with a handwritten schema, for constraints that no Rust type expresses.
 
 use std::borrow::Cow;
 
@@ -60,9 +60,9 @@ impl JsonSchema for Contact {
     }
 }
 
-/// Says how to reach somebody.
+/// Returns how to reach a person.
 ///
-/// The schema says what to give; the tool, as every tool, still has to look whether that was given.
+/// Clients may ignore the schema, so the tool validates its arguments as well.
 #[tool]
 fn json_schema_2020_12_tool(#[arg(flatten)] contact: Contact) -> Result<String> {
     let by_phone = contact.contact_method == Some(Method::Phone);

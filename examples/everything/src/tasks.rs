@@ -1,7 +1,7 @@
-//! Tools whose calls can be tasks: the client is answered at once, and comes back for what came of it.
+//! Tools whose calls can become tasks: the client gets a response at once, and polls for the result.
 //!
-//! A tool with `task` does not have to know. Called by a client that has never heard of tasks, it is
-//! waited for; with `task = "required"` such a client is refused before the tool runs.
+//! A tool with `task` needs no other change. A client without support for tasks waits for the result; with
+//! `task = "required"` it gets an error before the tool runs.
 
 use std::time::Duration;
 
@@ -13,24 +13,24 @@ use crate::rounds::Name;
 
 #[derive(Deserialize, JsonSchema)]
 struct Confirm {
-    /// Whether to go on.
+    /// Whether to continue.
     confirm: bool,
 }
 
-/// Greets. It is never a task: there is nothing to wait for.
+/// Greets. Never a task: it returns at once.
 #[tool]
 fn greet(name: String) -> String {
     format!("Hello, {name}!")
 }
 
-/// Takes as long as it is told to, and tells how far it is. When its task is cancelled, it just ends
-/// where it waits.
+/// Runs as long as requested and reports progress. When its task is cancelled, it is dropped at its
+/// `.await`.
 #[tool(task)]
 async fn slow_compute(
     ctx: &Context,
-    /// How long.
+    /// How long to run.
     seconds: f64,
-    /// What the result is to be called.
+    /// A label for the result.
     label: Option<String>,
 ) -> Result<String> {
     let time = Duration::try_from_secs_f64(seconds).map_err(|_| Error::msg("no time is so long"))?;
@@ -39,27 +39,27 @@ async fn slow_compute(
     Ok(format!("{} is done after {seconds} s", label.as_deref().unwrap_or("It")))
 }
 
-/// Fails after a while. The task does not: it is completed, with a result that is an error.
+/// Fails after a while. The task completes, with an error result.
 #[tool(task = "required")]
 async fn failing_job() -> Result<String> {
     tokio::time::sleep(Duration::from_secs(1)).await;
     Err(Error::msg("The job has failed, as it always does"))
 }
 
-/// Fails as a call, and so does the task: it has an error, and no result.
+/// Fails with a protocol error. The task fails, too: it has an error instead of a result.
 #[tool(task)]
 async fn protocol_error_job() -> Result<String> {
     Err(Error::internal("The job cannot be done"))
 }
 
-/// Deletes nothing, after asking. The task waits for the answer, and the tool with it.
+/// Pretends to delete a file, after asking. The task waits for the answer.
 #[tool(task)]
 async fn confirm_delete(ctx: &Context, filename: String) -> Result<String> {
     let Confirm { confirm } = ctx.elicit(format!("Delete {filename}?")).key("confirm").await?;
     Ok(format!("{filename} is {}", if confirm { "deleted" } else { "kept" }))
 }
 
-/// Asks two things at once, which may be answered in any order and one by one.
+/// Asks two questions at once; the answers may arrive in any order.
 #[tool(task)]
 async fn multi_input(ctx: &Context) -> Result<String> {
     let name = ctx.elicit::<Name>("What is your name?").key("name");
@@ -68,7 +68,7 @@ async fn multi_input(ctx: &Context) -> Result<String> {
     Ok(format!("{}: {}", name.name, if confirm.confirm { "yes" } else { "no" }))
 }
 
-/// Asks first and becomes a task then, so that whoever does not answer leaves no task behind.
+/// Asks first and then becomes a task, so that an unanswered question leaves no task behind.
 #[tool(task = "required", asks_first)]
 async fn test_tool_with_task(ctx: &Context) -> Result<String> {
     let Name { name } = ctx.elicit("What is your name?").key("user_name").await?;

@@ -1,4 +1,4 @@
-//! Tools that tell something while they run, or change something.
+//! Tools that send notifications while they run, or change the catalog.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ async fn test_logging_tool(ctx: &Context) -> &'static str {
     "logged"
 }
 
-/// Lets go of the client, which comes back for the answer.
+/// Closes the stream; the client reconnects for the result.
 #[tool]
 async fn test_reconnection(ctx: &Context) -> &'static str {
     ctx.close_stream().await;
@@ -61,14 +61,14 @@ fn test_trigger_prompt_change(ctx: &Context) -> &'static str {
     "changed"
 }
 
-/// Says that `test://watched-resource` has changed.
+/// Publishes an update of `test://watched-resource`.
 #[tool]
 fn test_trigger_resource_update(ctx: &Context) -> &'static str {
     ctx.server().resource_updated("test://watched-resource");
     "updated"
 }
 
-/// Is not always there.
+/// Can be disabled and enabled.
 #[tool]
 fn test_sometimes() -> &'static str {
     "here"

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 const BOTH: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
-/// Fills in whatever it is asked, but for what has a default.
+/// Fills in every field without a default.
 fn fill_in(question: &ElicitRequest) -> ElicitReply {
     let filled = json!({
         "username": "ada", "email": "ada@example.com", "name": "Ada", "color": "blue", "ok": true, "context": "Rust",

@@ -1,4 +1,4 @@
-//! The server as a client sees it: a process that answers lines with lines.
+//! The server as a process that answers over stdio.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -25,6 +25,6 @@ fn add_is_answered_over_stdio() {
         ask(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","arguments":{"a":2,"b":3}}}"#);
     assert_eq!(answer, r#"{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"5"}]}}"#);
 
-    drop(input); // the client is done
+    drop(input); // end of input: the server exits
     assert!(server.wait().unwrap().success());
 }

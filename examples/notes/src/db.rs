@@ -1,9 +1,9 @@
-//! The store as handlers use it: on a thread of its own.
+//! Runs the store on its own thread, for handlers to await.
 //!
-//! SQLite blocks, and a connection does one thing at a time. So one thread has it, and handlers send
-//! that thread what to do and await the result. Nobody holds up the reader of messages, nobody holds
-//! a lock over an `.await`. (`#[tool(blocking)]` and a `Mutex<Store>` would do for tools; but here
-//! completion, which has no `blocking`, and progress, which is awaited, work the same way.)
+//! SQLite blocks, and a connection serves one query at a time. So one thread owns it; handlers send it
+//! jobs and await the results. No handler blocks the runtime, and none holds a lock across an `.await`.
+//! (`#[tool(blocking)]` with a `Mutex<Store>` would do for tools, but not for completion, which has no
+//! `blocking`, nor for progress, which is awaited.)
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::store::Store;
 
 type Job = Box<dyn FnOnce(&mut Store) + Send>;
 
-/// The way to the store's thread, which ends with it.
+/// A handle to the store's thread. The thread ends when the handle is dropped.
 pub struct Db(mpsc::Sender<Job>);
 
 impl Db {
@@ -25,15 +25,15 @@ impl Db {
         let (jobs, mut queue) = mpsc::channel::<Job>(64);
         thread::spawn(move || {
             while let Some(job) = queue.blocking_recv() {
-                // A job that panics has failed, and no other: its transaction is rolled back.
+                // A panic fails only its own job: the transaction is rolled back.
                 let _ = catch_unwind(AssertUnwindSafe(|| job(&mut store)));
             }
         });
         Ok(Db(jobs))
     }
 
-    /// Has the store do something, when its turn comes. If the call is cancelled before that, nothing
-    /// is done; if later, it is done to its end.
+    /// Queues a job and awaits its result. If the call is cancelled before the job starts, the job is
+    /// skipped; once started, it runs to its end.
     pub async fn run<T, F>(&self, job: F) -> Result<T>
     where
         T: Send + 'static,
@@ -42,7 +42,7 @@ impl Db {
         let (sender, result) = oneshot::channel();
         let job = move |store: &mut Store| {
             if !sender.is_closed() {
-                let _ = sender.send(job(store)); // nobody may be left to want it
+                let _ = sender.send(job(store)); // the caller may have been cancelled
             }
         };
         let failed = "the notebook failed; the server's log says why";

@@ -1,8 +1,8 @@
 //! A notebook in SQLite, as an MCP server.
 //!
-//! - `store`: the notes in their database. Blocking, and knows nothing of MCP but its errors.
-//! - `db`: the store's thread, and how handlers reach it.
-//! - `notebook`: what clients see, the handlers.
+//! - `store`: the database. Blocking; of MCP it uses only the error type.
+//! - `db`: runs the store on its own thread, for handlers to await.
+//! - `notebook`: the handlers.
 
 mod db;
 mod notebook;
@@ -16,19 +16,19 @@ use serde::Serialize;
 use crate::db::Db;
 use crate::notebook::Notebook;
 
-/// How this notebook is set up.
+/// The settings of this notebook.
 #[derive(Serialize, Resource)]
 #[resource(uri = "config://notes", title = "Settings")]
 struct Settings {
-    /// The file the notes are kept in.
+    /// The database file.
     database: String,
     sqlite: &'static str,
-    /// How many notes a search finds at most, whatever its limit.
+    /// The maximum number of search results, whatever the requested limit.
     most_hits: u32,
 }
 
-/// The server of the notebook in this file, which is made if there is none. `:memory:` is a notebook
-/// that is gone when the server is.
+/// A server for the notebook in this file, which is created if missing. `:memory:` is a notebook that lives
+/// as long as the server.
 pub fn server(database: &Path) -> Result<Server> {
     let settings =
         Settings { database: database.display().to_string(), sqlite: rusqlite::version(), most_hits: store::MOST_HITS };

@@ -9,8 +9,8 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// Where the notes are kept: in the file the first argument names, or `NOTES_DB`, or `notes.db` at
-/// home. Not in the current directory, which may be any: it is the client that starts a server.
+/// The database file: the first argument, else `NOTES_DB`, else `notes.db` in the home directory. Not the
+/// current directory, which depends on the client that starts the server.
 fn database() -> Result<PathBuf> {
     let named = env::args_os().nth(1).or_else(|| env::var_os("NOTES_DB")).map(PathBuf::from);
     let at_home = || env::home_dir().map(|home| home.join("notes.db"));

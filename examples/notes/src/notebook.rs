@@ -1,4 +1,4 @@
-//! What clients see of the notebook: its tools, resources and prompts.
+//! The handlers of the notebook: its tools, resources and prompts.
 
 use mcp_runtime::Json;
 use mcp_runtime::prelude::*;
@@ -84,8 +84,8 @@ impl Notebook {
         let ids = self.db.run(|store| store.to_index()).await?;
         ctx.progress(0, ids.len()).await;
         let mut done = 0;
-        // In small steps: others get their turn between them, and wherever a cancelled call is dropped,
-        // every note is indexed, as before or anew.
+        // In small batches: other jobs run in between, and a cancelled call leaves every note indexed, old or
+        // new.
         for step in ids.chunks(100).map(<[i64]>::to_vec) {
             done += step.len();
             self.db.run(move |store| store.index(&step)).await?;
@@ -148,14 +148,14 @@ impl Notebook {
         self.offer(typed, Store::tags).await
     }
 
-    /// Values for what is typed; none if that fails, for somebody is only typing.
+    /// Completion values for the typed text. A failure gives none: completion is best effort.
     async fn offer(&self, typed: &str, values: fn(&Store, &str) -> Result<Vec<String>>) -> Vec<String> {
         let typed = typed.to_owned();
         self.db.run(move |store| values(store, &typed)).await.unwrap_or_default()
     }
 
-    /// Changes a note, of which `change` returns the id, and announces it: there and then, because a
-    /// call that is cancelled while it waits is not there any more to announce what it has done.
+    /// Changes a note, whose id `change` returns, and announces the change on the store's thread: a call
+    /// cancelled while it waits could not announce what it has done.
     async fn change<F>(&self, ctx: &Context, change: F) -> Result<i64>
     where
         F: FnOnce(&mut Store) -> Result<i64> + Send + 'static,

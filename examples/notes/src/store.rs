@@ -1,4 +1,4 @@
-//! The notes in their database: plain functions that block.
+//! The database: plain blocking functions.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use rusqlite::{Connection, Params, Row, params};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How many notes a search finds at most.
+/// The maximum number of search results.
 pub const MOST_HITS: u32 = 100;
 
-/// `words` is what `search` looks into: a copy, kept up by the functions below. A program that writes
-/// to `notes` itself leaves it behind. With `AUTOINCREMENT`, no note ever gets the id, and so the
-/// URI, of one that was deleted.
+/// `words` is the search index: a copy of the notes, updated by the functions below. A program that writes
+/// to `notes` directly makes it stale. `AUTOINCREMENT` ensures that the id, and thus the URI, of a deleted
+/// note is never reused.
 const SCHEMA: &str = "
     PRAGMA foreign_keys = ON;
     CREATE TABLE IF NOT EXISTS notes (
@@ -25,7 +25,7 @@ const SCHEMA: &str = "
     CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (title, text, tokenize = 'unicode61 remove_diacritics 2');
 ";
 
-/// What a list says of a note.
+/// A note in a list.
 #[derive(Serialize, JsonSchema)]
 pub struct Entry {
     pub id: i64,
@@ -33,12 +33,12 @@ pub struct Entry {
     pub tags: Vec<String>,
 }
 
-/// A note that was found.
+/// A search result.
 #[derive(Serialize, JsonSchema)]
 pub struct Hit {
     #[serde(flatten)]
     pub entry: Entry,
-    /// Its text around the words, which stand between asterisks.
+    /// The text around the words found, which are marked with asterisks.
     pub excerpt: String,
 }
 
@@ -64,9 +64,9 @@ impl Store {
         opened.map_err(|error| format!("cannot open {path}: {error}; name a file that can be written, or made").into())
     }
 
-    /// Notes in which all these words occur, or longer ones that begin like them; the best first.
+    /// The notes that contain all these words, or words that begin with them; best match first.
     pub fn search(&self, words: &str, tag: Option<&str>, limit: u32) -> Result<Vec<Hit>> {
-        // In quotes, nothing is an operator of the query language: `"not"* "c++"*`.
+        // Quoted, so that nothing is an operator of the query language: `"not"* "c++"*`.
         let words = words.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
         let query: String = words.map(|word| format!("\"{}\"* ", word.replace('"', "\"\""))).collect();
         if query.is_empty() {
@@ -80,7 +80,7 @@ impl Store {
         self.list(sql, params![query, tag, limit.min(MOST_HITS)], hit)
     }
 
-    /// Adds a note; its id.
+    /// Creates a note and returns its id.
     pub fn create(&mut self, title: &str, text: &str, tags: &[String]) -> Result<i64> {
         if title.trim().is_empty() || title.contains(['\n', '\r']) {
             return Err(Error::msg("a title is one line of text: give the note another"));
@@ -109,7 +109,7 @@ impl Store {
         self.change(id, "DELETE FROM notes WHERE id = ?1", [id])
     }
 
-    /// Changes a note; its id.
+    /// Changes a note and returns its id.
     fn change(&mut self, id: i64, sql: &str, params: impl Params) -> Result<i64> {
         let change = self.0.transaction()?;
         if change.execute(sql, params)? == 0 {
@@ -120,12 +120,12 @@ impl Store {
         Ok(id)
     }
 
-    /// Every id to be indexed: those of notes, and those the index has though their notes are gone.
+    /// Every id to index: those of notes, and those of deleted notes still in the index.
     pub fn to_index(&self) -> Result<Vec<i64>> {
         self.list("SELECT id FROM notes UNION SELECT rowid FROM words", [], only)
     }
 
-    /// Indexes these notes anew.
+    /// Reindexes these notes.
     pub fn index(&mut self, ids: &[i64]) -> Result<()> {
         let change = self.0.transaction()?;
         ids.iter().try_for_each(|id| index(&change, *id))?;
@@ -144,18 +144,18 @@ impl Store {
         self.list("SELECT id, title FROM notes ORDER BY id", [], |row| self.entry(row))
     }
 
-    /// Ids that begin with what somebody has typed.
+    /// The ids that begin with the typed text.
     pub fn ids(&self, typed: &str) -> Result<Vec<String>> {
         self.list("SELECT CAST(id AS TEXT) FROM notes WHERE instr(id, ?1) = 1 ORDER BY id", [typed], only)
     }
 
-    /// Titles that do, in capitals or not.
+    /// The titles that begin with the typed text, ignoring case.
     pub fn titles(&self, typed: &str) -> Result<Vec<String>> {
         let sql = "SELECT title FROM notes WHERE instr(lower(title), lower(?1)) = 1 ORDER BY title";
         self.list(sql, [typed], only)
     }
 
-    /// Tags that do.
+    /// The tags that begin with the typed text, ignoring case.
     pub fn tags(&self, typed: &str) -> Result<Vec<String>> {
         let sql = "SELECT DISTINCT tag FROM tags WHERE instr(lower(tag), lower(?1)) = 1 ORDER BY tag";
         self.list(sql, [typed], only)
@@ -186,7 +186,7 @@ fn note(row: &Row) -> Result<Note> {
     Ok(Note { id: row.get(0)?, title: row.get(1)?, text: row.get(2)? })
 }
 
-/// Brings the index up to date with one note, whether it is new, changed or gone.
+/// Updates the index for one note, whether new, changed or deleted.
 fn index(db: &Connection, id: i64) -> Result<()> {
     db.execute("DELETE FROM words WHERE rowid = ?1", [id])?;
     db.execute("INSERT INTO words (rowid, title, text) SELECT id, title, text FROM notes WHERE id = ?1", [id])?;

@@ -1,7 +1,7 @@
 //! 一个小型 MCP 服务器：天气、数据库搜索、一个配置文件和一个提示。
 //!
-//! A small MCP server: weather, a database search, a settings file and a prompt. Names and texts
-//! are Chinese, as a server's may be in any language.
+//! A small MCP server: weather, a database search, a settings file and a prompt. Names and texts are in
+//! Chinese: they may be in any language.
 use mcp_runtime::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ enum Unit {
     Fahrenheit,
 }
 
-/// What is known about a city: its weather, its temperature in °C, its humidity in percent.
+/// City, weather, temperature in °C, humidity in percent.
 const CITIES: [(&str, &str, f64, u8); 3] =
     [("北京", "晴", 25.0, 45), ("上海", "多云", 28.0, 70), ("伦敦", "雨", 14.0, 88)];
 
@@ -34,7 +34,7 @@ fn get_weather(
     Ok(format!("{city}当前天气：{sky}，温度 {temperature}，湿度 {humidity}%"))
 }
 
-/// The records of the database. A real one would be a method's `&self`.
+/// The records of the database. A real server would keep it in the `&self` of a method.
 const RECORDS: [&str; 4] = ["天气预报", "天气历史", "城市列表", "用户反馈"];
 
 /// 搜索数据库记录
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_city_has_weather_in_either_unit() -> Result<()> {
+    async fn weather_is_in_the_requested_unit() -> Result<()> {
         let client = TestClient::connect(server()).await?;
         let weather = client.call("get_weather", json!({"city": "北京"})).await?;
         assert_eq!(weather.text(), "北京当前天气：晴，温度 25°C，湿度 45%");
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unknown_city_is_an_error_the_model_can_read() -> Result<()> {
+    async fn unknown_city_is_a_tool_error() -> Result<()> {
         let client = TestClient::connect(server()).await?;
         let weather = client.call("get_weather", json!({"city": "亚特兰蒂斯"})).await?;
         assert!(weather.is_error());
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_limit_has_a_default_and_must_make_sense() -> Result<()> {
+    async fn limit_has_a_default_and_is_validated() -> Result<()> {
         let client = TestClient::connect(server()).await?;
         assert_eq!(
             client.call("search_database", json!({"query": "天气"})).await?.text(),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_prompt_knows_the_weather() -> Result<()> {
+    async fn prompt_contains_the_weather() -> Result<()> {
         let client = TestClient::connect(server()).await?;
         let prompt = client.get_prompt("what_to_wear", json!({"city": "伦敦"})).await?;
         assert_eq!(prompt.text(), "伦敦当前天气：雨，温度 14°C，湿度 88%。今天应该穿什么？");

@@ -10,8 +10,8 @@ fn conversation() -> Vec<(Value, Value)> {
     serde_json::from_str(include_str!("conversation.json")).unwrap()
 }
 
-/// The conversation's author shows two things every client takes either way: `isError: false`,
-/// which is what its absence means, and the details of capabilities, which depend on the server.
+/// Drops two differences clients do not notice: `isError: false`, which is the default, and the details of
+/// capabilities, which depend on the server.
 fn comparable(mut message: Value) -> Value {
     if let Some(result) = message["result"].as_object_mut() {
         if result.get("isError") == Some(&json!(false)) {

@@ -78,6 +78,12 @@ pub(super) struct Visit {
 }
 
 impl Unsupported {
+    /// The capability the client lacks. `None` if its connection rules out the question, whatever the
+    /// client declares.
+    pub fn capability(&self) -> Option<ClientCapability> {
+        self.capability
+    }
+
     /// The client does not say that it can.
     pub(super) fn lacks(capability: ClientCapability, revision: Revision) -> Self {
         let why = match capability.since() {
@@ -124,12 +130,18 @@ impl MissingCapability {
     }
 }
 
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AskError::Declined => f.write_str("the user declined"),
             AskError::Cancelled => f.write_str("the user closed the question without an answer"),
-            AskError::Unsupported(Unsupported { text, .. }) => f.write_str(text),
+            AskError::Unsupported(unsupported) => fmt::Display::fmt(unsupported, f),
             AskError::TimedOut(limit) => write!(f, "nobody answered within {limit:?}"),
             AskError::Invalid(why) => write!(f, "the answer does not fit the question: {why}"),
             AskError::ClientError { code, message } => write!(f, "the client refused to ask: {message} ({code})"),

@@ -53,7 +53,7 @@ impl Connection {
         let running = self.control.in_flight.running();
         let notifying = async move {
             let _running = running;
-            subscription.tell(&outbox, None, control.closing()).await;
+            subscription.deliver(&outbox, None, control.closing()).await;
         };
         self.notifying.spawn_on(notifying, &self.runtime);
     }

@@ -30,7 +30,7 @@ impl Connection {
     pub(crate) fn follow_changes(&mut self) {
         let catalog = self.view.catalog();
         if catalog.settings.dynamic || catalog.accepts_subscriptions() {
-            let filter = Filter::lists().agreed(catalog, |_| false);
+            let filter = Filter::lists().supported(catalog, |_| false);
             self.subscription = Some(Subscription::enter(self.core.shared.bus(), filter));
         }
     }
@@ -97,7 +97,7 @@ pub(crate) fn open<'a>(env: &CallEnv<'a>, id: Id<'a>, call: &'a Accepted<'a>) ->
         other => return Err(RpcError::wrong_field("notifications", "object", other).into()),
     };
     let limit = router.core.limits.subscriptions;
-    if wanted.named() > limit {
+    if wanted.size() > limit {
         return Err(too_many(limit).into());
     }
     if !router.catalog.has_tasks() {
@@ -107,7 +107,7 @@ pub(crate) fn open<'a>(env: &CallEnv<'a>, id: Id<'a>, call: &'a Accepted<'a>) ->
     if !wanted.tasks().is_empty() {
         ask::required(ClientCapability::Tasks, &router.invocation).map_err(Failure::MissingCapability)?;
     }
-    let agreed = wanted.agreed(router.catalog, |uri| router.announces(uri) == Some(true));
+    let agreed = wanted.supported(router.catalog, |uri| router.announces(uri) == Some(true));
     let id: Box<str> = router.invocation.id.as_str().into();
     let watched = TaskReader::by(&router.invocation);
     let subscription = Subscription::with_tasks(router.core.shared.bus(), agreed.clone(), Some(watched.clone()));
@@ -126,11 +126,11 @@ impl ListenStream {
             let tasks = agreed.tasks();
             if !tasks.is_empty() {
                 *tasks = watched.theirs(tasks).await;
-                subscription.keep_tasks(tasks);
+                subscription.retain_tasks(tasks);
             }
             // Nobody is left to tell if the outbox is closed.
             let _ = outbox.send(Outgoing::Notification(notification::acknowledged(&id, &agreed))).await;
-            subscription.tell(&outbox, Some(&id), closing).await;
+            subscription.deliver(&outbox, Some(&id), closing).await;
             Ok(Reply::Listened)
         })
     }

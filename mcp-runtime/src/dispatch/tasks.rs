@@ -149,7 +149,7 @@ impl TaskRequest {
                 }
             }
             // Nobody tells that its time is over.
-            let _ = tokio::time::timeout(task.left(), TaskWatch::happens(&mut news)).await;
+            let _ = tokio::time::timeout(task.remaining(), TaskWatch::happens(&mut news)).await;
         }
     }
 }

@@ -28,7 +28,6 @@ impl Revision {
     }
 
     /// The revision named `date`, if it is one with sessions.
-    #[cfg(feature = "http")]
     pub(crate) fn with_sessions(date: &str) -> Option<Self> {
         Self::LEGACY.into_iter().find(|revision| revision.as_str() == date)
     }

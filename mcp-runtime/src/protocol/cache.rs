@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-/// How long a client may keep a result, and whether others may be given it.
+/// How long a client may cache a result, and whether it may share it between users.
 ///
-/// Clients of 2026-07-28 are told with every list and every resource; without a hint they are told
-/// to ask again each time and to share nothing. Older revisions have no such hints. A list with
-/// something in it that only some callers may see (`visible_if`) is private whatever the hint says.
+/// Clients of 2026-07-28 get a hint with every list and every resource. The default is
+/// [`NONE`](Self::NONE): do not cache. Older revisions have no cache hints. A list that differs between
+/// callers (`visible_if`) is always private.
 ///
 /// ```
 /// use std::time::Duration;
@@ -15,8 +15,8 @@ use std::time::Duration;
 /// use mcp_runtime::Server;
 ///
 /// let server = Server::new("atlas", "1.0.0")
-///     .cache(CacheHint::private(Duration::from_secs(60)))
-///     .cache_resources(CacheHint::public(Duration::from_secs(3600)));
+///     .cache_hint(CacheHint::private(Duration::from_secs(60)))
+///     .cache_hint_resources(CacheHint::public(Duration::from_secs(3600)));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheHint {
@@ -25,20 +25,21 @@ pub struct CacheHint {
 }
 
 impl CacheHint {
-    /// Nothing is kept.
+    /// Do not cache.
     pub const NONE: CacheHint = CacheHint::private(Duration::ZERO);
 
-    /// May be kept for `ttl` by the client that asked.
+    /// The requesting client may cache the result for `ttl`.
     pub const fn private(ttl: Duration) -> Self {
         CacheHint { ttl, public: false }
     }
 
-    /// May be kept for `ttl` and given to anybody, whoever asked: not for what depends on the caller.
+    /// Anyone may cache the result for `ttl`, shared caches included. Not for results that depend on the
+    /// caller.
     pub const fn public(ttl: Duration) -> Self {
         CacheHint { ttl, public: true }
     }
 
-    /// The same for the client that asked alone.
+    /// The same hint, private.
     pub(crate) fn unshared(self) -> Self {
         CacheHint { public: false, ..self }
     }

@@ -1,4 +1,4 @@
-//! What several pages of the specification share: icons, annotations, `_meta`, names.
+//! Types shared by several pages of the specification: icons, annotations, `_meta`, capabilities.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,61 +6,104 @@ use serde::{Deserialize, Serialize};
 pub type Meta = serde_json::Map<String, serde_json::Value>;
 
 /// An image a client may show beside a name.
+///
+/// ```
+/// use mcp_runtime::protocol::Icon;
+/// use mcp_runtime::Server;
+///
+/// let icon = Icon::new("https://example.com/icon.png").with_mime("image/png").with_sizes(["48x48", "96x96"]);
+/// let server = Server::new("atlas", "1.0.0").icon(icon);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Icon {
     /// An `https:` or `data:` URI.
     pub src: String,
-    /// The image's media type.
+    /// The media type of the image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// The sizes it is good for, like `48x48` or `any`.
+    /// The sizes the image suits, such as `48x48`, or `any` for a scalable one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<String>,
 }
 
 impl Icon {
-    /// The icon at `src`.
+    /// The icon at `src`, an `https:` or `data:` URI.
     pub fn new(src: impl Into<String>) -> Self {
         Icon { src: src.into(), mime_type: None, sizes: Vec::new() }
     }
+
+    /// Sets the media type, such as `image/png`.
+    pub fn with_mime(mut self, mime: impl Into<String>) -> Self {
+        self.mime_type = Some(mime.into());
+        self
+    }
+
+    /// Sets the sizes the image suits, such as `48x48`, or `any` for a scalable one.
+    pub fn with_sizes(mut self, sizes: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.sizes = sizes.into_iter().map(Into::into).collect();
+        self
+    }
 }
 
-/// Who a message or a piece of content is by or for.
+/// The author of a message, or the audience of a content block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Role {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
 }
 
-/// Hints on who content is for and how much it matters.
+/// Hints about content: its audience, importance and age.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Annotations {
-    /// Who it is for.
+    /// The intended audience.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub audience: Vec<Role>,
-    /// How much it matters, from 0 (optional) to 1 (required).
+    /// The importance, from 0 (optional) to 1 (required).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<f64>,
-    /// When it last changed, in ISO 8601.
+    /// When the content last changed, in ISO 8601.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
 }
 
 impl Annotations {
+    /// No annotations.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the intended audience.
+    pub fn with_audience(mut self, audience: impl IntoIterator<Item = Role>) -> Self {
+        self.audience = audience.into_iter().collect();
+        self
+    }
+
+    /// Sets the importance, from 0 (optional) to 1 (required).
+    pub fn with_priority(mut self, priority: f64) -> Self {
+        self.priority = Some(priority);
+        self
+    }
+
+    /// Sets when the content last changed, in ISO 8601.
+    pub fn with_last_modified(mut self, time: impl Into<String>) -> Self {
+        self.last_modified = Some(time.into());
+        self
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         *self == Annotations::default()
     }
 }
 
-/// A program's name and version, as each side tells the other.
+/// The name and version of a client or server, as exchanged in the handshake.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Implementation {
@@ -76,26 +119,26 @@ pub(crate) struct Implementation {
     pub(crate) icons: Vec<Icon>,
 }
 
-/// Something a client can be asked, if it says so.
+/// A capability a client declares: a kind of request the server may make of it.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#capabilities>
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientCapability {
-    /// To have a person fill in a form.
+    /// The user fills in a form.
     Elicitation,
-    /// To have a person visit a page.
+    /// The user visits a page.
     ElicitationUrl,
-    /// To have its model say something.
+    /// The client's model generates a message.
     Sampling,
-    /// To have its model say something, with tools.
+    /// The client's model generates a message and may use tools.
     SamplingTools,
-    /// To give its model what else it knows.
+    /// The client adds context from servers to a sampling request.
     SamplingContext,
-    /// Which directories it works in.
+    /// The client lists the directories it works in.
     Roots,
-    /// To come back for what takes long.
+    /// The client polls for the result of a long-running call.
     Tasks,
 }
 
-/// What the extension is called.
+/// The identifier of the tasks extension.
 pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";

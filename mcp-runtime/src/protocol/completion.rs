@@ -1,10 +1,9 @@
-//! What a completing function is told of the other arguments.
+//! The context of a completion: the other arguments.
 
-/// The other arguments a person has filled in already, as a completing function sees them.
+/// The other arguments the user has filled in so far, as a completion function sees them.
 ///
-/// Text, as it was typed: nothing says that it is one of the values an argument can have. What is
-/// not filled in yet is not there, and nothing ever is for clients of revisions before 2025-06-18,
-/// which do not tell. So it is for better values, not for deciding what somebody may see.
+/// The values are unvalidated text, as typed. Arguments that are not filled in yet are absent. Clients of
+/// revisions before 2025-06-18 do not send any. Use it to improve suggestions, never for access control.
 ///
 /// ```
 /// use mcp_runtime::protocol::CompletionContext;
@@ -28,7 +27,7 @@
 ///
 /// # #[tokio::main]
 /// # async fn main() -> Result<()> {
-/// // A plain function, to be tested as one.
+/// // A plain function can be tested as one.
 /// assert_eq!(frameworks("", &CompletionContext::from_iter([("language", "rust")])), ["axum", "rocket"]);
 ///
 /// let client = TestClient::connect(Server::new("reviews", "1.0.0").prompts(prompts![review])).await?;
@@ -41,23 +40,23 @@
 pub struct CompletionContext(Vec<(String, String)>);
 
 impl CompletionContext {
-    /// The text of the argument `name`, if it is filled in.
+    /// The text of the argument `name`, if the user has filled it in.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.iter().find(|(argument, _)| *argument == name).map(|(_, text)| text)
     }
 
-    /// The arguments that are filled in, each with its text, in the order the client sent them.
+    /// The names and texts of the arguments filled in so far, in the order the client sent them.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, text)| (&**name, &**text))
     }
 
-    /// Whether nothing is filled in, as far as the client tells.
+    /// Whether the client sent no arguments.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Names and texts, for tests of a completing function.
+/// Builds a context from names and texts, for tests of a completion function.
 impl<N: Into<String>, T: Into<String>> FromIterator<(N, T)> for CompletionContext {
     fn from_iter<I: IntoIterator<Item = (N, T)>>(arguments: I) -> Self {
         CompletionContext(arguments.into_iter().map(|(name, text)| (name.into(), text.into())).collect())

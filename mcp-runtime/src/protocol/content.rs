@@ -1,4 +1,4 @@
-//! Content blocks: what a tool result or a prompt message is made of.
+//! Content blocks, the parts of tool results and prompt messages.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -14,6 +14,16 @@ use super::{Annotations, Meta, ResourceContents, ResourceDescriptor, Role};
 /// use mcp_runtime::Content;
 ///
 /// let answer = vec![Content::text("Here is the chart."), Content::image(b"\x89PNG...", "image/png")];
+/// ```
+///
+/// A resource link carries a [`ResourceDescriptor`]:
+///
+/// ```
+/// use mcp_runtime::Content;
+/// use mcp_runtime::protocol::ResourceDescriptor;
+///
+/// let chart = ResourceDescriptor::new("chart://sales", "sales").with_mime("image/svg+xml");
+/// let link = Content::link(chart);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Content {
@@ -43,12 +53,12 @@ impl Content {
         Self::new(ContentKind::Text(text.into()))
     }
 
-    /// An image, from the bytes of its file.
+    /// An image, from the bytes of its file. They are sent in base64.
     pub fn image(data: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self::new(ContentKind::Image(BASE64.encode(data), mime_type.into()))
     }
 
-    /// Audio, from the bytes of its file.
+    /// Audio, from the bytes of its file. They are sent in base64.
     pub fn audio(data: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self::new(ContentKind::Audio(BASE64.encode(data), mime_type.into()))
     }
@@ -58,25 +68,25 @@ impl Content {
         Self::new(ContentKind::Link(Box::new(resource)))
     }
 
-    /// A resource with its contents. Nobody asked for it by its URI, so the contents have to
-    /// [say it](ResourceContents::with_uri).
+    /// A resource embedded with its contents. The contents must [have a URI](ResourceContents::with_uri):
+    /// unlike in a read, there is no requested one to fall back to.
     pub fn resource(contents: ResourceContents) -> Self {
         Self::new(ContentKind::Resource(Box::new(contents)))
     }
 
-    /// Says who the block is for.
+    /// Sets the intended audience.
     pub fn with_audience(mut self, audience: impl IntoIterator<Item = Role>) -> Self {
         self.annotations_mut().audience = audience.into_iter().collect();
         self
     }
 
-    /// Says how much the block matters, from 0 to 1.
+    /// Sets the importance, from 0 (optional) to 1 (required).
     pub fn with_priority(mut self, priority: f64) -> Self {
         self.annotations_mut().priority = Some(priority);
         self
     }
 
-    /// Says when the block's subject last changed, in ISO 8601.
+    /// Sets when the content last changed, in ISO 8601.
     pub fn with_last_modified(mut self, time: impl Into<String>) -> Self {
         self.annotations_mut().last_modified = Some(time.into());
         self
@@ -91,7 +101,7 @@ impl Content {
         self
     }
 
-    /// A link is a resource descriptor, which has annotations itself.
+    /// The annotations. Those of a link are the descriptor's own.
     fn annotations_mut(&mut self) -> &mut Annotations {
         match &mut self.kind {
             ContentKind::Link(resource) => &mut resource.annotations,
@@ -99,7 +109,7 @@ impl Content {
         }
     }
 
-    /// The text of a text block.
+    /// The text of a text block; `None` for other blocks.
     pub fn as_text(&self) -> Option<&str> {
         match &self.kind {
             ContentKind::Text(text) => Some(text),

@@ -1,5 +1,5 @@
-//! Numbers JSON cannot hold: `serde_json` writes NaN and the infinities as null, which no schema of a
-//! number allows.
+//! Rejects non-finite numbers in results: `serde_json` writes NaN and infinities as null, which violates
+//! the schema of a number.
 
 use std::fmt;
 
@@ -10,28 +10,28 @@ use serde::ser::{
 
 use crate::error::{Error, Result};
 
-/// `value` as JSON; an error the model can read if that would lose a number.
+/// Serializes `value` as JSON; an error the model can read if a number is not finite.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<String> {
     let json = serde_json::to_string(value)?;
-    // Hardly any result has a null, so hardly any is looked at twice.
+    // Nulls are rare, so the second pass is, too.
     let suspect = memchr::memmem::find(json.as_bytes(), b"null").is_some();
-    if suspect && matches!(value.serialize(Finite), Err(Stopped::AtNumber)) {
+    if suspect && matches!(value.serialize(Finite), Err(Stopped::NotFinite)) {
         return Err(Error::msg(
-            "The result has a number that JSON cannot hold: not a number, or infinite. Other arguments may help.",
+            "The result contains a number that JSON cannot represent (NaN or infinity). Try other arguments.",
         ));
     }
     Ok(json)
 }
 
-/// Writes nothing, and stops at a number that is not finite.
+/// A serializer that writes nothing and stops at a non-finite number.
 #[derive(Clone, Copy)]
 struct Finite;
 
 #[derive(Debug)]
 enum Stopped {
-    AtNumber,
-    /// The value refused to be written, which it did not before: that is no concern here.
-    Refused,
+    NotFinite,
+    /// The value's `Serialize` failed, though it succeeded before: ignored.
+    Failed,
 }
 
 impl fmt::Display for Stopped {
@@ -44,13 +44,13 @@ impl std::error::Error for Stopped {}
 
 impl serde::ser::Error for Stopped {
     fn custom<T: fmt::Display>(_: T) -> Self {
-        Stopped::Refused
+        Stopped::Failed
     }
 }
 
 type Go = Result<(), Stopped>;
 
-/// What no number is inside of.
+/// Scalars other than floats.
 macro_rules! pass {
     ($($name:ident($($ty:ty),*);)*) => {$(
         fn $name(self, $(_: $ty),*) -> Go {
@@ -59,7 +59,7 @@ macro_rules! pass {
     )*};
 }
 
-/// What has parts, which are looked at one by one.
+/// Compound values, whose parts are visited one by one.
 macro_rules! enter {
     ($($name:ident($($ty:ty),*) -> $compound:ident;)*) => {$(
         type $compound = Self;
@@ -109,7 +109,7 @@ impl Serializer for Finite {
     }
 
     fn serialize_f64(self, number: f64) -> Go {
-        if number.is_finite() { Ok(()) } else { Err(Stopped::AtNumber) }
+        if number.is_finite() { Ok(()) } else { Err(Stopped::NotFinite) }
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Go {
@@ -166,7 +166,7 @@ impl SerializeMap for Finite {
     type Error = Stopped;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, _: &T) -> Go {
-        // serde_json itself refuses a key that is not finite.
+        // serde_json itself rejects a non-finite key.
         Ok(())
     }
 
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_cannot_hold_is_an_error() {
+    fn non_finite_numbers_are_an_error() {
         let shaped = |shape| Row { more: BTreeMap::from([("a", Shape::Point), ("b", shape)]), ..Row::default() };
         for row in [
             Row { mean: f64::NAN, ..Row::default() },
@@ -212,14 +212,14 @@ mod tests {
             shaped(Shape::Box { width: f32::NAN }),
         ] {
             let error = to_json(&[row]).unwrap_err().to_string();
-            assert!(error.contains("JSON cannot hold"), "{error}");
+            assert!(error.contains("JSON cannot represent"), "{error}");
         }
         assert!(to_json(&f64::NAN).is_err());
         assert!(to_json(&((1, 2.0), [f64::NAN])).is_err());
     }
 
     #[test]
-    fn what_it_can_is_written() {
+    fn finite_numbers_nulls_and_raw_values_are_written() {
         let row = Row { text: "null".into(), more: BTreeMap::from([("a", Shape::Circle(f64::MAX))]), ..Row::default() };
         assert_eq!(to_json(&row).unwrap(), serde_json::to_string(&row).unwrap());
         let raw = serde_json::value::RawValue::from_string("[null, 1e999]".into()).unwrap();

@@ -1,4 +1,4 @@
-//! Logging: the levels of messages a client can ask for.
+//! Logging: the severity levels of log messages.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging>
 
 use std::fmt;
@@ -6,31 +6,31 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How grave a log message is, from the least to the most; the levels of syslog.
+/// The severity of a log message, least severe first. These are the levels of syslog (RFC 5424).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LogLevel {
     /// Details for debugging.
     Debug,
-    /// What happens.
+    /// Ordinary events.
     Info,
-    /// What happens and matters.
+    /// Ordinary but significant events.
     Notice,
-    /// What may become a problem.
+    /// Conditions that may become a problem.
     Warning,
-    /// What went wrong.
+    /// Failures of an operation.
     Error,
-    /// A part is out of order.
+    /// Failures of a component.
     Critical,
-    /// Something must be done at once.
+    /// Conditions that need immediate action.
     Alert,
-    /// Nothing works.
+    /// The system is unusable.
     Emergency,
 }
 
 impl LogLevel {
-    /// Every level, from the least to the most grave.
+    /// Every level, least severe first.
     pub const ALL: &'static [LogLevel] = &[
         Self::Debug,
         Self::Info,
@@ -71,14 +71,37 @@ impl FromStr for LogLevel {
     }
 }
 
-/// A name that is none of the log levels.
+/// The error of parsing an unknown [`LogLevel`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownLogLevel;
 
 impl fmt::Display for UnknownLogLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a log level; they are debug, info, notice, warning, error, critical, alert and emergency")
+        f.write_str("unknown log level; use debug, info, notice, warning, error, critical, alert or emergency")
     }
 }
 
 impl std::error::Error for UnknownLogLevel {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_level_parses_its_own_name() {
+        for level in LogLevel::ALL {
+            assert_eq!(level.to_string().parse(), Ok(*level));
+            assert_eq!(serde_json::to_value(level).unwrap(), level.as_str());
+        }
+        assert!(LogLevel::ALL.is_sorted());
+    }
+
+    #[test]
+    fn unknown_log_level_lists_the_known_ones() {
+        for name in ["", "Info", "warn", "info "] {
+            assert_eq!(name.parse::<LogLevel>(), Err(UnknownLogLevel), "{name}");
+        }
+        let error = UnknownLogLevel.to_string();
+        assert!(LogLevel::ALL.iter().all(|level| error.contains(level.as_str())), "{error}");
+    }
+}

@@ -1,6 +1,6 @@
 //! The wire types of the newest revision, one file per page of the specification.
 //!
-//! Older revisions are spoken by leaving things out (`era`), never by other types.
+//! Older revisions use the same types: the server omits the fields they do not have.
 
 mod cache;
 mod common;

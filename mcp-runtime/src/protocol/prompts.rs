@@ -5,23 +5,23 @@ use serde::{Deserialize, Serialize};
 
 use super::{Content, Icon, Meta, Role};
 
-/// What `prompts/list` tells of a prompt.
+/// A prompt, as `prompts/list` describes it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PromptDescriptor {
     /// The name requests use.
     pub name: String,
-    /// The name people see.
+    /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the prompt is for.
+    /// What the prompt does, for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Images beside the name.
+    /// Icons to show beside the name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// The arguments it takes, in order.
+    /// The arguments, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<PromptArgument>,
     /// Free-form metadata.
@@ -29,42 +29,42 @@ pub struct PromptDescriptor {
     pub meta: Meta,
 }
 
-/// One argument of a prompt. Its value is text on the wire.
+/// An argument of a prompt. Its value is text on the wire.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PromptArgument {
     /// The name requests use.
     pub name: String,
-    /// What it is for.
+    /// What the argument is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether it must be given.
+    /// Whether the argument is required.
     #[serde(default)]
     pub required: bool,
 }
 
-/// One message of a prompt.
+/// A message of a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PromptMessage {
-    /// Who says it.
+    /// The author.
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub content: Content,
 }
 
 impl PromptMessage {
-    /// What the person says.
+    /// A message from the user.
     pub fn user(content: impl Into<Content>) -> Self {
         PromptMessage { role: Role::User, content: content.into() }
     }
 
-    /// What the model said.
+    /// A message from the model.
     pub fn assistant(content: impl Into<Content>) -> Self {
         PromptMessage { role: Role::Assistant, content: content.into() }
     }
 }
 
-/// The whole result of `prompts/get`.
+/// The complete result of `prompts/get`, for handlers that set more than messages.
 #[derive(Debug, Clone, Default)]
 pub struct PromptResult {
     pub(crate) description: Option<String>,
@@ -73,12 +73,12 @@ pub struct PromptResult {
 }
 
 impl PromptResult {
-    /// A prompt of these messages.
+    /// A prompt with these messages.
     pub fn new(messages: impl IntoIterator<Item = PromptMessage>) -> Self {
         PromptResult { messages: messages.into_iter().collect(), ..Self::default() }
     }
 
-    /// Describes this particular prompt.
+    /// Sets the description of this result, which may be more specific than the prompt's.
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self

@@ -10,31 +10,31 @@ use serde_json::Value;
 use super::{Annotations, Icon, Meta};
 use crate::protocol::CacheHint;
 
-/// What `resources/list` tells of a resource.
+/// A resource, as `resources/list` describes it and [`Content::link`](crate::Content::link) refers to it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ResourceDescriptor {
-    /// Where it is.
+    /// The URI requests use.
     pub uri: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The name people see.
+    /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it holds.
+    /// What the resource contains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Images beside the name.
+    /// Icons to show beside the name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// Its media type.
+    /// The media type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Who it is for and how much it matters.
+    /// Hints about audience, importance and age.
     #[serde(default, skip_serializing_if = "Annotations::is_empty")]
     pub annotations: Annotations,
-    /// Its size in bytes.
+    /// The size in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// Free-form metadata.
@@ -43,34 +43,76 @@ pub struct ResourceDescriptor {
 }
 
 impl ResourceDescriptor {
-    /// A resource at `uri`, called `name`.
+    /// A resource with this URI and name.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         ResourceDescriptor { uri: uri.into(), name: name.into(), ..Self::default() }
     }
+
+    /// Sets the display name.
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets what the resource contains.
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
+    /// Adds an icon.
+    pub fn with_icon(mut self, icon: Icon) -> Self {
+        self.icons.push(icon);
+        self
+    }
+
+    /// Sets the media type.
+    pub fn with_mime(mut self, mime: impl Into<String>) -> Self {
+        self.mime_type = Some(mime.into());
+        self
+    }
+
+    /// Sets the hints about audience, importance and age.
+    pub fn with_annotations(mut self, annotations: Annotations) -> Self {
+        self.annotations = annotations;
+        self
+    }
+
+    /// Sets the size in bytes.
+    pub fn with_size(mut self, bytes: u64) -> Self {
+        self.size = Some(bytes);
+        self
+    }
+
+    /// Adds one `_meta` entry.
+    pub fn with_meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.meta.insert(key.into(), value.into());
+        self
+    }
 }
 
-/// What `resources/templates/list` tells of a template.
+/// A resource template, as `resources/templates/list` describes it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TemplateDescriptor {
-    /// The RFC 6570 template of its URIs.
+    /// The RFC 6570 template of the URIs.
     pub uri_template: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The name people see.
+    /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What its resources hold.
+    /// What the resources contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The media type they share.
+    /// The media type, if all resources have the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Images beside the name.
+    /// Icons to show beside the name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
-    /// Who they are for and how much they matter.
+    /// Hints about audience, importance and age.
     #[serde(default, skip_serializing_if = "Annotations::is_empty")]
     pub annotations: Annotations,
     /// Free-form metadata.
@@ -80,8 +122,8 @@ pub struct TemplateDescriptor {
 
 /// The contents of one resource.
 ///
-/// A handler may leave out the URI and the media type: they are those of the request and of the
-/// `#[resource]` attribute.
+/// A handler may omit the URI and the media type: they default to the requested URI and to the media
+/// type of the `#[resource]` attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResourceContents {
     pub(crate) uri: Option<String>,
@@ -107,17 +149,17 @@ impl ResourceContents {
         Self::new(Body::Text(text.into()))
     }
 
-    /// Binary contents.
+    /// Binary contents. They are sent in base64.
     pub fn blob(bytes: impl AsRef<[u8]>) -> Self {
         Self::new(Body::Blob(BASE64.encode(bytes)))
     }
 
-    /// Binary contents that are in base64 already.
+    /// Binary contents already encoded in base64.
     pub(crate) fn base64(data: String) -> Self {
         Self::new(Body::Blob(data))
     }
 
-    /// How many bytes the resource has: those of the text, or those the base64 stands for.
+    /// The size in bytes: of the text, or of the decoded base64.
     pub(crate) fn size(&self) -> u64 {
         let bytes = match &self.body {
             Body::Text(text) => text.len(),
@@ -126,8 +168,8 @@ impl ResourceContents {
         bytes as u64
     }
 
-    /// Sets the URI of these contents, where it is not the one that was asked for, or where none was:
-    /// inside a [`Content`](crate::Content).
+    /// Sets the URI of these contents. Needed where it differs from the requested one, and inside a
+    /// [`Content`](crate::Content), where none was requested.
     pub fn with_uri(mut self, uri: impl Into<String>) -> Self {
         self.uri = Some(uri.into());
         self
@@ -164,23 +206,23 @@ impl Serialize for ResourceContents {
     }
 }
 
-/// The whole result of `resources/read`.
+/// The complete result of `resources/read`, for handlers that set more than contents.
 #[derive(Debug, Clone, Default)]
 pub struct ReadResult {
     pub(crate) contents: Vec<ResourceContents>,
     pub(crate) meta: Meta,
     pub(crate) cache: Option<CacheHint>,
-    /// Not for everybody, whatever the hint says.
+    /// Whether the resource has a `visible_if`, which makes the result private whatever the hint.
     pub(crate) guarded: bool,
 }
 
 impl ReadResult {
-    /// A result of these contents.
+    /// A result with these contents.
     pub fn new(contents: impl IntoIterator<Item = ResourceContents>) -> Self {
         ReadResult { contents: contents.into_iter().collect(), meta: Meta::new(), cache: None, guarded: false }
     }
 
-    /// Says how long the client may keep it; without, it is the resource's own hint, or the server's.
+    /// Sets the cache hint. Default: the resource's own, else the server's.
     pub fn with_cache(mut self, cache: CacheHint) -> Self {
         self.cache = Some(cache);
         self

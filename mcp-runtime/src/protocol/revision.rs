@@ -1,4 +1,4 @@
-//! The five dated revisions of the protocol.
+//! The dated revisions of the protocol.
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,10 +30,10 @@ impl Revision {
         &[Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
     /// The newest revision.
     pub const LATEST: Revision = Self::V2026_07_28;
-    /// The revisions a client reaches by `initialize`, newest first.
+    /// The revisions negotiated by `initialize`, newest first.
     pub(crate) const LEGACY: [Revision; 4] =
         [Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26, Self::V2024_11_05];
-    /// The revisions a request may claim in its `_meta`, newest first.
+    /// The revisions a request may declare in its `_meta`, newest first.
     pub(crate) const MODERN: [Revision; 1] = [Self::V2026_07_28];
 
     /// The date that names the revision on the wire.
@@ -47,7 +47,7 @@ impl Revision {
         }
     }
 
-    /// Whether its requests stand alone, without a handshake.
+    /// Whether the revision is stateless: requests describe themselves, without a handshake.
     pub fn is_modern(self) -> bool {
         self >= Self::V2026_07_28
     }
@@ -80,15 +80,41 @@ impl FromStr for Revision {
     }
 }
 
-/// A date that names no revision this version of the crate knows.
+/// The error of parsing a date that is not a [`Revision`] this version of the crate supports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownRevision(String);
 
 impl fmt::Display for UnknownRevision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let newest = Revision::LATEST;
-        write!(f, "`{}` is not a known revision; the newest this version knows is {newest}", self.0)
+        write!(f, "unknown revision `{}`; the newest supported one is {newest}", self.0)
     }
 }
 
 impl std::error::Error for UnknownRevision {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn revision_parses_its_own_date() {
+        for revision in Revision::ALL {
+            assert_eq!(revision.to_string().parse(), Ok(*revision));
+            let json = serde_json::to_value(revision).unwrap();
+            assert_eq!(json, revision.as_str());
+            assert_eq!(serde_json::from_value::<Revision>(json).unwrap(), *revision);
+        }
+        assert!(Revision::ALL.is_sorted());
+        assert_eq!(Revision::ALL.last(), Some(&Revision::LATEST));
+    }
+
+    #[test]
+    fn unknown_revision_names_the_newest_supported_one() {
+        let error = "2019-01-01".parse::<Revision>().unwrap_err().to_string();
+        assert_eq!(error, "unknown revision `2019-01-01`; the newest supported one is 2026-07-28");
+        assert!("".parse::<Revision>().is_err());
+        let long = "9".repeat(10_000).parse::<Revision>().unwrap_err().to_string();
+        assert!(long.len() < 1000, "{} bytes", long.len());
+    }
+}

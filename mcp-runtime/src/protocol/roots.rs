@@ -6,23 +6,41 @@ use serde_json::Value;
 
 use crate::jsonrpc::error::without_position;
 
-/// A directory or file the client works in. It tells where to look, not what may be reached.
+/// A directory or file the client works in. Roots are hints where to look; they grant no access.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Root {
-    /// Where it is: a `file://` URI.
+    /// The `file://` URI.
     pub uri: String,
-    /// The name people see.
+    /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl Root {
+    /// The root at a `file://` URI.
+    pub fn new(uri: impl Into<String>) -> Self {
+        Root { uri: uri.into(), name: None }
+    }
+
+    /// Sets the display name.
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
     /// Reads the result of `roots/list`.
     pub(crate) fn read(result: &Value) -> Result<Vec<Root>, String> {
         let roots = result.get("roots").ok_or("the client's answer to roots/list has no `roots`")?;
         Vec::deserialize(roots)
             .map_err(|error| format!("the client's answer to roots/list is not valid: {}", without_position(&error)))
+    }
+}
+
+/// A URI and a display name.
+impl<U: Into<String>, N: Into<String>> From<(U, N)> for Root {
+    fn from((uri, name): (U, N)) -> Self {
+        Root::new(uri).with_name(name)
     }
 }
 
@@ -33,20 +51,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roots_have_a_uri_and_may_have_a_name() {
+    fn root_has_a_uri_and_an_optional_name() {
         let read = Root::read(&json!({"roots": [
             {"uri": "file:///a", "name": "A", "_meta": {}},
             {"uri": "file:///b", "name": null},
             {"uri": "file:///c"},
         ]}))
         .unwrap();
-        let named = |uri: &str, name: Option<&str>| Root { uri: uri.into(), name: name.map(Into::into) };
-        assert_eq!(read, [named("file:///a", Some("A")), named("file:///b", None), named("file:///c", None)]);
+        assert_eq!(read, [("file:///a", "A").into(), Root::new("file:///b"), Root::new("file:///c")]);
         assert_eq!(Root::read(&json!({"roots": []})).unwrap(), []);
     }
 
     #[test]
-    fn other_answers_are_refused() {
+    fn malformed_roots_result_is_rejected() {
         for (result, why) in [
             (json!({}), "has no `roots`"),
             (json!({"roots": {}}), "is not valid"),

@@ -6,20 +6,20 @@ use serde_json::Value;
 
 use super::{Content, Icon, Meta};
 
-/// What `tools/list` tells of a tool.
+/// A tool, as `tools/list` describes it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolDescriptor {
     /// The name calls use.
     pub name: String,
-    /// The name people see.
+    /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What the tool does, for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Images beside the name.
+    /// Icons to show beside the name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
     /// The JSON Schema of the arguments.
@@ -27,10 +27,10 @@ pub struct ToolDescriptor {
     /// The JSON Schema of the structured result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
-    /// Hints on what a call may do.
+    /// Hints about the effects of a call.
     #[serde(default, skip_serializing_if = "ToolAnnotations::is_empty")]
     pub annotations: ToolAnnotations,
-    /// How calls can be made, in 2025-11-25.
+    /// How the tool can be called, in 2025-11-25.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<ToolExecution>,
     /// Free-form metadata.
@@ -38,30 +38,63 @@ pub struct ToolDescriptor {
     pub meta: Meta,
 }
 
+impl ToolDescriptor {
+    /// A tool with this name, and the JSON Schema of its arguments.
+    ///
+    /// Handlers describe themselves. A descriptor of your own is for sampling, where the client's model
+    /// may use tools the server does not list: see
+    /// [`SampleRequest::tools`](crate::sampling::SampleRequest::tools).
+    pub fn new(name: impl Into<String>, input_schema: impl Into<Value>) -> Self {
+        ToolDescriptor {
+            name: name.into(),
+            title: None,
+            description: None,
+            icons: Vec::new(),
+            input_schema: input_schema.into(),
+            output_schema: None,
+            annotations: ToolAnnotations::default(),
+            execution: None,
+            meta: Meta::new(),
+        }
+    }
+
+    /// Sets the display name.
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets what the tool does, for the model.
+    pub fn with_description(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+}
+
 /// How a tool can be called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolExecution {
-    /// Whether calls become tasks: `optional`, `required`.
+    /// Whether calls become tasks: `optional`, `required` or `forbidden`.
     pub task_support: String,
 }
 
-/// Hints on what a call of a tool may do. Absent means unknown.
+/// Hints about the effects of a tool call. An absent hint means unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolAnnotations {
-    /// It changes nothing.
+    /// The tool changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
-    /// It may delete or overwrite.
+    /// The tool may delete or overwrite data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
-    /// Calling it twice is as good as once.
+    /// Repeating a call with the same arguments has no further effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
-    /// It reaches the world outside the server.
+    /// The tool reaches systems outside the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
 }
@@ -72,7 +105,7 @@ impl ToolAnnotations {
     }
 }
 
-/// The whole result of a tool call, for when text or [`Json`](crate::Json) is not enough.
+/// The complete result of a tool call, for when text or [`Json`](crate::Json) is not enough.
 ///
 /// ```
 /// use mcp_runtime::{Content, ToolResult};
@@ -82,13 +115,13 @@ impl ToolAnnotations {
 #[derive(Debug, Clone, Default)]
 pub struct ToolResult {
     pub(crate) content: Blocks,
-    /// The structured result as JSON text, written once and sent as it is.
+    /// The structured result as JSON text, serialized once and sent verbatim.
     pub(crate) structured: Option<String>,
     pub(crate) is_error: bool,
     pub(crate) meta: Meta,
 }
 
-/// The content of a result: most results are one text, which needs no list.
+/// The content of a result. Most results are one text, which needs no `Vec`.
 #[derive(Debug, Clone)]
 pub(crate) enum Blocks {
     Text(String),
@@ -104,23 +137,26 @@ impl Default for Blocks {
 }
 
 impl ToolResult {
-    /// A result of these content blocks.
+    /// A result with these content blocks.
     pub fn new(content: impl IntoIterator<Item = Content>) -> Self {
         ToolResult { content: Blocks::List(content.into_iter().collect()), ..Self::default() }
     }
 
-    /// A result of one text.
+    /// A result with one text block.
     pub fn text(text: impl Into<String>) -> Self {
         ToolResult { content: Blocks::Text(text.into()), ..Self::default() }
     }
 
-    /// A failure, with a text that tells the model what to do about it.
+    /// A failed result (`isError: true`). The text should tell the model what to do about it.
     pub fn error(text: impl Into<String>) -> Self {
         ToolResult { is_error: true, ..Self::text(text) }
     }
 
-    /// Sets the structured result; a result without content of its own gets it as text, too. An error
-    /// if the value cannot be JSON, for a key that is no text, or for a number that is not finite.
+    /// Sets the structured result. A result without content blocks also gets it as text.
+    ///
+    /// # Errors
+    ///
+    /// If JSON cannot represent the value: a map key is not a string, or a number is not finite.
     pub fn with_structured(mut self, value: &impl Serialize) -> crate::Result<Self> {
         self.structured = Some(crate::handler::output::to_json(value)?);
         if matches!(&self.content, Blocks::List(list) if list.is_empty()) {
@@ -129,7 +165,7 @@ impl ToolResult {
         Ok(self)
     }
 
-    /// Marks the result as a failure, or not.
+    /// Sets whether the call failed (`isError`).
     pub fn with_error(mut self, is_error: bool) -> Self {
         self.is_error = is_error;
         self

@@ -1,53 +1,58 @@
-//! What changes while a server is served, and the bus that tells everyone who wants to know.
+//! The change bus: carries changes of lists, resources and tasks to subscribed clients.
 
 use std::fmt;
 use std::sync::{Mutex, Weak};
 
 use crate::sync::lock;
 
-/// Something clients can be told of.
+/// A change that clients can subscribe to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Change {
-    /// Tools were added, removed, switched on or off.
+    /// Tools were added, removed, enabled or disabled.
     ToolList,
-    /// Prompts were.
+    /// Prompts were added, removed, enabled or disabled.
     PromptList,
-    /// Resources or resource templates were.
+    /// Resources or resource templates were added, removed, enabled or disabled.
     ResourceList,
-    /// The resource at this URI has other contents.
+    /// The contents of the resource at this URI changed.
     ResourceUpdated(String),
-    /// Something happened to the task with this id.
+    /// The record of the task with this id changed.
     Task(String),
 }
 
-/// Who wants to know of changes: each client, behind what it asked to be told.
+/// Receives every change published on a [`ChangeBus`]. The server registers one per subscribed
+/// client; the listener filters by what its client subscribed to.
 pub trait ChangeListener: Send + Sync {
-    /// Takes note of a change. Never waits: telling the client comes later.
+    /// Queues the change for the client. Does not block.
     fn changed(&self, change: &Change);
 }
 
-/// The way from whatever changes to everyone who wants to know.
+/// Distributes changes to every listener, a publish/subscribe channel.
 ///
-/// The default reaches the clients of this process. A fleet of replicas needs one that publishes
-/// to all of them, and tells its own listeners what any of them published ([`Server::change_bus`](crate::Server::change_bus)).
-/// Tasks that are kept in a shared [`task_store`](crate::Server::task_store) need it as well.
+/// The default, [`LocalBus`], reaches the clients of this process. Several replicas need a bus that
+/// publishes to all of them, over Redis or NATS for example, and calls its local listeners for what
+/// any replica published. Set it with [`Server::change_bus`](crate::Server::change_bus). Tasks in a
+/// shared [`task_store`](crate::Server::task_store) need one as well.
+///
+/// [`testing::contract::bus`](crate::testing::contract::bus) checks an implementation.
 pub trait ChangeBus: fmt::Debug + Send + Sync + 'static {
-    /// Tells every listener.
+    /// Delivers the change to every listener, once, in the order of publication. Delivery may happen
+    /// after this returns. Listeners must not be called under a lock: they may publish or subscribe.
     fn publish(&self, change: &Change);
 
-    /// Adds a listener, until it is dropped.
+    /// Adds a listener. The bus holds it weakly: dropping the listener unsubscribes it.
     fn subscribe(&self, listener: Weak<dyn ChangeListener>);
 }
 
-/// The bus of one process.
+/// A [`ChangeBus`] within one process, the default.
 #[derive(Default)]
 pub struct LocalBus {
     listeners: Mutex<Vec<Weak<dyn ChangeListener>>>,
 }
 
 impl LocalBus {
-    /// A bus nobody listens to yet.
+    /// A bus without listeners.
     pub fn new() -> Self {
         Self::default()
     }
@@ -55,7 +60,7 @@ impl LocalBus {
 
 impl ChangeBus for LocalBus {
     fn publish(&self, change: &Change) {
-        // Collected first: a listener is told without the lock, whatever it does.
+        // Collected first: listeners run without the lock, so that they may publish and subscribe.
         let listeners: Vec<_> = {
             let mut all = lock(&self.listeners);
             all.retain(|listener| listener.strong_count() > 0);

@@ -1,4 +1,4 @@
-//! Events of streams a client may come back to, kept where every replica can find them.
+//! The event store: SSE events kept for replay, shared by all replicas.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery>
 
 use std::time::Duration;
@@ -6,19 +6,22 @@ use std::{fmt, io};
 
 use super::StoreFuture;
 
-/// Keeps the events of streams, so that a client which was cut off from one replica can go on at
-/// another: with what it missed, and with what comes while the call still runs where it began.
+/// Stores the events of SSE streams, so that a client that lost its connection to one replica can
+/// resume the stream at another: it replays the events it missed, then follows the call, which keeps
+/// running where it began.
 ///
-/// A stream has one writer at a time. Its name is made of letters, digits and `-_.`, and holds the id
-/// of its session, which is a secret.
+/// A stream has one writer at a time. Its name consists of letters, digits and `-_.`; it contains the
+/// session id, which is a secret.
+///
+/// [`testing::contract::events`](crate::testing::contract::events) checks an implementation.
 pub trait EventStore: fmt::Debug + Send + Sync + 'static {
-    /// Makes a stream known, if it is not, and keeps it and its events for at least `ttl` from now
-    /// on. After that, if this was not said again, it is forgotten.
+    /// Creates the stream if it is unknown, and sets its expiry to `ttl` from now. An expired stream
+    /// is removed with its events.
     fn touch(&self, stream: &str, ttl: Duration) -> impl Future<Output = io::Result<()>> + Send;
 
-    /// Adds an event, as it is written to the client, under its number, which is higher than those
-    /// before. From now on nothing below `oldest` counts: what is there is to be forgotten, which is what
-    /// bounds a stream, and some of it may never have come. If the stream is not known, nothing happens.
+    /// Appends an event, the bytes as written to the client. Numbers increase within a stream.
+    /// Discards all events numbered below `oldest`, which bounds the stream; some of them may never
+    /// have been appended. Does nothing if the stream is unknown.
     fn append(
         &self,
         stream: &str,
@@ -27,36 +30,36 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
         oldest: u64,
     ) -> impl Future<Output = io::Result<()>> + Send;
 
-    /// Says that no event comes any more.
+    /// Marks the stream as complete: no more events follow.
     fn close(&self, stream: &str) -> impl Future<Output = io::Result<()>> + Send;
 
-    /// What came after the event with this number; 0 is before the first. None if the stream is not
-    /// known, or if an event after that one is missing: the next would be below the last `oldest`. A number
-    /// that is yet to come is no mistake: nothing came after it.
+    /// The events numbered above `number`; 0 reads from the start. A number ahead of the newest event
+    /// is valid and reads none. Returns `None` if the stream is unknown, or if an event after `number`
+    /// was discarded: a client must not resume across a gap.
     fn read_after(&self, stream: &str, number: u64) -> impl Future<Output = io::Result<Option<EventTail>>> + Send;
 
-    /// Forgets a stream and its events.
+    /// Removes the stream and its events. Removing an unknown stream succeeds.
     fn remove(&self, stream: &str) -> impl Future<Output = io::Result<()>> + Send;
 }
 
-/// The end of a stream, as far as there is one yet.
+/// The events read by [`EventStore::read_after`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventTail {
-    /// The events, each with its number, in order.
+    /// The events with their numbers, in order.
     pub events: Vec<(u64, Vec<u8>)>,
-    /// Whether no more will come.
+    /// Whether the stream is complete.
     pub closed: bool,
 }
 
 impl EventTail {
-    /// These events, each with its number, in order; `closed` if no more will come.
+    /// Events with their numbers, in order; `closed` if the stream is complete.
     pub fn new(events: Vec<(u64, Vec<u8>)>, closed: bool) -> Self {
         EventTail { events, closed }
     }
 }
 
-/// An [`EventStore`], whichever it is.
+/// The object-safe form of [`EventStore`].
 pub(crate) trait DynEventStore: fmt::Debug + Send + Sync {
     fn touch<'a>(&'a self, stream: &'a str, ttl: Duration) -> StoreFuture<'a, ()>;
     fn append<'a>(&'a self, stream: &'a str, number: u64, event: &'a [u8], oldest: u64) -> StoreFuture<'a, ()>;

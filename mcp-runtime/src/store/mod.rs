@@ -1,15 +1,15 @@
-//! Where a server keeps what must outlive a request, behind traits: another process, or the same one
-//! after a restart, can go on with it.
+//! Storage shared by replicas: sessions, events, tasks, and the change bus.
 //!
-//! None is needed. Without a store, sessions, events and tasks are in the memory of the process that has
-//! them, and requests of 2026-07-28 that are no tasks never need one. A fleet of replicas behind a load
-//! balancer that sends each request wherever it likes needs
+//! Stores are optional. By default sessions, events and tasks live in the memory of the process, and
+//! requests of 2026-07-28 other than tasks need no storage at all. Replicas behind a load balancer
+//! without session affinity need:
 //!
-//! - the same [`secrets`](crate::Server::state_secrets), if its handlers ask;
-//! - a [`TaskStore`], if it has tasks;
-//! - a [`ChangeBus`](crate::store::ChangeBus), if it has tasks or anything that changes;
-//! - for older clients a `SessionStore`, and an `EventStore` for streams that are resumed elsewhere. These
-//!   two are for the feature `http`.
+//! - the same [state secrets](crate::Server::state_secrets), if handlers ask the client;
+//! - a [`TaskStore`], if the server has tasks;
+//! - a [`ChangeBus`], if it has tasks, a dynamic catalog or subscribable
+//!   resources;
+//! - for clients of older revisions a `SessionStore`, and an `EventStore` to resume streams at another
+//!   replica. Both need the feature `http`.
 //!
 //! ```
 //! # #[cfg(not(feature = "http"))]
@@ -26,7 +26,7 @@
 //!     a + b
 //! }
 //!
-//! // In your program, what implements the traits talks to Redis, or to your database.
+//! // In production, implement the traits for Redis or your database.
 //! let (sessions, events) = (Arc::new(MemorySessions::new()), Arc::new(MemoryEvents::new()));
 //! let replica = || {
 //!     let server = Server::new("calculator", "1.0.0").tools(tools![add]);
@@ -36,10 +36,10 @@
 //! # }
 //! ```
 //!
-//! Whoever writes a store writes `async fn`s, and has
-//! [`testing::contract`](crate::testing::contract) say whether they do what they should. A store that
-//! fails, or takes longer than [`Limits::store_timeout`](crate::Limits::store_timeout), costs the request
-//! that needs it, and the log has the error.
+//! To implement a store, write its trait's methods as `async fn`s and check them with
+//! [`testing::contract`](crate::testing::contract). If a store fails or exceeds
+//! [`Limits::store_timeout`](crate::Limits::store_timeout), the request that needs it fails and the
+//! error is logged.
 
 mod bus;
 #[cfg(feature = "http")]
@@ -70,23 +70,23 @@ pub use sessions::{SessionRecord, SessionStore};
 pub(crate) use tasks::DynTaskStore;
 pub use tasks::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, TaskStore};
 
-/// What a store is asked, where it is not known which store it is.
+/// The boxed future of a store's operation, as the object-safe traits return it.
 pub(crate) type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
-/// A store did not do what it was asked. Why is in the log, and not for clients.
+/// A store failed or timed out. The cause is logged, not sent to clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unavailable;
 
-/// Waits for a store, but not for ever.
+/// Runs a store operation with a deadline.
 pub(crate) async fn with_timeout<T>(
     limit: Duration,
     what: &'static str,
-    asking: StoreFuture<'_, T>,
+    operation: StoreFuture<'_, T>,
 ) -> Result<T, Unavailable> {
-    match tokio::time::timeout(limit, asking).await {
-        Ok(Ok(answer)) => return Ok(answer),
-        Ok(Err(error)) => tracing::error!(%error, what, "a store failed"),
-        Err(_) => tracing::error!(?limit, what, "a store took too long"),
+    match tokio::time::timeout(limit, operation).await {
+        Ok(Ok(value)) => return Ok(value),
+        Ok(Err(error)) => tracing::error!(%error, what, "store operation failed"),
+        Err(_) => tracing::error!(?limit, what, "store operation timed out"),
     }
     Err(Unavailable)
 }

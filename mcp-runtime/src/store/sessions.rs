@@ -1,4 +1,4 @@
-//! Sessions of clients of 2025-03-26 to 2025-11-25 over HTTP, kept where every replica can find them.
+//! The session store: HTTP sessions of clients of 2025-03-26 to 2025-11-25, shared by all replicas.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management>
 
 use std::collections::BTreeSet;
@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 use super::StoreFuture;
 use crate::protocol::{LogLevel, Revision};
 
-/// Keeps sessions, so that any replica can serve them.
+/// Stores HTTP sessions, so that any replica can serve them.
 ///
-/// A session is looked up for every request that belongs to it, so that one which was ended elsewhere is
-/// over everywhere. Ids are secrets: whoever has one and is the principal of the session can use it.
+/// The server loads the session for each of its requests; a session removed by one replica is thereby
+/// closed at all of them. Session ids are secrets: an id and the session's principal suffice to use it.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -23,11 +23,11 @@ use crate::protocol::{LogLevel, Revision};
 /// use std::time::{Duration, Instant};
 /// use mcp_runtime::store::{SessionRecord, SessionStore};
 ///
-/// /// Sessions as texts, as a database would have them.
+/// /// Sessions as JSON, as in a database.
 /// #[derive(Debug, Default)]
-/// struct Texts(Mutex<HashMap<String, (String, Instant)>>);
+/// struct JsonSessions(Mutex<HashMap<String, (String, Instant)>>);
 ///
-/// impl SessionStore for Texts {
+/// impl SessionStore for JsonSessions {
 ///     async fn create(&self, id: &str, record: &SessionRecord, ttl: Duration) -> Result<()> {
 ///         let text = serde_json::to_string(record)?;
 ///         self.0.lock().unwrap().insert(id.into(), (text, Instant::now() + ttl));
@@ -42,7 +42,7 @@ use crate::protocol::{LogLevel, Revision};
 ///     }
 ///
 ///     async fn update(&self, id: &str, record: &SessionRecord, ttl: Duration) -> Result<bool> {
-///         let mut all = self.0.lock().unwrap(); // as a transaction would
+///         let mut all = self.0.lock().unwrap(); // the transaction
 ///         let Some((text, end)) = all.get_mut(id).filter(|(_, end)| *end > Instant::now()) else { return Ok(false) };
 ///         let before: SessionRecord = serde_json::from_str(text)?;
 ///         if before.version + 1 != record.version {
@@ -66,58 +66,59 @@ use crate::protocol::{LogLevel, Revision};
 ///
 /// # #[tokio::main]
 /// # async fn main() {
-/// mcp_runtime::testing::contract::sessions(Texts::default).await;
+/// mcp_runtime::testing::contract::sessions(JsonSessions::default).await;
 /// # }
 /// ```
 pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
-    /// Keeps a new session, until it was left alone for as long as `ttl`.
+    /// Stores a new session, which expires `ttl` from now.
     fn create(&self, id: &str, record: &SessionRecord, ttl: Duration) -> impl Future<Output = io::Result<()>> + Send;
 
-    /// The session with this id, if there is one and its time is not over.
+    /// Loads a session. Returns `None` if it is unknown or expired.
     fn load(&self, id: &str) -> impl Future<Output = io::Result<Option<SessionRecord>>> + Send;
 
-    /// Puts a record in the place of the one before it, which has the [version](SessionRecord::version)
-    /// before its own, and keeps it until it was left alone for as long as `ttl`. False, and nothing
-    /// changes, if that one is not there: somebody else was faster, or the session is over.
+    /// Replaces the stored record if its [version](SessionRecord::version) is the one before
+    /// `record.version`, and resets the expiry to `ttl` from now (optimistic concurrency). Returns
+    /// `false` and changes nothing if another replica updated the record first, or if the session is
+    /// unknown or expired.
     ///
-    /// In one step, as a `WHERE version = …` or a script does it: two replicas may try at a time.
+    /// Compare and replace atomically, for example with `WHERE version = …` or a Redis script: two
+    /// replicas may update at the same time.
     fn update(&self, id: &str, record: &SessionRecord, ttl: Duration) -> impl Future<Output = io::Result<bool>> + Send;
 
-    /// Keeps a session that is used, from now on until it was left alone for as long as `ttl`. False
-    /// if there is none.
+    /// Resets the expiry of a session to `ttl` from now. Returns `false` if it is unknown or expired.
     fn touch(&self, id: &str, ttl: Duration) -> impl Future<Output = io::Result<bool>> + Send;
 
-    /// Ends a session. One that is not there has been ended.
+    /// Removes a session. Removing an unknown session succeeds.
     fn remove(&self, id: &str) -> impl Future<Output = io::Result<()>> + Send;
 }
 
-/// What has to be known of a session to serve it. Made to be kept as JSON.
+/// The state of a session, enough to serve it at any replica. Serializes to JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SessionRecord {
-    /// Counts the changes: 0 when the session is opened, one more for each.
+    /// The version of the record: 0 when the session is opened, incremented by each update.
     pub version: u64,
-    /// The revision `initialize` settled.
+    /// The revision negotiated in `initialize`.
     pub revision: Revision,
-    /// What the client said in `initialize`: the members of its `params`.
+    /// The `params` of the client's `initialize` request.
     pub initialize_params: Map<String, Value>,
-    /// Who opened it, where that is known. For others it does not exist.
+    /// The principal that opened the session, if it was authenticated. Other principals get 404.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
-    /// When that was, in milliseconds since 1970.
+    /// When the session was opened, in milliseconds since the Unix epoch.
     pub opened_ms: u64,
-    /// Whether the client has said that it is ready.
+    /// Whether the client has sent `notifications/initialized`.
     pub initialized: bool,
-    /// The least grave messages the client wants.
+    /// The minimum level of log messages sent to the client.
     pub log_level: LogLevel,
-    /// The URIs of the resources it wants to hear of.
+    /// The URIs of the resources the client subscribed to.
     #[serde(default)]
     pub subscriptions: BTreeSet<String>,
 }
 
 impl SessionRecord {
-    /// A session that is opened now, by nobody in particular.
+    /// A session opened now, without a principal.
     pub fn new(revision: Revision) -> Self {
         let opened = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         SessionRecord {
@@ -132,14 +133,14 @@ impl SessionRecord {
         }
     }
 
-    /// How old the session is, by the clock of this machine.
+    /// The age of the session, by the clock of this machine.
     pub(crate) fn age(&self) -> Duration {
         let opened = UNIX_EPOCH.checked_add(Duration::from_millis(self.opened_ms));
         opened.and_then(|opened| SystemTime::now().duration_since(opened).ok()).unwrap_or_default()
     }
 }
 
-/// A [`SessionStore`], whichever it is.
+/// The object-safe form of [`SessionStore`].
 pub(crate) trait DynSessionStore: fmt::Debug + Send + Sync {
     fn create<'a>(&'a self, id: &'a str, record: &'a SessionRecord, ttl: Duration) -> StoreFuture<'a, ()>;
     fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<SessionRecord>>;
@@ -175,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_json_and_comes_back_as_it_was() {
+    fn session_record_round_trips_as_json() {
         let mut record = SessionRecord::new(Revision::V2025_06_18);
         record.initialize_params.insert("clientInfo".into(), serde_json::json!({"name": "tester"}));
         record.subscriptions.insert("note://1".into());

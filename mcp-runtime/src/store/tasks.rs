@@ -1,4 +1,4 @@
-//! Tasks: calls that go on after they were answered, kept where every replica can find them.
+//! The task store: calls that outlive their request, shared by all replicas.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 
 use std::collections::BTreeMap;
@@ -11,12 +11,10 @@ use serde_json::Value;
 use super::StoreFuture;
 use crate::protocol::Revision;
 
-/// Keeps tasks: while they run, and after that until their time is over.
+/// Stores tasks while they run, and their results until they expire.
 ///
-/// The handler of a task runs in the process that took the call; any replica can tell how far it is,
-/// give it answers and cancel it, if they share a store and a [bus](crate::store::ChangeBus).
-/// [`testing::contract::tasks`](crate::testing::contract::tasks) says whether an implementation does
-/// what it should.
+/// A task's handler runs in the process that received the call. Replicas that share a store and a
+/// [bus](crate::store::ChangeBus) can all report its status, accept answers for it and cancel it.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -25,53 +23,53 @@ use crate::protocol::Revision;
 /// use std::time::{Duration, Instant};
 /// use mcp_runtime::store::{TaskRecord, TaskStore};
 ///
-/// /// Tasks as texts, as a database would have them.
+/// /// Tasks as JSON, as in a database.
 /// #[derive(Debug, Default)]
-/// struct Texts(Mutex<HashMap<String, Row>>);
+/// struct JsonTasks(Mutex<HashMap<String, Row>>);
 ///
 /// #[derive(Debug)]
 /// struct Row {
 ///     owner: Option<String>,
 ///     text: String,
-///     /// None is never.
-///     end: Option<Instant>,
+///     /// `None` is never.
+///     expires: Option<Instant>,
 /// }
 ///
 /// impl Row {
-///     fn is_there(&self) -> bool {
-///         self.end.is_none_or(|end| end > Instant::now())
+///     fn is_live(&self) -> bool {
+///         self.expires.is_none_or(|expires| expires > Instant::now())
 ///     }
 /// }
 ///
-/// impl TaskStore for Texts {
-///     async fn create(&self, task: &TaskRecord, keep: Duration) -> Result<()> {
+/// impl TaskStore for JsonTasks {
+///     async fn create(&self, task: &TaskRecord, ttl: Duration) -> Result<()> {
 ///         let (owner, text) = (task.owner.clone(), serde_json::to_string(task)?);
-///         let row = Row { owner, text, end: Instant::now().checked_add(keep) };
+///         let row = Row { owner, text, expires: Instant::now().checked_add(ttl) };
 ///         self.0.lock().unwrap().insert(task.id.clone(), row);
 ///         Ok(())
 ///     }
 ///
 ///     async fn load(&self, id: &str) -> Result<Option<TaskRecord>> {
 ///         match self.0.lock().unwrap().get(id) {
-///             Some(row) if row.is_there() => Ok(Some(serde_json::from_str(&row.text)?)),
+///             Some(row) if row.is_live() => Ok(Some(serde_json::from_str(&row.text)?)),
 ///             _ => Ok(None),
 ///         }
 ///     }
 ///
 ///     async fn update(&self, task: &TaskRecord) -> Result<bool> {
-///         let mut all = self.0.lock().unwrap(); // as a transaction would
-///         let Some(row) = all.get_mut(&task.id).filter(|row| row.is_there()) else { return Ok(false) };
+///         let mut all = self.0.lock().unwrap(); // the transaction
+///         let Some(row) = all.get_mut(&task.id).filter(|row| row.is_live()) else { return Ok(false) };
 ///         let before: TaskRecord = serde_json::from_str(&row.text)?;
 ///         if before.version + 1 != task.version {
 ///             return Ok(false);
 ///         }
-///         row.text = serde_json::to_string(task)?; // its end stays as it was
+///         row.text = serde_json::to_string(task)?; // the expiry stays
 ///         Ok(true)
 ///     }
 ///
 ///     async fn list(&self, owner: Option<&str>) -> Result<Vec<TaskRecord>> {
 ///         let all = self.0.lock().unwrap();
-///         let own = all.values().filter(|row| row.is_there() && row.owner.as_deref() == owner);
+///         let own = all.values().filter(|row| row.is_live() && row.owner.as_deref() == owner);
 ///         let tasks: serde_json::Result<Vec<TaskRecord>> = own.map(|row| serde_json::from_str(&row.text)).collect();
 ///         let mut tasks = tasks?;
 ///         tasks.sort_by_key(|task| task.created_ms);
@@ -79,139 +77,140 @@ use crate::protocol::Revision;
 ///     }
 ///
 ///     async fn count(&self) -> Result<usize> {
-///         Ok(self.0.lock().unwrap().values().filter(|row| row.is_there()).count())
+///         Ok(self.0.lock().unwrap().values().filter(|row| row.is_live()).count())
 ///     }
 ///
 ///     async fn sweep(&self) -> Result<usize> {
 ///         let mut all = self.0.lock().unwrap();
 ///         let before = all.len();
-///         all.retain(|_, row| row.is_there());
+///         all.retain(|_, row| row.is_live());
 ///         Ok(before - all.len())
 ///     }
 /// }
 ///
 /// # #[tokio::main]
 /// # async fn main() {
-/// mcp_runtime::testing::contract::tasks(Texts::default).await;
+/// mcp_runtime::testing::contract::tasks(JsonTasks::default).await;
 /// # }
 /// ```
 pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
-    /// Keeps a new task for as long as `keep`. When it returns, whoever asks finds it.
-    fn create(&self, task: &TaskRecord, keep: Duration) -> impl Future<Output = io::Result<()>> + Send;
+    /// Stores a new task, which expires `ttl` from now. The task is readable as soon as this returns.
+    fn create(&self, task: &TaskRecord, ttl: Duration) -> impl Future<Output = io::Result<()>> + Send;
 
-    /// The task with this id, if there is one and its time is not over.
+    /// Loads a task. Returns `None` if it is unknown or expired.
     fn load(&self, id: &str) -> impl Future<Output = io::Result<Option<TaskRecord>>> + Send;
 
-    /// Puts a record in the place of the one before it, which has the [version](TaskRecord::version) before
-    /// its own. False, and nothing changes, if that one is not there: somebody else was faster, or the
-    /// task is gone. How long it is kept stays as it was.
+    /// Replaces the stored record if its [version](TaskRecord::version) is the one before
+    /// `task.version` (optimistic concurrency). The expiry does not change. Returns `false` and changes
+    /// nothing if another replica updated the record first, or if the task is unknown or expired.
     ///
-    /// In one step, as a `WHERE version = …` or a script does it: two replicas may try at a time.
+    /// Compare and replace atomically, for example with `WHERE version = …` or a Redis script: two
+    /// replicas may update at the same time.
     fn update(&self, task: &TaskRecord) -> impl Future<Output = io::Result<bool>> + Send;
 
-    /// The tasks of one owner, the oldest first. `None` are those of nobody.
+    /// Lists the tasks of an owner, oldest first. `None` lists the tasks without an owner.
     fn list(&self, owner: Option<&str>) -> impl Future<Output = io::Result<Vec<TaskRecord>>> + Send;
 
-    /// How many there are in all.
+    /// Counts the tasks of all owners.
     fn count(&self) -> impl Future<Output = io::Result<usize>> + Send;
 
-    /// Forgets tasks whose time is over; how many. Called now and then, for stores that do not do it
-    /// themselves.
+    /// Removes expired tasks and returns how many. The server calls it periodically; a store that
+    /// expires records itself need not implement it.
     fn sweep(&self) -> impl Future<Output = io::Result<usize>> + Send {
         async { Ok(0) }
     }
 }
 
-/// Where a task is.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TaskStatus {
-    /// The handler runs.
+    /// The handler is running.
     Working,
-    /// It waits for an answer of the client's.
+    /// The handler is waiting for an answer from the client.
     InputRequired,
-    /// It has a result.
+    /// The task finished with a result.
     Completed,
-    /// It has an error.
+    /// The task finished with an error.
     Failed,
-    /// The client did not want it any more.
+    /// The client cancelled the task.
     Cancelled,
 }
 
 impl TaskStatus {
-    /// Whether nothing more comes of it.
+    /// Whether the status is final: completed, failed or cancelled.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 }
 
-/// What has to be known of a task. Made to be kept as JSON.
+/// The state of a task, enough to serve it at any replica. Serializes to JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TaskRecord {
-    /// Its id, which nobody can guess.
+    /// The task's id. It is unguessable.
     pub id: String,
-    /// Counts the changes: 0 when it is created, one more for each.
+    /// The version of the record: 0 when the task is created, incremented by each update.
     pub version: u64,
-    /// Whose it is, where that is known. For others it does not exist.
+    /// The principal that created the task, if it was authenticated. Other principals cannot see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     /// The revision of the call.
     pub revision: Revision,
-    /// Where it is.
+    /// The current status.
     pub status: TaskStatus,
-    /// The same, in words.
+    /// A message for people that describes the status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status_message: Option<String>,
-    /// When it was created, in milliseconds since 1970.
+    /// When the task was created, in milliseconds since the Unix epoch.
     pub created_ms: u64,
-    /// When it was changed last, in milliseconds since 1970.
+    /// When the record last changed, in milliseconds since the Unix epoch.
     pub updated_ms: u64,
-    /// How long it is kept, in milliseconds.
+    /// How long the task lives from its creation, in milliseconds.
     pub ttl: u64,
-    /// What the client is to answer, by key.
+    /// The questions the client has yet to answer, by key.
     #[serde(default)]
     pub questions: BTreeMap<String, TaskQuestion>,
-    /// What it answered, and the handler has not taken yet.
+    /// The client's answers the handler has yet to read, by key.
     #[serde(default)]
     pub answers: BTreeMap<String, Value>,
-    /// What came of it.
+    /// The result or error, once the task has finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<TaskOutcome>,
 }
 
-/// A question of a task's.
+/// A request a task makes of the client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TaskQuestion {
-    /// The request's method.
+    /// The method, such as `elicitation/create`.
     pub method: String,
-    /// Its parameters.
+    /// The parameters.
     pub params: Value,
 }
 
 impl TaskQuestion {
-    /// A request of this method.
+    /// A request with this method and these parameters.
     pub fn new(method: impl Into<String>, params: Value) -> Self {
         TaskQuestion { method: method.into(), params }
     }
 }
 
-/// What came of a task: what the call would have been answered.
+/// The outcome of a task: the response the call would have had.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum TaskOutcome {
-    /// Its result.
+    /// The `result` of the call.
     Result(Value),
-    /// Its JSON-RPC error.
+    /// The JSON-RPC `error` of the call.
     Error(Value),
 }
 
 impl TaskRecord {
-    /// A task that begins now.
+    /// A task that starts now, without an owner.
     pub fn new(id: impl Into<String>, revision: Revision, ttl: Duration) -> Self {
         let now = now();
         TaskRecord {
@@ -230,19 +229,19 @@ impl TaskRecord {
         }
     }
 
-    /// How long it is still kept, and a little longer.
-    pub(crate) fn left(&self) -> Duration {
+    /// The remaining time to live, plus a margin: a waiter wakes after the expiry.
+    pub(crate) fn remaining(&self) -> Duration {
         let end = self.created_ms.saturating_add(self.ttl);
         Duration::from_millis(end.saturating_sub(now()).saturating_add(20))
     }
 
-    /// Notes a change, made just now.
+    /// Records a change made now: increments the version and derives the status.
     pub(crate) fn changed(&mut self) {
         self.version += 1;
         self.updated_ms = now().max(self.updated_ms);
         if !self.status.is_over() {
-            let waits = !self.questions.is_empty();
-            self.status = if waits { TaskStatus::InputRequired } else { TaskStatus::Working };
+            let waiting = !self.questions.is_empty();
+            self.status = if waiting { TaskStatus::InputRequired } else { TaskStatus::Working };
         }
     }
 }
@@ -252,9 +251,9 @@ fn now() -> u64 {
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A [`TaskStore`], whichever it is.
+/// The object-safe form of [`TaskStore`].
 pub(crate) trait DynTaskStore: fmt::Debug + Send + Sync {
-    fn create<'a>(&'a self, task: &'a TaskRecord, keep: Duration) -> StoreFuture<'a, ()>;
+    fn create<'a>(&'a self, task: &'a TaskRecord, ttl: Duration) -> StoreFuture<'a, ()>;
     fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<TaskRecord>>;
     fn update<'a>(&'a self, task: &'a TaskRecord) -> StoreFuture<'a, bool>;
     fn list<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<TaskRecord>>;
@@ -263,8 +262,8 @@ pub(crate) trait DynTaskStore: fmt::Debug + Send + Sync {
 }
 
 impl<T: TaskStore> DynTaskStore for T {
-    fn create<'a>(&'a self, task: &'a TaskRecord, keep: Duration) -> StoreFuture<'a, ()> {
-        Box::pin(TaskStore::create(self, task, keep))
+    fn create<'a>(&'a self, task: &'a TaskRecord, ttl: Duration) -> StoreFuture<'a, ()> {
+        Box::pin(TaskStore::create(self, task, ttl))
     }
 
     fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<TaskRecord>> {

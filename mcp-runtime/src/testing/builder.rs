@@ -1,4 +1,4 @@
-//! Who a test client says it is, what it says it can, and what it answers.
+//! The builder of a test client: its identity, capabilities and replies.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,18 +6,18 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::TestClient;
-use super::replies::{Answers, ElicitReply, ElicitRequest, SampleReply};
-use super::rounds::Fresh;
+use super::replies::{ElicitReply, ElicitRequest, Replies, SampleReply};
+use super::rounds::ServerFactory;
 use crate::era::TaskNegotiation;
 use crate::error::{Result, ServerError};
-use crate::protocol::{Revision, TASKS_EXTENSION};
+use crate::protocol::{Revision, Root, TASKS_EXTENSION};
 use crate::server::Server;
 
-/// What a client says of itself.
+/// The identity a client declares.
 #[derive(Debug, Clone)]
 pub(super) struct Identity {
     pub(super) revision: Revision,
-    /// Whether it wants tasks where it can have them.
+    /// Whether calls become tasks where possible.
     pub(super) tasks: bool,
     name: String,
     version: String,
@@ -41,12 +41,12 @@ impl Identity {
         json!({"name": self.name, "version": self.version})
     }
 
-    /// The same, for a call that is to be a task.
+    /// The same identity, with support for tasks.
     pub(super) fn with_tasks(&self) -> Self {
         Identity { tasks: true, ..self.clone() }
     }
 
-    /// What it says it can. In a session, a client of tasks says nothing of it.
+    /// The declared capabilities. Legacy revisions request tasks per call instead of declaring them.
     fn capabilities(&self) -> Value {
         let mut all = json!(self.capabilities);
         if self.tasks
@@ -67,7 +67,7 @@ impl Identity {
         })
     }
 
-    /// Adds what every request carries; what the request says itself stays.
+    /// Adds the `_meta` every request carries. Entries of the request itself take precedence.
     pub(super) fn sign(&self, params: &mut Value) {
         let mut meta = self.meta.clone();
         if self.revision.is_stateless() {
@@ -91,48 +91,48 @@ impl Identity {
     }
 }
 
-/// A [`TestClient`] to be, from [`TestClient::builder`].
+/// Builds a [`TestClient`]; created by [`TestClient::builder`].
 #[derive(Debug)]
-#[must_use = "it is no client until it connects"]
+#[must_use = "a builder does nothing until `connect` is called"]
 pub struct TestClientBuilder {
     server: Server,
     identity: Identity,
-    answers: Answers,
-    fresh: Option<Fresh>,
+    replies: Replies,
+    new_server: Option<ServerFactory>,
 }
 
 impl TestClientBuilder {
     pub(super) fn new(server: Server) -> Self {
         let identity = Identity::new(Revision::LATEST);
-        TestClientBuilder { server, identity, answers: Answers::default(), fresh: None }
+        TestClientBuilder { server, identity, replies: Replies::default(), new_server: None }
     }
 
-    /// Speaks this revision; without, the newest.
+    /// Sets the revision. Default: the newest.
     pub fn revision(mut self, revision: Revision) -> Self {
         self.identity.revision = revision;
         self
     }
 
-    /// Has this name.
+    /// Sets the client's name. Default: `test-client`.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.identity.name = name.into();
         self
     }
 
-    /// Says that it can do something, with these settings: `capability("sampling", json!({}))`.
+    /// Declares a capability with these settings, for example `capability("sampling", json!({}))`.
     pub fn capability(mut self, name: impl Into<String>, settings: impl Serialize) -> Self {
         self.identity.capabilities.insert(name.into(), json!(settings));
         self
     }
 
-    /// Puts an entry into the `_meta` of every request.
+    /// Adds an entry to the `_meta` of every request.
     pub fn meta(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
         self.identity.meta.insert(key.into(), json!(value));
         self
     }
 
-    /// Answers what the server asks a person: with the content of the form, as JSON, or with a
-    /// [`ElicitReply`]. The client says that it can, unless a [capability](Self::capability) does.
+    /// Answers the server's elicitations: with the content of the form as JSON, or with an
+    /// [`ElicitReply`]. Declares the `elicitation` capability, unless [`capability`](Self::capability) does.
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
@@ -155,34 +155,44 @@ impl TestClientBuilder {
         mut self,
         mut answer: impl FnMut(&ElicitRequest) -> R + Send + 'static,
     ) -> Self {
-        self.answers.elicit = Some(Mutex::new(Box::new(move |question: &ElicitRequest| answer(question).into())));
+        self.replies.elicit = Some(Mutex::new(Box::new(move |question: &ElicitRequest| answer(question).into())));
         self
     }
 
-    /// Answers what the server asks the client's model, from the parameters of
-    /// `sampling/createMessage`: with a text, or with the result as JSON. The client says that it can,
-    /// unless a [capability](Self::capability) does.
+    /// Answers the server's sampling requests, given the parameters of `sampling/createMessage`: with a
+    /// text, or with the result as JSON. Declares the `sampling` capability, unless
+    /// [`capability`](Self::capability) does.
     pub fn on_sample<R: Into<SampleReply>>(mut self, mut answer: impl FnMut(&Value) -> R + Send + 'static) -> Self {
-        self.answers.sample = Some(Mutex::new(Box::new(move |params: &Value| answer(params).into())));
+        self.replies.sample = Some(Mutex::new(Box::new(move |params: &Value| answer(params).into())));
         self
     }
 
-    /// Works in these directories, of which it tells the server: their URIs and names. The client says
-    /// that it can, unless a [capability](Self::capability) does.
-    pub fn roots<U: Into<String>, N: Into<String>>(mut self, roots: impl IntoIterator<Item = (U, N)>) -> Self {
-        let root = |(uri, name): (U, N)| json!({"uri": uri.into(), "name": name.into()});
-        self.answers.roots = Some(roots.into_iter().map(root).collect());
+    /// Answers `roots/list` with these roots. Pairs are URIs and names. Declares the `roots` capability,
+    /// unless [`capability`](Self::capability) does.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    /// use mcp_runtime::protocol::Root;
+    /// use mcp_runtime::testing::TestClient;
+    ///
+    /// # let server = || Server::new("files", "1.0.0");
+    /// let named = TestClient::builder(server()).roots([("file:///home/ann", "Home")]);
+    /// let unnamed = TestClient::builder(server()).roots([Root::new("file:///tmp")]);
+    /// ```
+    pub fn roots(mut self, roots: impl IntoIterator<Item: Into<Root>>) -> Self {
+        self.replies.roots = Some(roots.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Has calls become tasks where the revision and the tool allow it, and waits for what comes of them:
-    /// in 2026-07-28 by saying that it can, in 2025-11-25 by calling for a task what is listed as one.
+    /// Makes calls become tasks where the revision and the tool support it, and waits for their results. In
+    /// 2026-07-28 the client declares the capability; in 2025-11-25 it requests a task for tools listed as
+    /// supporting one.
     ///
     /// ```
     /// use mcp_runtime::{Revision, prelude::*};
     /// use mcp_runtime::testing::TestClient;
     ///
-    /// /// Tell whether this is a task.
+    /// /// Report whether the call is a task.
     /// #[tool(task)]
     /// async fn long(ctx: &Context) -> bool {
     ///     ctx.is_task()
@@ -204,14 +214,15 @@ impl TestClientBuilder {
         self
     }
 
-    /// Sends every round after the first to a server of its own, as a fleet without memory would serve
-    /// it. Only 2026-07-28 has rounds; the servers need a secret in common to read each other's state.
+    /// Sends every round after the first to a new server, as replicas without shared memory would serve it.
+    /// Only 2026-07-28 has rounds. The servers need a common
+    /// [state secret](crate::Server::state_secrets) to read each other's state.
     pub fn new_server_per_round(mut self, server: impl Fn() -> Server + Send + Sync + 'static) -> Self {
-        self.fresh = Some(Fresh(Box::new(server)));
+        self.new_server = Some(ServerFactory(Box::new(server)));
         self
     }
 
-    /// Connects, with the handshake of the revision if it has one.
+    /// Connects, with a handshake if the revision has one.
     pub async fn connect(self) -> Result<TestClient, ServerError> {
         let client = self.open(TestClient::serve);
         if !client.identity.revision.is_stateless() {
@@ -221,10 +232,10 @@ impl TestClientBuilder {
         Ok(client)
     }
 
-    /// Connects without a word.
-    pub(super) fn open(self, serve: impl FnOnce(Server, Identity, Arc<Answers>) -> TestClient) -> TestClient {
-        let TestClientBuilder { server, mut identity, answers, fresh } = self;
-        answers.declare(identity.revision, &mut identity.capabilities);
-        TestClient { fresh, ..serve(server, identity, Arc::new(answers)) }
+    /// Connects without a handshake.
+    pub(super) fn open(self, serve: impl FnOnce(Server, Identity, Arc<Replies>) -> TestClient) -> TestClient {
+        let TestClientBuilder { server, mut identity, replies, new_server } = self;
+        replies.declare(identity.revision, &mut identity.capabilities);
+        TestClient { new_server, ..serve(server, identity, Arc::new(replies)) }
     }
 }

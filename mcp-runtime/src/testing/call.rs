@@ -1,4 +1,4 @@
-//! A call under way: what it tells, how it is cancelled, what comes of it.
+//! Calls in flight: their progress, cancellation and result.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::notifications::{Observed, ObservedLog, ProgressNote, Wanted};
+use super::notifications::{NotificationQueue, Observed, ProgressNote, Wanted};
 use super::{CallResponse, TestClient, result};
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
 
-/// A call that was [started](TestClient::start).
+/// A call in flight, from [`TestClient::start`].
 #[derive(Debug)]
 pub struct Call<'a> {
     client: &'a TestClient,
     id: u64,
     params: Value,
     answer: oneshot::Receiver<Value>,
-    kept: Arc<ObservedLog>,
+    notifications: Arc<NotificationQueue>,
 }
 
 impl TestClient {
-    /// Calls a tool, and keeps the progress and the log messages it sends while it runs, of every
-    /// level. Log messages of other calls at the same time are among them: nothing tells them apart.
+    /// Calls a tool and records its progress and log messages of every level. Log messages of concurrent
+    /// calls are included: the protocol does not say which call a message belongs to.
     ///
     /// ```
     /// use mcp_runtime::protocol::LogLevel;
@@ -56,13 +56,13 @@ impl TestClient {
         self.begin_call(self.call_params(name, arguments).await?)?.observed().await
     }
 
-    /// Starts to call a tool: to look at its progress while it runs, or to cancel it.
+    /// Starts a call without waiting for its result: to follow its progress, or to cancel it.
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
     /// use mcp_runtime::testing::TestClient;
     ///
-    /// /// Count, for ever.
+    /// /// Count forever.
     /// #[tool]
     /// async fn count(ctx: &Context) {
     ///     for number in 1.. {
@@ -76,7 +76,7 @@ impl TestClient {
     /// let client = TestClient::connect(Server::new("counter", "1.0.0").tools(tools![count])).await?;
     /// let call = client.start("count", json!({}))?;
     /// assert_eq!(call.progress().await?.done, 1.0);
-    /// call.cancel()?; // nothing is answered
+    /// call.cancel()?; // the server does not respond
     /// # Ok(())
     /// # }
     /// ```
@@ -87,49 +87,50 @@ impl TestClient {
     fn begin_call(&self, mut params: Value) -> Result<Call<'_>, ServerError> {
         let (id, answer) = self.begin();
         let token = format!("progress-{id}");
-        let kept = self.inbox.keep(Wanted::Call { id, token: token.clone() });
+        let notifications = self.inbox.collect(Wanted::Call { id, token: token.clone() });
         params["_meta"] = json!({"progressToken": token});
         if self.identity.revision.is_stateless() {
             params["_meta"]["io.modelcontextprotocol/logLevel"] = json!("debug");
         }
-        self.go(id, "tools/call", params.clone())?;
-        Ok(Call { client: self, id, params, answer, kept })
+        self.send_request(id, "tools/call", params.clone())?;
+        Ok(Call { client: self, id, params, answer, notifications })
     }
 }
 
 impl Call<'_> {
-    /// The id of its request.
+    /// The id of the request.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The next report of its progress; an error when the call is over, or the server gone.
+    /// Waits for the next progress report; an error when the call has finished or the server has closed
+    /// the connection.
     pub async fn progress(&self) -> Result<ProgressNote, ServerError> {
         loop {
-            let message = self.kept.next().await.ok_or_else(|| ServerError::msg("the call is over"))?;
+            let message = self.notifications.next().await.ok_or_else(|| ServerError::msg("the call has finished"))?;
             if let Some(note) = report(message) {
                 return Ok(note);
             }
         }
     }
 
-    /// Cancels it. The server answers nothing, unless it had done so already.
+    /// Cancels the call. The server does not respond, unless it already has.
     pub fn cancel(&self) -> Result<(), ServerError> {
         self.client.notify("notifications/cancelled", &json!({"requestId": self.id}))
     }
 
-    /// What the tool answers, after it was answered what it asks.
+    /// Waits for the result, and answers the tool's questions meanwhile.
     pub async fn result(self) -> Result<CallResponse, ServerError> {
         let first = result(self.answer.await);
         Ok(serde_json::from_value(self.client.settled("tools/call", &self.params, first).await?)?)
     }
 
-    /// What the tool answers, and what it told before.
+    /// Waits for the result, and collects the notifications sent before it.
     async fn observed(self) -> Result<Observed, ServerError> {
-        let kept = Arc::clone(&self.kept);
+        let notifications = Arc::clone(&self.notifications);
         let result = self.result().await?;
         let (mut progress, mut logs) = (Vec::new(), Vec::new());
-        for message in kept.all() {
+        for message in notifications.drain() {
             if message["method"] == "notifications/message" {
                 logs.push(serde_json::from_value(message["params"].clone())?);
             }

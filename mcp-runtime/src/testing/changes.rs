@@ -1,16 +1,16 @@
-//! Following the changes of a server, in the way of the client's revision.
+//! Subscribing to a server's changes, in the way of the client's revision.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::notifications::{Changes, End, Ending, Wanted};
-use super::{TestClient, gone, result};
+use super::notifications::{Changes, End, UnsubscribeGuard, Wanted};
+use super::{TestClient, disconnected, result};
 use crate::error::{Result, ServerError};
 
 impl TestClient {
-    /// Follows the changes of the server's lists and of the resources at these URIs: by
-    /// `subscriptions/listen` where the revision has it, by `resources/subscribe` where not.
+    /// Subscribes to changes of the server's lists and of the resources at these URIs: with
+    /// `subscriptions/listen` where the revision has it, otherwise with `resources/subscribe`.
     ///
     /// ```
     /// use mcp_runtime::store::Change;
@@ -37,8 +37,12 @@ impl TestClient {
     pub async fn changes<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Result<Changes, ServerError> {
         let uris: Vec<String> = uris.into_iter().map(str::to_owned).collect();
         if !self.identity.revision.is_stateless() {
-            let kept = self.inbox.keep(Wanted::Session { uris: uris.clone() });
-            let changes = Changes { kept, agreed: Value::Null, end: self.end(uris.clone().into_iter().map(End::Uri)) };
+            let notifications = self.inbox.collect(Wanted::Session { uris: uris.clone() });
+            let changes = Changes {
+                notifications,
+                acknowledged: Value::Null,
+                end: self.end(uris.clone().into_iter().map(End::Uri)),
+            };
             for uri in uris {
                 self.request("resources/subscribe", json!({"uri": uri})).await?;
             }
@@ -47,21 +51,21 @@ impl TestClient {
         let mut filter = json!({"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true});
         filter["resourceSubscriptions"] = json!(&uris);
         let (id, answer) = self.begin();
-        let kept = self.inbox.keep(Wanted::Stream { id });
-        self.go(id, "subscriptions/listen", json!({"notifications": filter}))?;
+        let notifications = self.inbox.collect(Wanted::Stream { id });
+        self.send_request(id, "subscriptions/listen", json!({"notifications": filter}))?;
         let end = self.end([End::Stream(id)]);
         tokio::select! {
             biased;
-            answer = answer => result(answer).and_then(|_| Err(ServerError::msg("the server ended the stream at once"))),
-            first = kept.next() => {
-                let agreed = first.ok_or_else(gone)?["params"]["notifications"].take();
-                Changes { kept, agreed, end }.of(&uris)
+            answer = answer => result(answer).and_then(|_| Err(ServerError::msg("the server closed the stream without an acknowledgement"))),
+            first = notifications.next() => {
+                let acknowledged = first.ok_or_else(disconnected)?["params"]["notifications"].take();
+                Changes { notifications, acknowledged, end }.covering(&uris)
             }
         }
     }
 
-    /// What ends a subscription when nobody looks at it any more.
-    fn end(&self, what: impl IntoIterator<Item = End>) -> Ending {
+    /// A guard that ends these subscriptions on drop.
+    fn end(&self, what: impl IntoIterator<Item = End>) -> UnsubscribeGuard {
         let unsubscribe = |end: End| match end {
             End::Stream(id) => json!({
                 "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id},
@@ -72,6 +76,6 @@ impl TestClient {
             }
         };
         let lines: Vec<String> = what.into_iter().map(|end| unsubscribe(end).to_string()).collect();
-        Ending { input: Arc::downgrade(&self.input), lines }
+        UnsubscribeGuard { input: Arc::downgrade(&self.input), lines }
     }
 }

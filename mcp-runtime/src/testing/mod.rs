@@ -1,4 +1,7 @@
-//! A client in memory, for testing a server the way a real client would use it.
+//! An in-memory client for tests: it uses a server the way a real client would.
+//!
+//! [`TestClient`] connects to a [`Server`] without a process or a socket, in any revision.
+//! [`contract`] checks implementations of the [store](crate::store) traits.
 
 mod builder;
 mod call;
@@ -18,8 +21,8 @@ use std::sync::{Arc, mpsc};
 
 use builder::Identity;
 use pipe::{Inbox, Input, Output};
-use replies::Answers;
-use rounds::{Fresh, Responder};
+use replies::Replies;
+use rounds::{Responder, ServerFactory};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -39,8 +42,8 @@ pub use replies::{ElicitReply, ElicitRequest, SampleReply};
 pub use results::{CallResponse, CompletionResponse, Message, PromptResponse, ReadContents, ReadResponse};
 pub use tasks::{Task, TaskState};
 
-/// A client in memory. It speaks to the server through the same lines, parser and encoder a
-/// process on stdio would, in any revision.
+/// An in-memory client, in any revision. Its messages take the same path through parser, dispatcher and
+/// encoder as those of a process on stdio.
 ///
 /// ```
 /// use mcp_runtime::{Revision, prelude::*};
@@ -69,7 +72,7 @@ pub struct TestClient {
     input: Arc<mpsc::Sender<Vec<u8>>>,
     inbox: Arc<Inbox>,
     responder: Arc<Responder>,
-    fresh: Option<Fresh>,
+    new_server: Option<ServerFactory>,
     server: JoinHandle<Result<(), ServerError>>,
 }
 
@@ -79,12 +82,12 @@ impl TestClient {
         Self::builder(server).connect().await
     }
 
-    /// Connects to `server` in `revision`, with its handshake if it has one.
+    /// Connects to `server` in this revision, with a handshake if the revision has one.
     pub async fn with_revision(server: Server, revision: Revision) -> Result<Self, ServerError> {
         Self::builder(server).revision(revision).connect().await
     }
 
-    /// A client to be, which can say more of itself.
+    /// A builder, to set the client's name, capabilities and answers.
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
@@ -108,43 +111,43 @@ impl TestClient {
         TestClientBuilder::new(server)
     }
 
-    /// Connects without a word: for tests of the first words themselves.
+    /// Connects without a handshake, for tests of the handshake itself.
     pub fn connect_raw(server: Server) -> Self {
         Self::serve(server, Identity::new(Revision::LATEST), Arc::default())
     }
 
-    fn serve(server: Server, identity: Identity, answers: Arc<Answers>) -> Self {
+    fn serve(server: Server, identity: Identity, replies: Arc<Replies>) -> Self {
         let serve = |input, output| tokio::spawn(transport::stdio::serve(server.into_core(), input, output));
-        Self::wire(identity, answers, serve)
+        Self::wire(identity, replies, serve)
     }
 
-    /// A client of whatever reads these lines and writes those.
+    /// A client of a server given by its input and output.
     fn wire(
         identity: Identity,
-        answers: Arc<Answers>,
+        replies: Arc<Replies>,
         serve: impl FnOnce(Input, Output) -> JoinHandle<Result<(), ServerError>>,
     ) -> Self {
         let (input, bytes) = mpsc::channel();
         let input = Arc::new(input);
-        let responder = Arc::new(Responder::new(answers, &input));
+        let responder = Arc::new(Responder::new(replies, &input));
         let inbox = Arc::new(Inbox::new(Arc::clone(&responder)));
         let server = serve(Input::new(bytes), Output::new(Arc::clone(&inbox)));
-        TestClient { identity, next_id: AtomicU64::new(1), input, inbox, responder, fresh: None, server }
+        TestClient { identity, next_id: AtomicU64::new(1), input, inbox, responder, new_server: None, server }
     }
 
-    /// The tools the server lists.
+    /// Lists the tools, all pages.
     pub async fn list_tools(&self) -> Result<Vec<ToolDescriptor>, ServerError> {
         self.list("tools/list", "tools").await
     }
 
-    /// Calls a tool, and waits for what comes of it if the call becomes a task. A result with `isError`
-    /// is a result: see [`CallResponse::is_error`].
+    /// Calls a tool and waits for the result, also if the call becomes a task. A result with `isError` is
+    /// `Ok`: see [`CallResponse::is_error`].
     pub async fn call(&self, name: &str, arguments: impl Serialize) -> Result<CallResponse, ServerError> {
         self.typed("tools/call", self.call_params(name, arguments).await?).await
     }
 
-    /// What completes an argument of a prompt, of which `typed` is there. `others` are the
-    /// arguments that are filled in already.
+    /// Completes an argument of a prompt. `typed` is its text so far, `others` the arguments filled in
+    /// already.
     pub async fn complete_prompt(
         &self,
         prompt: &str,
@@ -155,8 +158,8 @@ impl TestClient {
         self.complete(json!({"type": "ref/prompt", "name": prompt}), argument, typed, others).await
     }
 
-    /// What completes a variable of a resource template, of which `typed` is there. `others` are the
-    /// variables that are filled in already.
+    /// Completes a variable of a resource template. `typed` is its text so far, `others` the variables
+    /// filled in already.
     pub async fn complete_template(
         &self,
         template: &str,
@@ -180,12 +183,12 @@ impl TestClient {
         Ok(serde_json::from_value(result["completion"].take())?)
     }
 
-    /// The resources the server lists.
+    /// Lists the resources, all pages.
     pub async fn list_resources(&self) -> Result<Vec<ResourceDescriptor>, ServerError> {
         self.list("resources/list", "resources").await
     }
 
-    /// The resource templates the server lists.
+    /// Lists the resource templates, all pages.
     pub async fn list_templates(&self) -> Result<Vec<TemplateDescriptor>, ServerError> {
         self.list("resources/templates/list", "resourceTemplates").await
     }
@@ -195,7 +198,7 @@ impl TestClient {
         self.typed("resources/read", json!({"uri": uri})).await
     }
 
-    /// The prompts the server lists.
+    /// Lists the prompts, all pages.
     pub async fn list_prompts(&self) -> Result<Vec<PromptDescriptor>, ServerError> {
         self.list("prompts/list", "prompts").await
     }
@@ -205,23 +208,23 @@ impl TestClient {
         self.typed("prompts/get", json!({"name": name, "arguments": arguments})).await
     }
 
-    /// Makes any request, with what the revision asks every request to carry, and returns its
-    /// `result`. An `error` is an [`ServerError`] with a [code](ServerError::code) and [data](ServerError::data). What
-    /// a result asks for is left to the test.
+    /// Sends any request, with the `_meta` its revision requires, and returns its `result`. An `error`
+    /// becomes a [`ServerError`] with a [code](ServerError::code) and [data](ServerError::data). Questions in
+    /// the result are left to the test.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value, ServerError> {
         let (id, answer) = self.begin();
-        self.go(id, method, params)?;
+        self.send_request(id, method, params)?;
         result(answer.await)
     }
 
-    /// The id of a request to be made, and its answer when it comes.
+    /// Reserves the id of a request; the receiver yields its response.
     fn begin(&self) -> (u64, oneshot::Receiver<Value>) {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         (id, self.inbox.expect(id))
     }
 
-    /// Makes the request.
-    fn go(&self, id: u64, method: &str, mut params: Value) -> Result<(), ServerError> {
+    /// Sends the request.
+    fn send_request(&self, id: u64, method: &str, mut params: Value) -> Result<(), ServerError> {
         self.identity.sign(&mut params);
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string())
     }
@@ -231,28 +234,28 @@ impl TestClient {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string())
     }
 
-    /// Sends one line as it is: for messages no well-behaved client would send.
+    /// Sends a line verbatim, for malformed messages.
     pub fn send(&self, line: &str) -> Result<(), ServerError> {
         self.send_bytes(format!("{line}\n"))
     }
 
-    /// Sends bytes as they are, with or without newlines.
+    /// Sends bytes verbatim, with or without newlines.
     pub fn send_bytes(&self, bytes: impl Into<Vec<u8>>) -> Result<(), ServerError> {
-        self.input.send(bytes.into()).map_err(|_| gone())
+        self.input.send(bytes.into()).map_err(|_| disconnected())
     }
 
-    /// The next line from the server that answers none of this client's own requests.
+    /// Waits for the next line from the server that is not a response to a request of this client.
     pub async fn receive(&self) -> Result<String, ServerError> {
-        self.inbox.next_line().await.ok_or_else(gone)
+        self.inbox.next_line().await.ok_or_else(disconnected)
     }
 
-    /// Sends one line as it is and returns the next from the server.
+    /// Sends a line verbatim and returns the next one from the server.
     pub async fn exchange(&self, line: &str) -> Result<String, ServerError> {
         self.send(line)?;
         self.receive().await
     }
 
-    /// Closes the client's side and waits for the server to finish; the lines nobody received.
+    /// Closes the connection, waits for the server to finish, and returns the lines not yet received.
     pub async fn close(self) -> Result<Vec<String>, ServerError> {
         drop(self.input);
         self.server.await.map_err(std::io::Error::other)??;
@@ -271,23 +274,23 @@ impl TestClient {
         }
     }
 
-    /// The result of a request that may ask first.
+    /// The deserialized result of a request, after the server's questions are answered.
     async fn typed<T: DeserializeOwned>(&self, method: &str, params: Value) -> Result<T, ServerError> {
         let first = self.request(method, params.clone()).await;
         Ok(serde_json::from_value(self.settled(method, &params, first).await?)?)
     }
 }
 
-/// What a request's answer says.
+/// The `result` of a response, or its `error`.
 fn result(answer: Result<Value, RecvError>) -> Result<Value, ServerError> {
-    let Response { result, error } = serde_json::from_value(answer.map_err(|_| gone())?)?;
+    let Response { result, error } = serde_json::from_value(answer.map_err(|_| disconnected())?)?;
     match error {
         Some(error) => Err(ServerError::protocol(error)),
         None => result.ok_or_else(|| ServerError::msg("the server sent neither a result nor an error")),
     }
 }
 
-fn gone() -> ServerError {
+fn disconnected() -> ServerError {
     ServerError::msg("the server has closed the connection")
 }
 

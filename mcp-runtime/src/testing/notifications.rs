@@ -1,4 +1,4 @@
-//! What a server told without being asked: progress, log messages, changes.
+//! Notifications from the server: progress, log messages, changes.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, Weak, mpsc};
@@ -13,7 +13,7 @@ use crate::protocol::LogLevel;
 use crate::store::Change;
 use crate::sync::{lock, until_some};
 
-/// A call and what it told while it ran.
+/// A finished call with its notifications, from [`TestClient::observe`](super::TestClient::observe).
 #[derive(Debug, Clone)]
 pub struct Observed {
     pub(super) result: CallResponse,
@@ -22,48 +22,48 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// What the tool answered.
+    /// The result of the call.
     pub fn result(&self) -> &CallResponse {
         &self.result
     }
 
-    /// How far it said it had come, each time it said so.
+    /// The progress reports, in order.
     pub fn progress(&self) -> &[ProgressNote] {
         &self.progress
     }
 
-    /// What it logged.
+    /// The log messages, in order.
     pub fn logs(&self) -> &[LogMessage] {
         &self.logs
     }
 }
 
-/// How far a call had come.
+/// A progress report.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct ProgressNote {
-    /// So much.
+    /// Work done so far.
     #[serde(rename = "progress")]
     pub done: f64,
-    /// Of so much, if that is known.
+    /// Total work, if known.
     pub total: Option<f64>,
-    /// In words.
+    /// A description of the current step.
     pub message: Option<String>,
 }
 
-/// What a server logged.
+/// A log message.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct LogMessage {
-    /// How grave it is.
+    /// The severity.
     pub level: LogLevel,
-    /// Who says it.
+    /// The name of the logger.
     pub logger: Option<String>,
-    /// What it says.
+    /// The message: a text, or a structured value.
     pub data: Value,
 }
 
-/// Which notifications belong to whom.
+/// The notifications a queue collects.
 #[derive(Debug, Clone)]
 pub(super) enum Wanted {
     /// Progress with this token, and every log message.
@@ -75,7 +75,7 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    /// Whether a message is one of them.
+    /// Whether the message is one of them.
     pub(super) fn includes(&self, message: &Value) -> bool {
         let params = &message["params"];
         match (self, message["method"].as_str().unwrap_or_default()) {
@@ -92,28 +92,28 @@ impl Wanted {
 }
 
 impl Wanted {
-    /// Whether none can come any more when this request is answered.
+    /// Whether the response to this request ends them.
     pub(super) fn ends_with(&self, request: u64) -> bool {
         matches!(self, Wanted::Call { id, .. } | Wanted::Stream { id } if *id == request)
     }
 }
 
-/// Notifications kept for one who wants them.
+/// A queue of notifications for one consumer.
 #[derive(Debug, Default)]
-pub(super) struct ObservedLog {
-    state: Mutex<ObservedState>,
+pub(super) struct NotificationQueue {
+    state: Mutex<QueueState>,
     arrived: Notify,
 }
 
 #[derive(Debug, Default)]
-struct ObservedState {
+struct QueueState {
     messages: VecDeque<Value>,
-    /// Whether none can come any more.
-    over: bool,
+    /// Whether no more can arrive.
+    closed: bool,
 }
 
-impl ObservedLog {
-    fn state(&self) -> MutexGuard<'_, ObservedState> {
+impl NotificationQueue {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         lock(&self.state)
     }
 
@@ -122,89 +122,91 @@ impl ObservedLog {
         self.arrived.notify_one();
     }
 
-    pub(super) fn end(&self) {
-        self.state().over = true;
+    pub(super) fn close(&self) {
+        self.state().closed = true;
         self.arrived.notify_one();
     }
 
-    pub(super) fn all(&self) -> Vec<Value> {
+    pub(super) fn drain(&self) -> Vec<Value> {
         self.state().messages.drain(..).collect()
     }
 
-    /// The next; nothing if none can come any more.
+    /// Waits for the next notification; `None` once the queue is closed and empty.
     pub(super) async fn next(&self) -> Option<Value> {
         until_some(&self.arrived, || {
             let mut state = self.state();
             let message = state.messages.pop_front();
-            (message.is_some() || state.over).then_some(message)
+            (message.is_some() || state.closed).then_some(message)
         })
         .await
     }
 }
 
-/// What has to be ended.
+/// A subscription to end.
 pub(super) enum End {
     Stream(u64),
     Uri(String),
 }
 
-/// Ends a subscription when it is dropped, if there still is a server.
+/// Ends subscriptions on drop, if the client is still connected.
 #[derive(Debug)]
-pub(super) struct Ending {
+pub(super) struct UnsubscribeGuard {
     pub(super) input: Weak<mpsc::Sender<Vec<u8>>>,
     pub(super) lines: Vec<String>,
 }
 
-impl Drop for Ending {
+impl Drop for UnsubscribeGuard {
     fn drop(&mut self) {
         let Some(input) = self.input.upgrade() else { return };
         for line in self.lines.drain(..) {
-            // A server that is gone has ended it already.
+            // A server that has closed the connection has ended the subscription, too.
             let _ = input.send(format!("{line}\n").into_bytes());
         }
     }
 }
 
-/// Changes a server tells of, from [`TestClient::changes`](super::TestClient::changes); dropping it
-/// ends the subscription.
+/// A subscription to changes, from [`TestClient::changes`](super::TestClient::changes). Dropping it
+/// unsubscribes.
 #[derive(Debug)]
 pub struct Changes {
-    pub(super) kept: Arc<ObservedLog>,
-    pub(super) agreed: Value,
-    #[expect(dead_code, reason = "for its end")]
-    pub(super) end: Ending,
+    pub(super) notifications: Arc<NotificationQueue>,
+    pub(super) acknowledged: Value,
+    #[expect(dead_code, reason = "unsubscribes on drop")]
+    pub(super) end: UnsubscribeGuard,
 }
 
 impl Changes {
-    /// All of it, or an error: who waits for changes nobody tells waits for ever.
-    pub(super) fn of(self, uris: &[String]) -> Result<Self, ServerError> {
-        let agreed = self.agreed["resourceSubscriptions"].as_array();
-        let missing = |uri: &&String| !agreed.is_some_and(|agreed| agreed.iter().any(|other| *other == ***uri));
+    /// The subscription, if the server acknowledged all these URIs: waiting for changes of another would
+    /// never end.
+    pub(super) fn covering(self, uris: &[String]) -> Result<Self, ServerError> {
+        let acknowledged = self.acknowledged["resourceSubscriptions"].as_array();
+        let missing = |uri: &&String| !acknowledged.is_some_and(|uris| uris.iter().any(|other| *other == ***uri));
         match uris.iter().find(missing) {
             Some(uri) => Err(ServerError::resource_not_found(uri)),
             None => Ok(self),
         }
     }
 
-    /// The next change, when there is one; an error when there can be none any more. Wrap it in a
-    /// timeout where there may be none.
+    /// Waits for the next change; an error once the stream is closed. Wrap it in a timeout where no change
+    /// is expected.
     pub async fn next(&self) -> Result<Change, ServerError> {
         loop {
-            let message = self.kept.next().await.ok_or_else(|| ServerError::msg("the server sends no more changes"))?;
+            let message =
+                self.notifications.next().await.ok_or_else(|| ServerError::msg("the stream of changes is closed"))?;
             if let Some(change) = change(&message) {
                 return Ok(change);
             }
         }
     }
 
-    /// The changes that have arrived and were not looked at.
+    /// Takes the changes that have arrived, without waiting.
     pub fn drain(&self) -> Vec<Change> {
-        self.kept.all().iter().filter_map(change).collect()
+        self.notifications.drain().iter().filter_map(change).collect()
     }
 
-    /// What the server said it would tell: the filter of 2026-07-28, null before.
+    /// The filter the server acknowledged, in 2026-07-28; null in older revisions.
     pub fn acknowledged(&self) -> &Value {
-        &self.agreed
+        &self.acknowledged
     }
 }
 

@@ -1,4 +1,4 @@
-//! The two ends of a connection in memory: what the server reads and where its lines go.
+//! The in-memory connection: the server's input and output, and the client's inbox.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak, mpsc};
 use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 
-use super::notifications::{ObservedLog, Wanted};
+use super::notifications::{NotificationQueue, Wanted};
 use super::rounds::Responder;
 use crate::sync::{lock, until_some};
 
-/// The server's input: what the client sent.
+/// The server's input: the bytes the client sent.
 pub(super) struct Input {
     bytes: mpsc::Receiver<Vec<u8>>,
     current: io::Cursor<Vec<u8>>,
@@ -74,39 +74,39 @@ impl Drop for Output {
     }
 }
 
-/// What the server said and nobody has read.
+/// Routes lines from the server to pending requests, notification queues and the test.
 #[derive(Default)]
 pub(super) struct Inbox {
     state: Mutex<PipeState>,
     arrived: Notify,
-    /// Answers what the server asks.
+    /// Answers the server's requests.
     responder: Arc<Responder>,
 }
 
 #[derive(Default)]
 struct PipeState {
     expected: HashMap<u64, oneshot::Sender<Value>>,
-    /// Who keeps which notifications.
-    keepers: Vec<(Wanted, Weak<ObservedLog>)>,
+    /// The queues, each with the notifications it collects.
+    queues: Vec<(Wanted, Weak<NotificationQueue>)>,
     lines: VecDeque<String>,
     closed: bool,
 }
 
 impl PipeState {
-    /// Whether somebody keeps such messages, and now has this one.
-    fn handed_out(&self, message: &Value) -> bool {
-        let keepers = self.keepers.iter().filter(|(wanted, _)| wanted.includes(message));
-        let keepers: Vec<Arc<ObservedLog>> = keepers.filter_map(|(_, kept)| kept.upgrade()).collect();
-        for kept in &keepers {
-            kept.push(message.clone());
+    /// Adds a message to the queues that collect it. Whether there was one.
+    fn enqueue(&self, message: &Value) -> bool {
+        let queues = self.queues.iter().filter(|(wanted, _)| wanted.includes(message));
+        let queues: Vec<Arc<NotificationQueue>> = queues.filter_map(|(_, queue)| queue.upgrade()).collect();
+        for queue in &queues {
+            queue.push(message.clone());
         }
-        !keepers.is_empty()
+        !queues.is_empty()
     }
 
-    /// Tells some keepers that nothing can come any more.
-    fn end(&self, which: impl Fn(&Wanted) -> bool) {
-        let keepers = self.keepers.iter().filter(|(wanted, _)| which(wanted));
-        keepers.filter_map(|(_, kept)| kept.upgrade()).for_each(|kept| kept.end());
+    /// Closes some of the queues.
+    fn close_queues(&self, which: impl Fn(&Wanted) -> bool) {
+        let queues = self.queues.iter().filter(|(wanted, _)| which(wanted));
+        queues.filter_map(|(_, queue)| queue.upgrade()).for_each(|queue| queue.close());
     }
 }
 
@@ -119,7 +119,7 @@ impl Inbox {
         lock(&self.state)
     }
 
-    /// The answer to the request `id`, when it comes.
+    /// Registers the request `id`; the receiver yields its response.
     pub(super) fn expect(&self, id: u64) -> oneshot::Receiver<Value> {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.state();
@@ -129,25 +129,25 @@ impl Inbox {
         receiver
     }
 
-    /// Keeps notifications apart, until the keeper is dropped.
-    pub(super) fn keep(&self, wanted: Wanted) -> Arc<ObservedLog> {
-        let kept = Arc::new(ObservedLog::default());
+    /// Collects notifications in a queue of their own, until it is dropped.
+    pub(super) fn collect(&self, wanted: Wanted) -> Arc<NotificationQueue> {
+        let queue = Arc::new(NotificationQueue::default());
         let mut state = self.state();
-        state.keepers.retain(|(_, kept)| kept.strong_count() > 0);
-        state.keepers.push((wanted, Arc::downgrade(&kept)));
-        kept
+        state.queues.retain(|(_, queue)| queue.strong_count() > 0);
+        state.queues.push((wanted, Arc::downgrade(&queue)));
+        queue
     }
 
-    /// Answers a line if it asks, or hands it to the request it answers or to who keeps such lines,
-    /// or keeps it.
+    /// Routes a line: a request is answered, a notification is queued, a response goes to its request.
+    /// Other lines are left for [`TestClient::receive`](super::TestClient::receive).
     pub(super) fn deliver(&self, line: String) {
         let message: Option<Value> = serde_json::from_str(&line).ok();
-        if message.as_ref().is_some_and(|message| self.responder.answered(message)) {
+        if message.as_ref().is_some_and(|message| self.responder.respond(message)) {
             return;
         }
         let mut state = self.state();
         if let Some(message) = &message
-            && state.handed_out(message)
+            && state.enqueue(message)
         {
             return;
         }
@@ -156,10 +156,10 @@ impl Inbox {
         let waiting = id.and_then(|id| state.expected.remove(&id));
         match (waiting, message) {
             (Some(waiting), Some(message)) => {
-                // A request that was given up does not want its answer any more.
+                // The caller may have dropped the request.
                 let _ = waiting.send(message);
-                // When they see this, the answer is there.
-                state.end(|wanted| id.is_some_and(|id| wanted.ends_with(id)));
+                // After the response: a consumer that sees the queue closed finds the response there.
+                state.close_queues(|wanted| id.is_some_and(|id| wanted.ends_with(id)));
             }
             _ => state.lines.push_back(line),
         }
@@ -167,7 +167,7 @@ impl Inbox {
         self.arrived.notify_waiters();
     }
 
-    /// The next line that answers none of the expected requests.
+    /// Waits for the next line left for the test; `None` once the connection is closed.
     pub(super) async fn next_line(&self) -> Option<String> {
         until_some(&self.arrived, || {
             let mut state = self.state();
@@ -177,7 +177,7 @@ impl Inbox {
         .await
     }
 
-    /// The lines nobody has read.
+    /// The lines not received yet.
     pub(super) fn unread(&self) -> Vec<String> {
         self.state().lines.drain(..).collect()
     }
@@ -186,7 +186,7 @@ impl Inbox {
         let mut state = self.state();
         state.closed = true;
         state.expected.clear();
-        state.end(|_| true);
+        state.close_queues(|_| true);
         drop(state);
         self.arrived.notify_waiters();
     }

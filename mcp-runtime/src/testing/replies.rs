@@ -1,14 +1,14 @@
-//! What a test client answers when the server asks it something.
+//! The replies of a test client to the server's requests.
 
 use std::fmt;
 use std::sync::Mutex;
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::Revision;
+use crate::protocol::{Revision, Root};
 use crate::sync::lock;
 
-/// What a server asks a person, as [`on_elicit`](super::TestClientBuilder::on_elicit) sees it.
+/// An elicitation, as passed to [`on_elicit`](super::TestClientBuilder::on_elicit).
 #[derive(Debug, Clone)]
 pub struct ElicitRequest {
     key: Option<String>,
@@ -16,43 +16,43 @@ pub struct ElicitRequest {
 }
 
 impl ElicitRequest {
-    /// What the person reads.
+    /// The message shown to the user.
     pub fn message(&self) -> &str {
         self.params["message"].as_str().unwrap_or_default()
     }
 
-    /// The schema of the form; null where a page is to be opened instead.
+    /// The schema of the form; null for a [URL](Self::url).
     pub fn schema(&self) -> &Value {
         &self.params["requestedSchema"]
     }
 
-    /// The page to open, if that is what is asked.
+    /// The page to visit, if the elicitation is one by URL.
     pub fn url(&self) -> Option<&str> {
         self.params["url"].as_str()
     }
 
-    /// The key of the question among those of its round, which only 2026-07-28 has.
+    /// The key of the question within its round; only 2026-07-28 has one.
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
     }
 }
 
-/// What a person answers. A JSON value is a form that was filled in and sent.
+/// The user's reply to an elicitation. A JSON value converts into an accepted form with that content.
 #[derive(Debug, Clone)]
 pub struct ElicitReply(Value);
 
 impl ElicitReply {
-    /// Sends the form with this content, or opens the page, which has none.
+    /// Submits the form with this content, or visits the page; the content is ignored then.
     pub fn accept(content: impl Into<Value>) -> Self {
         ElicitReply(json!({"action": "accept", "content": content.into()}))
     }
 
-    /// Says no.
+    /// Declines.
     pub fn decline() -> Self {
         ElicitReply(json!({"action": "decline"}))
     }
 
-    /// Closes the form without a word.
+    /// Dismisses the question without a choice.
     pub fn cancel() -> Self {
         ElicitReply(json!({"action": "cancel"}))
     }
@@ -64,8 +64,8 @@ impl From<Value> for ElicitReply {
     }
 }
 
-/// What the client's model answers. A text is said by the assistant of `test-model`; a JSON value is
-/// the result of `sampling/createMessage` as it is.
+/// The reply to a sampling request. A text becomes a message from the assistant, by the model
+/// `test-model`; a JSON value is the whole result of `sampling/createMessage`.
 #[derive(Debug, Clone)]
 pub struct SampleReply(Value);
 
@@ -88,20 +88,20 @@ impl From<&str> for SampleReply {
     }
 }
 
-/// A test's own answer to a question.
-type AnswerFn<Q, R> = Mutex<Box<dyn FnMut(&Q) -> R + Send>>;
+/// A test's function that answers requests.
+type ReplyFn<Q, R> = Mutex<Box<dyn FnMut(&Q) -> R + Send>>;
 
-/// What a client answers, by what it is asked.
+/// The replies of a client, by kind of request.
 #[derive(Default)]
-pub(super) struct Answers {
-    pub(super) elicit: Option<AnswerFn<ElicitRequest, ElicitReply>>,
-    pub(super) sample: Option<AnswerFn<Value, SampleReply>>,
-    pub(super) roots: Option<Vec<Value>>,
+pub(super) struct Replies {
+    pub(super) elicit: Option<ReplyFn<ElicitRequest, ElicitReply>>,
+    pub(super) sample: Option<ReplyFn<Value, SampleReply>>,
+    pub(super) roots: Option<Vec<Root>>,
 }
 
-impl Answers {
-    /// The result, if this client answers such requests.
-    pub(super) fn answer(&self, method: &str, params: &Value, key: Option<&str>) -> Option<Value> {
+impl Replies {
+    /// The result, if the client answers requests of this method.
+    pub(super) fn reply(&self, method: &str, params: &Value, key: Option<&str>) -> Option<Value> {
         match method {
             "elicitation/create" => {
                 let question = ElicitRequest { key: key.map(str::to_owned), params: params.clone() };
@@ -117,7 +117,7 @@ impl Answers {
         }
     }
 
-    /// Says what it can, where nothing was said by hand.
+    /// Declares the capabilities that follow from the replies, unless set explicitly.
     pub(super) fn declare(&self, revision: Revision, capabilities: &mut Map<String, Value>) {
         let newer = revision.has_elicitation_modes();
         let mut can = |name: &str, settings: Value| {
@@ -135,15 +135,15 @@ impl Answers {
     }
 }
 
-fn call<Q, R>(answer: &AnswerFn<Q, R>, question: &Q) -> R {
-    // One that panicked says so in its test; the next question is as good as the first.
+fn call<Q, R>(answer: &ReplyFn<Q, R>, question: &Q) -> R {
+    // A panic is reported in the test that caused it; later calls may proceed.
     let mut answer = lock(answer);
     (*answer)(question)
 }
 
-impl fmt::Debug for Answers {
+impl fmt::Debug for Replies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answers")
+        f.debug_struct("Replies")
             .field("elicit", &self.elicit.is_some())
             .field("sample", &self.sample.is_some())
             .field("roots", &self.roots)
@@ -151,12 +151,12 @@ impl fmt::Debug for Answers {
     }
 }
 
-/// The builder's method that makes a client answer a request.
+/// How to make the client answer requests of this method.
 pub(super) fn advice(method: &str) -> &'static str {
     match method {
         "elicitation/create" => "give the client's builder an `on_elicit`",
         "sampling/createMessage" => "give the client's builder an `on_sample`",
         "roots/list" => "give the client's builder `roots`",
-        _ => "no client answers that",
+        _ => "no client answers this method",
     }
 }

@@ -1,4 +1,4 @@
-//! What a server answered, as a test looks at it.
+//! Typed responses, for assertions.
 
 use base64::Engine as _;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::error::{Result, ServerError};
 use crate::protocol::Role;
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallResponse {
@@ -27,20 +27,20 @@ impl CallResponse {
         texts(&self.content)
     }
 
-    /// The content blocks as they came.
+    /// The content blocks, as received.
     pub fn content(&self) -> &[Value] {
         &self.content
     }
 
-    /// The structured result, read as a `T`. Revisions before 2025-06-18 have none, and until
-    /// 2026-07-28 it must be an object: there the [text](Self::text) is the JSON.
+    /// The structured result, deserialized. Revisions before 2025-06-18 have none, and before 2026-07-28
+    /// it must be an object; in these cases the [text](Self::text) is the JSON.
     pub fn structured<T: DeserializeOwned>(&self) -> Result<T, ServerError> {
-        let missing = || ServerError::msg("the result has no structured content; older revisions have it as text only");
+        let missing = || ServerError::msg("the result has no structured content; older revisions send it as text only");
         let value = self.structured_content.clone().ok_or_else(missing)?;
         Ok(serde_json::from_value(value)?)
     }
 
-    /// Whether the tool failed.
+    /// Whether the tool failed (`isError`).
     pub fn is_error(&self) -> bool {
         self.is_error
     }
@@ -51,28 +51,28 @@ impl CallResponse {
     }
 }
 
-/// What a read answered.
+/// The result of `resources/read`.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ReadResponse {
     contents: Vec<ReadContents>,
 }
 
-/// One of the contents of a read.
+/// The contents of one resource.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadContents {
-    /// Where it is.
+    /// The URI.
     pub uri: String,
-    /// Its media type.
+    /// The media type.
     pub mime_type: Option<String>,
-    /// Its text, if it is text.
+    /// The text, of text contents.
     pub text: Option<String>,
-    /// Its bytes in base64, if it is not.
+    /// The bytes in base64, of binary contents.
     pub blob: Option<String>,
 }
 
 impl ReadResponse {
-    /// The contents as they came.
+    /// The contents, as received.
     pub fn contents(&self) -> &[ReadContents] {
         &self.contents
     }
@@ -82,7 +82,7 @@ impl ReadResponse {
         self.contents.iter().filter_map(|contents| contents.text.as_deref()).collect::<Vec<_>>().join("\n")
     }
 
-    /// The bytes of the first binary contents.
+    /// The decoded bytes of the first binary contents; an error if all are text.
     pub fn bytes(&self) -> Result<Vec<u8>, ServerError> {
         let blob = self.contents.iter().find_map(|contents| contents.blob.as_deref());
         let blob = blob.ok_or_else(|| ServerError::msg("the contents are not binary"))?;
@@ -91,26 +91,26 @@ impl ReadResponse {
     }
 }
 
-/// What a prompt answered.
+/// The result of `prompts/get`.
 #[derive(Debug, Clone, Deserialize)]
 pub struct PromptResponse {
-    /// What this particular prompt is.
+    /// The description of this result.
     #[serde(default)]
     pub description: Option<String>,
     messages: Vec<Message>,
 }
 
-/// One message of a prompt.
+/// A message of a prompt.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Message {
-    /// Who says it.
+    /// The author.
     pub role: Role,
-    /// The content block as it came.
+    /// The content block, as received.
     pub content: Value,
 }
 
 impl PromptResponse {
-    /// The messages.
+    /// The messages, in order.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
@@ -121,17 +121,17 @@ impl PromptResponse {
     }
 }
 
-/// What completes an argument.
+/// The result of `completion/complete`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CompletionResponse {
-    /// The values, at most a hundred.
+    /// The suggested values, at most 100.
     pub values: Vec<String>,
-    /// How many there are in all.
+    /// The number of matching values, if known.
     #[serde(default)]
     pub total: Option<usize>,
-    /// Whether there are more than were sent.
+    /// Whether there are more values than were sent.
     #[serde(default)]
     pub has_more: bool,
 }

@@ -1,4 +1,4 @@
-//! The rounds of a request that needs answers first, and the requests of a server in a session.
+//! Answering the server's questions: in rounds of a stateless request, or as requests in a session.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 
 use std::any::Any;
@@ -9,26 +9,27 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak, mpsc};
 use serde_json::{Map, Value, json};
 
 use super::TestClient;
-use super::replies::{Answers, advice};
+use super::replies::{Replies, advice};
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
 use crate::server::Server;
 use crate::sync::lock;
 
-/// Who asks more often will not stop.
+/// A request that needs more rounds is assumed never to finish.
 const MAX_ROUNDS: usize = 100;
 
-/// Makes the server of the next round.
-pub(super) struct Fresh(pub(super) Box<dyn Fn() -> Server + Send + Sync>);
+/// Creates the server for the next round.
+pub(super) struct ServerFactory(pub(super) Box<dyn Fn() -> Server + Send + Sync>);
 
-impl fmt::Debug for Fresh {
+impl fmt::Debug for ServerFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Fresh")
+        f.write_str("ServerFactory")
     }
 }
 
 impl TestClient {
-    /// The result of a request that was made, after as many rounds as it takes, and the task it may become.
+    /// The final result of a request: runs further rounds after the first response, and waits for the task
+    /// it may have become.
     pub(super) async fn settled(
         &self,
         method: &str,
@@ -38,14 +39,14 @@ impl TestClient {
         self.outcome(self.rounds(method, params, first).await?).await
     }
 
-    /// The last answer to a request that was made, after as many rounds as it takes.
+    /// The last response to a request: runs further rounds after the first response.
     pub(super) async fn rounds(
         &self,
         method: &str,
         params: &Value,
         first: Result<Value, ServerError>,
     ) -> Result<Settled, ServerError> {
-        self.responder.raise();
+        self.responder.propagate_panic();
         let mut settled = Settled { value: first?, other: None };
         if !self.identity.revision.is_stateless() {
             return Ok(settled);
@@ -54,7 +55,7 @@ impl TestClient {
             if settled.value["resultType"] != "input_required" {
                 return Ok(settled);
             }
-            let params = next_round(params, &settled.value, &self.responder.answers)?;
+            let params = next_round(params, &settled.value, &self.responder.replies)?;
             settled = self.round(method, params).await?;
         }
         Err(ServerError::msg(format!(
@@ -62,36 +63,36 @@ impl TestClient {
         )))
     }
 
-    /// Makes the request once more, to another server if every round has its own.
+    /// Repeats the request, to a new server if every round has its own.
     async fn round(&self, method: &str, params: Value) -> Result<Settled, ServerError> {
-        let Some(Fresh(server)) = &self.fresh else {
+        let Some(ServerFactory(server)) = &self.new_server else {
             return Ok(Settled { value: self.request(method, params).await?, other: None });
         };
-        let other = TestClient::serve(server(), self.identity.clone(), Arc::clone(&self.responder.answers));
+        let other = TestClient::serve(server(), self.identity.clone(), Arc::clone(&self.responder.replies));
         let answer = other.request(method, params).await;
         let is_task = answer.as_ref().is_ok_and(|answer| answer["resultType"] == "task");
-        let (told, other) = if is_task { (other.inbox.unread(), Some(other)) } else { (other.close().await?, None) };
-        // What the other server told, this client was told.
-        for line in told {
+        let (lines, other) = if is_task { (other.inbox.unread(), Some(other)) } else { (other.close().await?, None) };
+        // Notifications of the other server count as this client's.
+        for line in lines {
             self.inbox.deliver(line);
         }
         Ok(Settled { value: answer?, other })
     }
 }
 
-/// A request's last answer. If it is a task at a server of its own, that server, which lives as long as
-/// somebody may ask for the task.
+/// The last response to a request. `other` is the server of the round if the call became a task there; it
+/// lives as long as the task may be polled.
 #[derive(Debug)]
 pub(super) struct Settled {
     pub(super) value: Value,
     pub(super) other: Option<TestClient>,
 }
 
-/// The parameters of the next round: the same, with the answers and the state as it came.
-fn next_round(params: &Value, asked: &Value, answers: &Answers) -> Result<Value, ServerError> {
+/// The parameters of the next round: the original ones, with the answers and the state as received.
+fn next_round(params: &Value, asked: &Value, replies: &Replies) -> Result<Value, ServerError> {
     let mut params = params.clone();
     if let Some(requests) = asked.get("inputRequests") {
-        params["inputResponses"] = responses(requests, answers)?.into();
+        params["inputResponses"] = responses(requests, replies)?.into();
     }
     if let Some(state) = asked.get("requestState") {
         params["requestState"] = state.clone();
@@ -99,53 +100,53 @@ fn next_round(params: &Value, asked: &Value, answers: &Answers) -> Result<Value,
     Ok(params)
 }
 
-/// The answers to requests, by key.
-pub(super) fn responses(requests: &Value, answers: &Answers) -> Result<Map<String, Value>, ServerError> {
+/// The answers to input requests, by key.
+pub(super) fn responses(requests: &Value, replies: &Replies) -> Result<Map<String, Value>, ServerError> {
     let requests = requests.as_object().into_iter().flatten();
-    requests.map(|(key, request)| Ok((key.clone(), response(key, request, answers)?))).collect()
+    requests.map(|(key, request)| Ok((key.clone(), response(key, request, replies)?))).collect()
 }
 
-fn response(key: &str, request: &Value, answers: &Answers) -> Result<Value, ServerError> {
+fn response(key: &str, request: &Value, replies: &Replies) -> Result<Value, ServerError> {
     let method = request["method"].as_str().unwrap_or_default();
-    answers.answer(method, &request["params"], Some(key)).ok_or_else(|| {
+    replies.reply(method, &request["params"], Some(key)).ok_or_else(|| {
         let advice = advice(method);
         ServerError::msg(format!("the server asks `{method}` as `{key}`, which this client does not answer: {advice}"))
     })
 }
 
-/// Answers the requests a server makes in a session.
+/// Replies the server's requests in a session.
 #[derive(Debug, Default)]
 pub(super) struct Responder {
-    pub(super) answers: Arc<Answers>,
+    pub(super) replies: Arc<Replies>,
     input: Weak<mpsc::Sender<Vec<u8>>>,
     panicked: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 impl Responder {
-    pub(super) fn new(answers: Arc<Answers>, input: &Arc<mpsc::Sender<Vec<u8>>>) -> Self {
-        Responder { answers, input: Arc::downgrade(input), panicked: Mutex::default() }
+    pub(super) fn new(replies: Arc<Replies>, input: &Arc<mpsc::Sender<Vec<u8>>>) -> Self {
+        Responder { replies, input: Arc::downgrade(input), panicked: Mutex::default() }
     }
 
-    /// Whether a message was a request, and has its answer now.
-    pub(super) fn answered(&self, message: &Value) -> bool {
+    /// Responds to a message if it is a request this client answers. Whether it was.
+    pub(super) fn respond(&self, message: &Value) -> bool {
         let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else { return false };
-        let answer = || self.answers.answer(method, &message["params"], None);
+        let answer = || self.replies.reply(method, &message["params"], None);
         let response = match catch_unwind(AssertUnwindSafe(answer)) {
             Ok(None) => return false,
             Ok(Some(result)) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             Err(panic) => {
                 *self.panicked() = Some(panic);
-                let error = RpcError::new(RpcError::INTERNAL, "the test's answer panicked");
+                let error = RpcError::new(RpcError::INTERNAL, "the test's reply function panicked");
                 json!({"jsonrpc": "2.0", "id": id, "error": error})
             }
         };
-        // Without a client there is nobody to answer for.
+        // The client may have been dropped.
         self.input.upgrade().is_some_and(|input| input.send(format!("{response}\n").into_bytes()).is_ok())
     }
 
-    /// Goes on with the panic of an answer, where the test sees it: answers are made on a thread of
-    /// the server, which must not end for that.
-    pub(super) fn raise(&self) {
+    /// Resumes the panic of a reply function on the test's own thread. Replies run on a thread of the
+    /// server, which must survive.
+    pub(super) fn propagate_panic(&self) {
         let panic = self.panicked().take();
         if let Some(panic) = panic {
             resume_unwind(panic);

@@ -1,4 +1,4 @@
-//! Calls that go on as tasks, as a client of either wire follows them.
+//! Calls that become tasks, in both forms of the protocol.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -12,32 +12,32 @@ use crate::era::TaskNegotiation;
 use crate::error::{Result, ServerError};
 use crate::store::TaskStatus;
 
-/// How long to wait before asking where a task is: first, and at most.
+/// The polling interval of a task: at first, and at most.
 const POLL: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
 
-/// A call that goes on as a task, from [`TestClient::start_task`].
+/// A call that became a task, from [`TestClient::start_task`].
 #[derive(Debug)]
 pub struct Task<'a> {
     client: &'a TestClient,
-    /// The server that has it, where every round had its own.
+    /// The server that runs the task, if every round has its own.
     other: Option<TestClient>,
     id: String,
 }
 
-/// Where a task is.
+/// The status of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct TaskState {
-    /// In a word.
+    /// The status.
     pub status: TaskStatus,
-    /// In more words, if there are some.
+    /// A message for people that describes the status.
     #[serde(rename = "statusMessage")]
     pub message: Option<String>,
 }
 
 impl TestClient {
-    /// Calls a tool as a task, in the way of the client's revision, after it was answered what it asks
-    /// before. An error where the revision has no tasks, and where the call is answered at once.
+    /// Calls a tool as a task, in the way of the client's revision. Answers questions the tool asks before
+    /// it becomes one. An error if the revision has no tasks, or if the call returns a result instead.
     ///
     /// ```
     /// use mcp_runtime::{Revision, prelude::*, store::TaskStatus};
@@ -75,19 +75,21 @@ impl TestClient {
             TaskNegotiation::ByClient => params["task"] = json!({}),
             TaskNegotiation::None => {
                 let revision = self.identity.revision;
-                return Err(ServerError::msg(format!("{revision} has no tasks; 2025-11-25 and 2026-07-28 have")));
+                return Err(ServerError::msg(format!(
+                    "revision {revision} has no tasks; use 2025-11-25 or 2026-07-28"
+                )));
             }
         }
         let first = self.request("tools/call", params.clone()).await;
         let Settled { value, other } = self.rounds("tools/call", &params, first).await?;
         match id(&value) {
             Some(id) => Ok(Task { client: self, other, id }),
-            None => Err(ServerError::msg(format!("`{name}` is no task, it was answered at once: {value}"))),
+            None => Err(ServerError::msg(format!("`{name}` did not become a task; its result is {value}"))),
         }
     }
 
-    /// The parameters of a call. Where the client decides what is a task, and this one wants
-    /// [tasks](super::TestClientBuilder::tasks), it looks whether the tool can be one.
+    /// The parameters of a call. In the revision where the client decides, and if this one wants
+    /// [tasks](super::TestClientBuilder::tasks), requests a task if the tool supports it.
     pub(super) async fn call_params(&self, name: &str, arguments: impl Serialize) -> Result<Value, ServerError> {
         let mut params = json!({"name": name, "arguments": arguments});
         if self.identity.tasks && self.identity.revision.task_negotiation() == TaskNegotiation::ByClient {
@@ -101,7 +103,7 @@ impl TestClient {
         Ok(params)
     }
 
-    /// What came of a request: if that is a task, what came of it.
+    /// The result of a request, or of the task it became.
     pub(super) async fn outcome(&self, settled: Settled) -> Result<Value, ServerError> {
         let Settled { value, other } = settled;
         match id(&value) {
@@ -111,29 +113,29 @@ impl TestClient {
     }
 }
 
-/// The id of the task a call was answered with, if it was.
+/// The id of the task, if the call became one.
 fn id(result: &Value) -> Option<String> {
     let task = if result["resultType"] == "task" { result } else { &result["task"] };
     task["taskId"].as_str().map(str::to_owned)
 }
 
 impl Task<'_> {
-    /// Its id.
+    /// The task's id.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Where it is now.
+    /// Requests the current status.
     pub async fn status(&self) -> Result<TaskState, ServerError> {
         Ok(serde_json::from_value(self.request("tasks/get", json!({})).await?)?)
     }
 
-    /// What the tool answers, after the task was answered what it asks.
+    /// Waits for the result, and answers the task's questions meanwhile.
     pub async fn result(&self) -> Result<CallResponse, ServerError> {
         Ok(serde_json::from_value(self.outcome().await?)?)
     }
 
-    /// Ends it. Only 2025-11-25 says so where it is over already.
+    /// Cancels the task. If it has already finished, 2025-11-25 returns an error and 2026-07-28 does not.
     pub async fn cancel(&self) -> Result<(), ServerError> {
         self.request("tasks/cancel", json!({})).await.map(drop)
     }
@@ -143,11 +145,11 @@ impl Task<'_> {
             return self.polled().await;
         }
         let result = self.request("tasks/result", json!({})).await;
-        self.client.responder.raise();
+        self.client.responder.propagate_panic();
         result
     }
 
-    /// Looks where it is until it is over, and answers what it asks.
+    /// Polls the task until it has finished, and answers its questions.
     async fn polled(&self) -> Result<Value, ServerError> {
         let (mut pause, longest) = POLL;
         let mut answered = HashSet::new();
@@ -156,7 +158,7 @@ impl Task<'_> {
             match task["status"].as_str() {
                 Some("completed") => return Ok(task["result"].take()),
                 Some("failed") => return Err(ServerError::protocol(serde_json::from_value(task["error"].take())?)),
-                Some("cancelled") => return Err(ServerError::msg("this task was cancelled; nothing came of it")),
+                Some("cancelled") => return Err(ServerError::msg("this task was cancelled and has no result")),
                 Some("input_required") => {
                     self.answer(&task["inputRequests"], &mut answered).await?;
                     (pause, _) = POLL;
@@ -169,10 +171,10 @@ impl Task<'_> {
     }
 
     async fn answer(&self, requests: &Value, answered: &mut HashSet<String>) -> Result<(), ServerError> {
-        let answers = responses(requests, &self.client.responder.answers)?;
+        let answers = responses(requests, &self.client.responder.replies)?;
         if let Some(again) = answers.keys().find(|key| !answered.insert((*key).clone())) {
             return Err(ServerError::msg(format!(
-                "the task still asks `{again}`, which was answered; was that an answer?"
+                "the task asks `{again}` again after it was answered; does the reply have the right shape?"
             )));
         }
         self.request("tasks/update", json!({"inputResponses": answers})).await.map(drop)

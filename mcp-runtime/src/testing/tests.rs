@@ -1,4 +1,4 @@
-//! A test client that is asked, by servers that follow a script.
+//! Tests of the test client, against scripted servers.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::sync::Mutex;
@@ -7,7 +7,7 @@ use serde_json::Map;
 
 use super::*;
 
-/// A client of a server that answers each line with these.
+/// A client of a server that answers each line with the lines of the script.
 fn scripted(client: TestClientBuilder, mut script: impl FnMut(Value) -> Vec<Value> + Send + 'static) -> TestClient {
     let serve = move |input: Input, mut output: Output| {
         tokio::task::spawn_blocking(move || {
@@ -26,8 +26,8 @@ fn builder(revision: Revision) -> TestClientBuilder {
     TestClient::builder(Server::new("unused", "1.0.0")).revision(revision)
 }
 
-/// A client that answers everything.
-fn willing(revision: Revision) -> TestClientBuilder {
+/// A client that answers every kind of request.
+fn answering(revision: Revision) -> TestClientBuilder {
     builder(revision)
         .on_elicit(|question: &ElicitRequest| json!({"said": question.message(), "key": question.key()}))
         .on_sample(|params: &Value| format!("to {}", params["messages"][0]["content"]["text"].as_str().unwrap()))
@@ -70,7 +70,7 @@ fn sampled(text: &str) -> Value {
 }
 
 #[test]
-fn what_is_answered_is_declared() {
+fn builder_declares_capabilities_of_its_replies() {
     let declared = |client: TestClientBuilder| {
         let serve =
             |_, identity: Identity, answers| TestClient::wire(identity, answers, |_, _| tokio::spawn(async { Ok(()) }));
@@ -86,15 +86,15 @@ fn what_is_answered_is_declared() {
         (Revision::V2025_11_25, json!({"elicitation": form, "sampling": newer, "roots": {}})),
         (Revision::V2026_07_28, json!({"elicitation": form, "sampling": newer, "roots": {}})),
     ] {
-        assert_eq!(declared(willing(revision)), capabilities, "{revision}");
+        assert_eq!(declared(answering(revision)), capabilities, "{revision}");
         assert_eq!(declared(builder(revision)), json!({}));
     }
-    let by_hand = willing(Revision::V2026_07_28).capability("elicitation", json!({"form": {}}));
+    let by_hand = answering(Revision::V2026_07_28).capability("elicitation", json!({"form": {}}));
     assert_eq!(declared(by_hand)["elicitation"], json!({"form": {}}));
 }
 
 #[tokio::test]
-async fn requests_in_a_session_are_answered() {
+async fn session_requests_are_answered() {
     let mut call = None;
     let script = move |message: Value| match message["id"].as_str() {
         None => {
@@ -110,7 +110,7 @@ async fn requests_in_a_session_are_answered() {
         Some("s-roots") => vec![json!({"method": "seen", "params": message}), done(call.as_ref().unwrap(), "ok")],
         Some(_) => vec![json!({"method": "seen", "params": message})],
     };
-    let client = scripted(willing(Revision::V2025_06_18), script);
+    let client = scripted(answering(Revision::V2025_06_18), script);
     assert_eq!(client.call("t", json!({})).await.unwrap().text(), "ok");
     for (id, result) in [
         ("s-elicit", json!({"action": "accept", "content": {"said": "Name?", "key": null}})),
@@ -123,9 +123,9 @@ async fn requests_in_a_session_are_answered() {
 }
 
 #[tokio::test]
-async fn requests_nobody_answers_are_left_to_the_test() {
+async fn unanswered_requests_are_left_to_the_test() {
     let client = scripted(builder(Revision::V2025_11_25).roots([("a:", "A")]), |_| {
-        // A number that is the id of the client's own request, too.
+        // The same id as the client's own request.
         let mut request = ask("elicit");
         request["id"] = 1.into();
         vec![request]
@@ -140,7 +140,7 @@ async fn rounds_are_answered_until_the_result() {
     const STATE: &str = "v1.\u{e4}\"\\\n/+=";
     let rounds = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&rounds);
-    let client = scripted(willing(Revision::V2026_07_28), move |request| {
+    let client = scripted(answering(Revision::V2026_07_28), move |request| {
         let mut seen = seen.lock().unwrap();
         seen.push(request.clone());
         let note = json!({"method": "notifications/progress", "params": {
@@ -183,7 +183,7 @@ async fn rounds_are_answered_until_the_result() {
     assert_eq!(added(3), (json!({"inputResponses": {"d": answer("d")}}), first));
 }
 
-/// Asks once, whatever it is asked.
+/// A server that asks once, for every request.
 fn ask_once(request: &Value) -> Vec<Value> {
     match request["params"].get("inputResponses") {
         None => vec![needs(request, &json!({"inputRequests": {"k": ask("elicit")}}))],
@@ -192,8 +192,8 @@ fn ask_once(request: &Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn calls_reads_and_prompts_have_rounds_and_raw_requests_do_not() {
-    let client = scripted(willing(Revision::V2026_07_28), |request| ask_once(&request));
+async fn calls_reads_and_prompts_run_rounds_and_raw_requests_do_not() {
+    let client = scripted(answering(Revision::V2026_07_28), |request| ask_once(&request));
     assert_eq!(client.call("t", json!({})).await.unwrap().text(), "\"Name?\"");
     assert_eq!(client.start("t", json!({})).unwrap().result().await.unwrap().text(), "\"Name?\"");
     assert_eq!(client.read("x:").await.unwrap().text(), "\"Name?\"");
@@ -203,7 +203,7 @@ async fn calls_reads_and_prompts_have_rounds_and_raw_requests_do_not() {
 }
 
 #[tokio::test]
-async fn who_cannot_answer_says_what_is_missing() {
+async fn unanswered_question_names_the_missing_reply() {
     let client = scripted(builder(Revision::V2026_07_28).roots([("a:", "A")]), |request| ask_once(&request));
     assert_eq!(
         client.call("t", json!({})).await.unwrap_err().to_string(),
@@ -213,26 +213,24 @@ async fn who_cannot_answer_says_what_is_missing() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_stops_asking_is_stopped() {
+async fn rounds_are_limited() {
     let client =
-        scripted(willing(Revision::V2026_07_28), |request| vec![needs(&request, &json!({"requestState": "x"}))]);
+        scripted(answering(Revision::V2026_07_28), |request| vec![needs(&request, &json!({"requestState": "x"}))]);
     let error = client.call("t", json!({})).await.unwrap_err().to_string();
     assert!(error.contains("tools/call still asks for more after 100 rounds"), "{error}");
     assert_eq!(client.next_id.load(Ordering::Relaxed), 102, "one request and 100 rounds");
 }
 
 #[test]
-fn a_page_that_is_opened_has_no_content() {
+fn url_elicitation_reply_has_no_content() {
     let answers = |reply: ElicitReply| {
         let mut reply = Some(reply);
         let answer = move |question: &ElicitRequest| {
             assert_eq!((question.url(), question.schema()), (Some("https://x"), &Value::Null));
             reply.take().unwrap()
         };
-        let answers = Answers { elicit: Some(Mutex::new(Box::new(answer))), ..Answers::default() };
-        answers
-            .answer("elicitation/create", &json!({"mode": "url", "message": "Go", "url": "https://x"}), None)
-            .unwrap()
+        let answers = Replies { elicit: Some(Mutex::new(Box::new(answer))), ..Replies::default() };
+        answers.reply("elicitation/create", &json!({"mode": "url", "message": "Go", "url": "https://x"}), None).unwrap()
     };
     assert_eq!(answers(json!({}).into()), json!({"action": "accept"}));
     assert_eq!(answers(ElicitReply::decline()), json!({"action": "decline"}));
@@ -240,7 +238,7 @@ fn a_page_that_is_opened_has_no_content() {
 }
 
 #[tokio::test]
-async fn the_panic_of_an_answer_is_the_tests_own() {
+async fn panicking_reply_fails_the_test() {
     let script = |message: &Value| match message.get("method") {
         Some(_) => {
             let mut request = ask("elicit");
@@ -261,9 +259,9 @@ async fn the_panic_of_an_answer_is_the_tests_own() {
 }
 
 #[tokio::test]
-async fn every_round_may_have_a_server_of_its_own() {
+async fn new_server_per_round_serves_later_rounds() {
     let fresh = || Server::new("other", "1.0.0");
-    let client = scripted(willing(Revision::V2026_07_28).new_server_per_round(fresh), |request| ask_once(&request));
+    let client = scripted(answering(Revision::V2026_07_28).new_server_per_round(fresh), |request| ask_once(&request));
     let error = client.call("t", json!({})).await.unwrap_err();
     assert_eq!(error.code(), Some(RpcError::METHOD_NOT_FOUND), "the other server has no tools: {error}");
 }

@@ -19,7 +19,7 @@ pub struct Client {
     sent: Vec<u8>,
 }
 
-/// What a response says, as far as anybody here asks.
+/// The parts of a response the driver uses.
 struct Response {
     status: u16,
     session: Option<String>,

@@ -1,4 +1,4 @@
-//! What a call looks like in each of the two ways HTTP is spoken: by itself, or in a session.
+//! The form of a call in each of the two eras of HTTP: stateless, or in a session.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Era {
-    /// Every request says all it needs to, in its headers and its `_meta`.
+    /// Every request describes itself, in its headers and its `_meta`.
     Modern,
     /// Requests belong to a session that `initialize` opened, where the server has sessions.
     Legacy,

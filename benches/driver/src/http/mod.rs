@@ -22,15 +22,14 @@ use server::Server;
 
 pub const CONNECTIONS: usize = 64;
 
-/// Sessions that are there before memory is looked at, and those that come then: together no more than our default
-/// limit.
+/// Sessions opened before memory is first read, and those added after: together no more than our default limit.
 const SESSIONS: [usize; 2] = [50, 950];
 
 pub fn measure(options: &Options, report: &mut Report) -> Result<()> {
     for subject in &options.subjects {
         smoke_test(*subject).map_err(|error| format!("{subject} over HTTP: {error}"))?;
     }
-    // On one core who is faster is always the same, and with it how often the server is woken for a request.
+    // On one core the order of client and server is stable, and with it how often a request wakes the server.
     placement::on_one_core(|| instructions(options, report))?;
     if !options.counts {
         processor_time(&options.subjects, options.lengths, report)?;

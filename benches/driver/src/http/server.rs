@@ -26,7 +26,7 @@ impl Server {
     pub fn start(mut command: Command) -> Result<Self> {
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
         let child = command.arg(&address).stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
-        // One thread for all connections: what is measured is the server.
+        // One thread for all connections: the server is measured, not the client.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let mut server = Self { child, runtime, address, next_id: 1 };
         let begun = Instant::now();
@@ -54,7 +54,7 @@ impl Server {
         })
     }
 
-    /// Opens that many sessions, which nobody uses.
+    /// Opens that many idle sessions.
     pub fn open_sessions(&self, count: usize) -> Result<()> {
         self.runtime.block_on(async {
             let mut client = Client::connect(&self.address, Era::Legacy).await?;

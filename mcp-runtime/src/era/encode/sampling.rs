@@ -309,11 +309,11 @@ mod tests {
         assert_eq!(answer(json!([])).unwrap().content(), &[] as &[Value]);
         for (content, why) in [
             (json!("a"), "has no `type`"),
-            (json!({"type": "text"}), "has no text as its `text`"),
-            (json!({"type": "image", "data": "x"}), "has no text as its `mimeType`"),
-            (json!({"type": "tool_use", "id": "1", "name": "t", "input": 3}), "is no object"),
+            (json!({"type": "text"}), "has no string `text`"),
+            (json!({"type": "image", "data": "x"}), "has no string `mimeType`"),
+            (json!({"type": "tool_use", "id": "1", "name": "t", "input": 3}), "is not an object"),
             (json!({"type": "tool_use", "id": "1", "name": "t"}), "missing field `input`"),
-            (json!({"type": "resource"}), "of type `resource`"),
+            (json!({"type": "resource"}), "type `resource`"),
         ] {
             let error = answer(content).unwrap_err();
             assert!(error.contains(why) && error.contains("sampling/createMessage"), "{error}");

@@ -1,4 +1,4 @@
-//! What the client's model answered.
+//! The result of a sampling request.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,15 +7,16 @@ use super::message::{SampleMessage, ToolUse};
 use crate::jsonrpc::error::without_position;
 use crate::protocol::Role;
 
-/// What the client's model answered. As a [`SampleMessage`] it continues the conversation.
+/// The message the client's model generated. It converts into a [`SampleMessage`] to continue the
+/// conversation.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SampleResult {
-    /// Who says it: the assistant, as a rule.
+    /// The author, usually the assistant.
     pub role: Role,
     /// The name of the model.
     pub model: String,
-    /// Why it ended: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or what the provider calls it.
+    /// Why generation stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or a provider's own term.
     pub stop_reason: Option<String>,
     content: Vec<Value>,
     tool_uses: Vec<ToolUse>,
@@ -32,22 +33,22 @@ struct Wire {
 }
 
 impl SampleResult {
-    /// The text of the answer, its parts joined by newlines.
+    /// The text blocks, joined by newlines.
     pub fn text(&self) -> String {
         self.content.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
     }
 
-    /// The content blocks as they came.
+    /// The content blocks, unparsed.
     pub fn content(&self) -> &[Value] {
         &self.content
     }
 
-    /// The tools the model wants to use before it says more.
+    /// The tool calls the model requests.
     pub fn tool_uses(&self) -> &[ToolUse] {
         &self.tool_uses
     }
 
-    /// Reads a result: its content is one block, or a list of them from 2025-11-25.
+    /// Parses a result. Its content is one block, or from 2025-11-25 also a list.
     pub(crate) fn read(result: &Value) -> Result<SampleResult, String> {
         let wrong = |why: String| format!("the client's answer to sampling/createMessage is not valid: {why}");
         let wire = Wire::deserialize(result).map_err(|error| wrong(without_position(&error)))?;
@@ -63,10 +64,10 @@ impl SampleResult {
     }
 }
 
-/// Looks at one block, and reads it if it is the use of a tool.
+/// Validates a block, and parses it if it is a tool call.
 fn check(block: &Value) -> Result<Option<ToolUse>, String> {
     let needs = |members: &[&str]| match members.iter().find(|member| !block[**member].is_string()) {
-        Some(member) => Err(format!("a content block has no text as its `{member}`")),
+        Some(member) => Err(format!("a content block has no string `{member}`")),
         None => Ok(None),
     };
     match block["type"].as_str() {
@@ -75,11 +76,11 @@ fn check(block: &Value) -> Result<Option<ToolUse>, String> {
         Some("tool_use") => {
             let tool_use = ToolUse::deserialize(block).map_err(|error| without_position(&error))?;
             if !tool_use.input.is_object() {
-                return Err("the `input` of a tool_use block is no object".into());
+                return Err("the `input` of a `tool_use` block is not an object".into());
             }
             Ok(Some(tool_use))
         }
-        Some(other) => Err(format!("a model cannot answer with a content block of type `{other}`")),
+        Some(other) => Err(format!("a content block has the unexpected type `{other}`")),
         None => Err("a content block has no `type`".into()),
     }
 }

@@ -1,44 +1,44 @@
-//! The messages of a conversation with the client's model.
+//! Messages of a conversation with the client's model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::protocol::{Blocks, Content, Meta, Role, ToolResult};
 
-/// One message of a conversation: text, images and audio, or what became of the model's use of tools.
+/// A message of a conversation: text, images and audio, or the results of the model's tool calls.
 ///
 /// ```
 /// use mcp_runtime::Content;
 /// use mcp_runtime::sampling::SampleMessage;
 ///
 /// let picture = Content::image(b"\x89PNG...", "image/png");
-/// let message = SampleMessage::user("What is on this picture?").and(picture);
+/// let message = SampleMessage::user("What is in this picture?").with_content(picture);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampleMessage {
     pub(crate) role: Role,
-    /// As they are on the wire of the newest revision.
+    /// The content blocks, in the wire format of the newest revision.
     pub(crate) blocks: Vec<Value>,
 }
 
 impl SampleMessage {
-    /// What the person says.
+    /// A message from the user.
     pub fn user(content: impl Into<Content>) -> Self {
         SampleMessage { role: Role::User, blocks: vec![json!(content.into())] }
     }
 
-    /// What the model said.
+    /// A message from the model.
     pub fn assistant(content: impl Into<Content>) -> Self {
         SampleMessage { role: Role::Assistant, blocks: vec![json!(content.into())] }
     }
 
-    /// Says more in the same message. A client that knows only messages of one part gets several.
+    /// Adds a content block. Clients of revisions with one block per message get several messages.
     pub fn with_content(mut self, content: impl Into<Content>) -> Self {
         self.blocks.push(json!(content.into()));
         self
     }
 
-    /// Tools the model wanted to use. Usually the whole [answer](super::SampleResult) is the message.
+    /// The model's tool calls. Usually the whole [result](super::SampleResult) is the message instead.
     pub fn tool_use(uses: impl IntoIterator<Item = ToolUse>) -> Self {
         let block = |tool_use: ToolUse| {
             let mut block = json!({"type": "tool_use"});
@@ -48,7 +48,7 @@ impl SampleMessage {
         SampleMessage { role: Role::Assistant, blocks: uses.into_iter().map(block).collect() }
     }
 
-    /// What became of every tool the model wanted to use, by the [id](ToolUse::id) of the use.
+    /// The results of the model's tool calls, each with the [id](ToolUse::id) of its call.
     ///
     /// ```
     /// use mcp_runtime::sampling::SampleMessage;
@@ -62,11 +62,11 @@ impl SampleMessage {
     }
 }
 
-/// A tool the model wants to use.
+/// A tool call requested by the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolUse {
-    /// What its result refers to.
+    /// The id the result refers to.
     pub id: String,
     /// The name of the tool.
     pub name: String,
@@ -75,6 +75,19 @@ pub struct ToolUse {
     /// Free-form metadata.
     #[serde(rename = "_meta", default, skip_serializing_if = "Meta::is_empty")]
     pub meta: Meta,
+}
+
+impl ToolUse {
+    /// A call of the tool `name` with these arguments, an object.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, input: impl Into<Value>) -> Self {
+        ToolUse { id: id.into(), name: name.into(), input: input.into(), meta: Meta::new() }
+    }
+
+    /// Adds one `_meta` entry.
+    pub fn with_meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.meta.insert(key.into(), value.into());
+        self
+    }
 }
 
 fn tool_result(id: &str, result: ToolResult) -> Value {

@@ -1,4 +1,4 @@
-//! Sampling: what a server asks the client's model, and what the model answers.
+//! Sampling: requests to the client's model, and its results.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/client/sampling>
 
 mod answer;
@@ -12,7 +12,7 @@ use super::ToolDescriptor;
 pub use answer::SampleResult;
 pub use message::{SampleMessage, ToolUse};
 
-/// What the client's model is asked. A text is enough; the rest has defaults.
+/// A request to the client's model. A text suffices; everything else has defaults.
 ///
 /// ```
 /// use mcp_runtime::sampling::{SampleMessage, SampleRequest};
@@ -29,7 +29,7 @@ pub use message::{SampleMessage, ToolUse};
 /// .model_hint("sonnet");
 /// ```
 #[derive(Debug, Clone)]
-#[must_use = "it asks nothing until it is passed to `sample`"]
+#[must_use = "a request does nothing until it is passed to `Context::sample`"]
 pub struct SampleRequest {
     pub(crate) messages: Vec<SampleMessage>,
     pub(crate) max_tokens: u32,
@@ -47,12 +47,12 @@ pub struct SampleRequest {
 }
 
 impl SampleRequest {
-    /// Whether it gives the model tools.
+    /// Whether the request offers tools.
     pub(crate) fn has_tools(&self) -> bool {
         !self.tools.is_empty() || self.tool_choice.is_some()
     }
 
-    /// Continues a conversation.
+    /// A request that continues this conversation.
     pub fn new(messages: impl IntoIterator<Item = SampleMessage>) -> Self {
         SampleRequest {
             messages: messages.into_iter().collect(),
@@ -71,65 +71,65 @@ impl SampleRequest {
         }
     }
 
-    /// Adds a message to the end of the conversation: the model's answer, or the results of the tools
-    /// it used.
+    /// Appends a message to the conversation: the model's result, or the results of its tool calls.
     pub fn message(mut self, message: impl Into<SampleMessage>) -> Self {
         self.messages.push(message.into());
         self
     }
 
-    /// At most so many tokens are answered; without, 1000.
+    /// Limits the length of the result in tokens. Default: 1000.
     pub fn max_tokens(mut self, count: u32) -> Self {
         self.max_tokens = count;
         self
     }
 
-    /// What the model should be told before the conversation. The client may change or leave it out.
+    /// Sets the system prompt. The client may change or omit it.
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.system = Some(text.into());
         self
     }
 
-    /// How much chance there is in the answer.
+    /// Sets the sampling temperature.
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.temperature = Some(temperature);
         self
     }
 
-    /// Texts that end the answer.
+    /// Adds stop sequences: texts that end the result.
     pub fn stop(mut self, texts: impl IntoIterator<Item: Into<String>>) -> Self {
         self.stop.extend(texts.into_iter().map(Into::into));
         self
     }
 
-    /// The name of a model, or a part of it, that would do. The first of several is liked best.
+    /// Adds a preferred model, by name or part of a name. Earlier hints take precedence.
     pub fn model_hint(mut self, name: impl Into<String>) -> Self {
         self.hints.push(name.into());
         self
     }
 
-    /// How much low cost, speed and intelligence of the model matter, each from 0 to 1.
+    /// Sets how important low cost, speed and intelligence of the model are, each from 0 to 1.
     pub fn priorities(mut self, cost: f64, speed: f64, intelligence: f64) -> Self {
         (self.cost, self.speed, self.intelligence) = (Some(cost), Some(speed), Some(intelligence));
         self
     }
 
-    /// What the client should add of what it knows from servers. Left out where the client did not say
-    /// that it can.
+    /// Sets which context from servers the client should add. Omitted for clients without the
+    /// `sampling.context` capability.
     pub fn include_context(mut self, context: IncludeContext) -> Self {
         self.include_context = Some(context);
         self
     }
 
-    /// An object for the provider of the model.
+    /// Sets metadata for the provider of the model, an object.
     pub fn metadata(mut self, metadata: impl Into<Value>) -> Self {
         self.metadata = Some(metadata.into());
         self
     }
 
-    /// Tools the model may use. The client calls none of them: the answer says
-    /// [which](SampleResult::tool_uses), and the server asks again with their
-    /// [results](SampleMessage::tool_results). From 2025-11-25, where the client says that it can.
+    /// Adds tools the model may use. The client does not call them: the result says
+    /// [which](SampleResult::tool_uses) the model wants, and the server samples again with their
+    /// [results](SampleMessage::tool_results). Requires 2025-11-25 or later, and the `sampling.tools`
+    /// capability.
     ///
     /// ```
     /// use mcp_runtime::sampling::{SampleRequest, SampleTool};
@@ -150,7 +150,7 @@ impl SampleRequest {
         self
     }
 
-    /// Whether the model has to use a tool, or must not.
+    /// Sets whether the model must, may or must not use tools.
     pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
         self.tool_choice = Some(choice);
         self
@@ -175,34 +175,34 @@ impl From<&str> for SampleRequest {
     }
 }
 
-/// What a client may add to a conversation of what it knows from servers. Deprecated by the
-/// specification, all but `None`.
+/// The context from servers a client may add to a conversation. All but `None` are deprecated by the
+/// specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum IncludeContext {
-    /// Nothing, which is what happens anyway.
+    /// No context, the default.
     None,
-    /// What it knows from this server.
+    /// Context from this server.
     ThisServer,
-    /// What it knows from every server.
+    /// Context from all servers.
     AllServers,
 }
 
-/// Whether the model uses tools.
+/// Whether the model uses the offered tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "mode", rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum ToolChoice {
-    /// As it likes, which is what happens anyway.
+    /// The model decides, the default.
     Auto,
-    /// At least one.
+    /// The model must use at least one tool.
     Required,
-    /// None.
+    /// The model must not use tools.
     None,
 }
 
-/// A tool the client's model may use: one of the server's own, or one that exists only here.
+/// A tool offered to the client's model: one of the server's own, or one defined for the request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SampleTool {
@@ -215,7 +215,7 @@ pub struct SampleTool {
 }
 
 impl SampleTool {
-    /// A tool with the JSON Schema of its arguments, which has to be that of an object.
+    /// A tool with the JSON Schema of its arguments, which must describe an object.
     pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: impl Into<Value>) -> Self {
         let (name, description) = (name.into(), Some(description.into()));
         SampleTool { name, title: None, description, input_schema: input_schema.into() }

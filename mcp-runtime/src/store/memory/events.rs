@@ -1,33 +1,34 @@
-//! Events in memory: for several services of one process, and to see what a store does.
+//! The event store in memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use std::{fmt, io};
 
-use super::expiring::Expiring;
+use super::expiry::WithExpiry;
 use crate::store::{EventStore, EventTail};
 use crate::sync::lock;
 
-/// How many streams there may be.
-const MOST: usize = 100_000;
+/// The number of streams the store holds at most.
+const CAPACITY: usize = 100_000;
 
-/// An [`EventStore`] in memory. It knows up to 100 000 streams, and refuses more.
+/// An [`EventStore`] in memory, for several services in one process and for tests. It holds up to
+/// 100 000 streams and rejects more.
 #[derive(Default)]
 pub struct MemoryEvents(Mutex<EventTable>);
 
-type EventTable = HashMap<Box<str>, Expiring<StoredStream>>;
+type EventTable = HashMap<Box<str>, WithExpiry<StoredStream>>;
 
 #[derive(Debug, Default)]
 struct StoredStream {
     events: VecDeque<(u64, Vec<u8>)>,
-    /// Everything after this event is there, or yet to come.
-    whole_after: u64,
-    over: bool,
+    /// No event above this number has been discarded.
+    complete_after: u64,
+    closed: bool,
 }
 
 impl MemoryEvents {
-    /// A store without streams.
+    /// An empty store.
     pub fn new() -> Self {
         Self::default()
     }
@@ -36,33 +37,33 @@ impl MemoryEvents {
         lock(&self.0)
     }
 
-    /// Does something with a stream, if it is known.
+    /// Runs `act` on a stream, unless it is unknown or expired.
     fn with<T>(&self, stream: &str, act: impl FnOnce(&mut StoredStream) -> T) -> Option<T> {
-        self.all().get_mut(stream).filter(|stream| stream.is_there()).map(|stream| act(&mut stream.value))
+        self.all().get_mut(stream).filter(|stream| stream.is_live()).map(|stream| act(&mut stream.value))
     }
 }
 
 impl EventStore for MemoryEvents {
     async fn touch(&self, stream: &str, ttl: Duration) -> io::Result<()> {
         let mut all = self.all();
-        if let Some(known) = all.get_mut(stream).filter(|known| known.is_there()) {
-            known.prolong(ttl);
+        if let Some(known) = all.get_mut(stream).filter(|known| known.is_live()) {
+            known.touch(ttl);
             return Ok(());
         }
-        if all.len() >= MOST {
-            all.retain(|_, stream| stream.is_there());
+        if all.len() >= CAPACITY {
+            all.retain(|_, stream| stream.is_live());
         }
-        if all.len() >= MOST {
-            return Err(io::Error::other("there are too many streams; keep them somewhere else than in memory"));
+        if all.len() >= CAPACITY {
+            return Err(io::Error::other("MemoryEvents is full; use an event store outside the process"));
         }
-        all.insert(stream.into(), Expiring::new(StoredStream::default(), ttl));
+        all.insert(stream.into(), WithExpiry::new(StoredStream::default(), ttl));
         Ok(())
     }
 
     async fn append(&self, stream: &str, number: u64, event: &[u8], oldest: u64) -> io::Result<()> {
         self.with(stream, |known| {
             known.events.push_back((number, event.to_vec()));
-            known.whole_after = known.whole_after.max(oldest.saturating_sub(1));
+            known.complete_after = known.complete_after.max(oldest.saturating_sub(1));
             while known.events.front().is_some_and(|(number, _)| *number < oldest) {
                 known.events.pop_front();
             }
@@ -71,14 +72,14 @@ impl EventStore for MemoryEvents {
     }
 
     async fn close(&self, stream: &str) -> io::Result<()> {
-        self.with(stream, |known| known.over = true);
+        self.with(stream, |known| known.closed = true);
         Ok(())
     }
 
     async fn read_after(&self, stream: &str, number: u64) -> io::Result<Option<EventTail>> {
         let tail = self.with(stream, |known| {
             let events = known.events.iter().filter(|(at, _)| *at > number).cloned().collect();
-            (number >= known.whole_after).then_some(EventTail { events, closed: known.over })
+            (number >= known.complete_after).then_some(EventTail { events, closed: known.closed })
         });
         Ok(tail.flatten())
     }
@@ -89,7 +90,7 @@ impl EventStore for MemoryEvents {
     }
 }
 
-/// Without ids, which are secrets.
+/// Omits the stream names: they contain session ids, which are secrets.
 impl fmt::Debug for MemoryEvents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryEvents").field("streams", &self.all().len()).finish_non_exhaustive()

@@ -1,8 +1,8 @@
-//! The stores in memory: what a server uses unless it is given others.
+//! Stores in memory: the default, and the reference for implementations.
 
 #[cfg(feature = "http")]
 pub(super) mod events;
-pub(super) mod expiring;
+pub(super) mod expiry;
 #[cfg(feature = "http")]
 pub(super) mod sessions;
 pub(super) mod tasks;

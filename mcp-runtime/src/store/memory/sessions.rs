@@ -1,25 +1,26 @@
-//! Sessions in memory: for several services of one process, and to see what a store does.
+//! The session store in memory.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use std::{fmt, io};
 
-use super::expiring::Expiring;
+use super::expiry::WithExpiry;
 use crate::store::{SessionRecord, SessionStore};
 use crate::sync::lock;
 
-/// How many sessions there may be.
-const MOST: usize = 100_000;
+/// The number of sessions the store holds at most.
+const CAPACITY: usize = 100_000;
 
-/// A [`SessionStore`] in memory. It holds up to 100 000 sessions, and refuses more.
+/// A [`SessionStore`] in memory, for several services in one process and for tests. It holds up to
+/// 100 000 sessions and rejects more.
 #[derive(Default)]
 pub struct MemorySessions(Mutex<SessionTable>);
 
-type SessionTable = HashMap<Box<str>, Expiring<SessionRecord>>;
+type SessionTable = HashMap<Box<str>, WithExpiry<SessionRecord>>;
 
 impl MemorySessions {
-    /// A store without sessions.
+    /// An empty store.
     pub fn new() -> Self {
         Self::default()
     }
@@ -32,30 +33,30 @@ impl MemorySessions {
 impl SessionStore for MemorySessions {
     async fn create(&self, id: &str, record: &SessionRecord, ttl: Duration) -> io::Result<()> {
         let mut all = self.all();
-        if all.len() >= MOST {
-            all.retain(|_, entry| entry.is_there());
+        if all.len() >= CAPACITY {
+            all.retain(|_, entry| entry.is_live());
         }
-        if all.len() >= MOST {
-            return Err(io::Error::other("there are too many sessions; keep them somewhere else than in memory"));
+        if all.len() >= CAPACITY {
+            return Err(io::Error::other("MemorySessions is full; use a session store outside the process"));
         }
-        all.insert(id.into(), Expiring::new(record.clone(), ttl));
+        all.insert(id.into(), WithExpiry::new(record.clone(), ttl));
         Ok(())
     }
 
     async fn load(&self, id: &str) -> io::Result<Option<SessionRecord>> {
-        Ok(self.all().get(id).filter(|entry| entry.is_there()).map(|entry| entry.value.clone()))
+        Ok(self.all().get(id).filter(|entry| entry.is_live()).map(|entry| entry.value.clone()))
     }
 
     async fn update(&self, id: &str, record: &SessionRecord, ttl: Duration) -> io::Result<bool> {
         let mut all = self.all();
-        let before = all.get_mut(id).filter(|entry| entry.is_there() && entry.value.version + 1 == record.version);
-        Ok(before.map(|before| *before = Expiring::new(record.clone(), ttl)).is_some())
+        let before = all.get_mut(id).filter(|entry| entry.is_live() && entry.value.version + 1 == record.version);
+        Ok(before.map(|before| *before = WithExpiry::new(record.clone(), ttl)).is_some())
     }
 
     async fn touch(&self, id: &str, ttl: Duration) -> io::Result<bool> {
         let mut all = self.all();
-        let there = all.get_mut(id).filter(|entry| entry.is_there());
-        Ok(there.map(|entry| entry.prolong(ttl)).is_some())
+        let live = all.get_mut(id).filter(|entry| entry.is_live());
+        Ok(live.map(|entry| entry.touch(ttl)).is_some())
     }
 
     async fn remove(&self, id: &str) -> io::Result<()> {
@@ -64,7 +65,7 @@ impl SessionStore for MemorySessions {
     }
 }
 
-/// Without ids, which are secrets.
+/// Omits the session ids, which are secrets.
 impl fmt::Debug for MemorySessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemorySessions").field("sessions", &self.all().len()).finish_non_exhaustive()

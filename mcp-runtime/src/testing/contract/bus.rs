@@ -1,4 +1,4 @@
-//! What a bus must do.
+//! The contract of a change bus.
 
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
@@ -11,51 +11,52 @@ use super::{Verdict, ensure, rule};
 use crate::store::{Change, ChangeBus, ChangeListener};
 use crate::sync::lock;
 
-/// How long something may be under way.
+/// How long delivery may take.
 const SOON: Duration = Duration::from_secs(5);
-/// How long is waited for what should not come.
+/// How long to wait for a delivery that must not happen.
 const SHORT: Duration = Duration::from_millis(200);
 
-/// Checks that a [`ChangeBus`] does what it should; panics with the rule that it breaks.
+/// Checks a [`ChangeBus`]; panics with the first rule it breaks.
 pub async fn bus<B: ChangeBus>(make: impl Fn() -> B) {
     let make = || -> Arc<dyn ChangeBus> { Arc::new(make()) };
-    rule("everyone is told, of everything, once", told_once(make())).await;
-    rule("changes come in the order they were published", in_order(make())).await;
-    rule("who is dropped is let go, and the others are told", let_go(make())).await;
-    rule("who is told may publish", publishes_when_told(make())).await;
-    rule("who is told may bring another listener", subscribes_when_told(make())).await;
-    rule("several may publish and come at a time", crowded(make())).await;
+    rule("every listener receives every change once", delivered_once(make())).await;
+    rule("changes arrive in the order of publication", in_order(make())).await;
+    rule("a dropped listener is released and the others keep receiving", dropped_listener(make())).await;
+    rule("a listener may publish", publishing_listener(make())).await;
+    rule("a listener may subscribe another listener", subscribing_listener(make())).await;
+    rule("publishing and subscribing are thread-safe", concurrent_use(make())).await;
 }
 
-/// Writes down what it is told.
+/// A listener that records the changes it receives.
 #[derive(Default)]
-struct Witness(Mutex<Vec<Change>>);
+struct Recorder(Mutex<Vec<Change>>);
 
-impl Witness {
-    fn told(&self) -> Vec<Change> {
+impl Recorder {
+    fn received(&self) -> Vec<Change> {
         lock(&self.0).clone()
     }
 
-    /// What it was told, when that is so much, or when it takes too long. A bus may need a while.
-    async fn hears(&self, count: usize) -> Vec<Change> {
+    /// Waits until this many changes have arrived or time is up, and returns those received. A bus may
+    /// deliver asynchronously.
+    async fn receives(&self, count: usize) -> Vec<Change> {
         let begun = Instant::now();
-        while self.told().len() < count && begun.elapsed() < SOON {
+        while self.received().len() < count && begun.elapsed() < SOON {
             sleep(Duration::from_millis(2)).await;
         }
-        self.told()
+        self.received()
     }
 }
 
-impl ChangeListener for Witness {
+impl ChangeListener for Recorder {
     fn changed(&self, change: &Change) {
         lock(&self.0).push(change.clone());
     }
 }
 
-fn witness(bus: &Arc<dyn ChangeBus>) -> Arc<Witness> {
-    let witness = Arc::new(Witness::default());
-    subscribe(bus, &witness);
-    witness
+fn recorder(bus: &Arc<dyn ChangeBus>) -> Arc<Recorder> {
+    let recorder = Arc::new(Recorder::default());
+    subscribe(bus, &recorder);
+    recorder
 }
 
 fn subscribe<L: ChangeListener + 'static>(bus: &Arc<dyn ChangeBus>, listener: &Arc<L>) {
@@ -67,8 +68,8 @@ fn updated(name: impl std::fmt::Display) -> Change {
     Change::ResourceUpdated(format!("note://{name}"))
 }
 
-/// Does something that may hang, on a thread that may be left behind.
-async fn apart(act: impl FnOnce() + Send + 'static) -> bool {
+/// Runs code that may hang, on a thread that may be left behind. Whether it returned.
+async fn on_thread(act: impl FnOnce() + Send + 'static) -> bool {
     let ((done, waiting), runtime) = (oneshot::channel(), Handle::current());
     std::thread::spawn(move || {
         let _entered = runtime.enter();
@@ -78,54 +79,54 @@ async fn apart(act: impl FnOnce() + Send + 'static) -> bool {
     matches!(timeout(SOON, waiting).await, Ok(Ok(())))
 }
 
-async fn told_once(bus: Arc<dyn ChangeBus>) -> Verdict {
+async fn delivered_once(bus: Arc<dyn ChangeBus>) -> Verdict {
     let all =
         [Change::ToolList, Change::PromptList, Change::ResourceList, updated("1"), updated("ü?a=b"), Change::ToolList];
-    let witnesses: Vec<_> = (0..3).map(|_| witness(&bus)).collect();
+    let recorders: Vec<_> = (0..3).map(|_| recorder(&bus)).collect();
     for change in &all {
         bus.publish(change);
     }
-    for witness in &witnesses {
-        let told = witness.hears(all.len()).await;
-        ensure!(told == all, "{all:?} was published, and {told:?} told");
+    for recorder in &recorders {
+        let received = recorder.receives(all.len()).await;
+        ensure!(received == all, "published {all:?}, received {received:?}");
     }
     sleep(SHORT).await;
-    for witness in &witnesses {
-        ensure!(witness.told().len() == all.len(), "a listener was told something twice");
+    for recorder in &recorders {
+        ensure!(recorder.received().len() == all.len(), "a listener received a change twice");
     }
     Ok(())
 }
 
 async fn in_order(bus: Arc<dyn ChangeBus>) -> Verdict {
     const ALL: usize = 200;
-    let witness = witness(&bus);
+    let recorder = recorder(&bus);
     for number in 0..ALL {
         bus.publish(&updated(number));
     }
-    let told = witness.hears(ALL).await;
-    let wrong = told.iter().enumerate().find(|(number, change)| **change != updated(number));
+    let received = recorder.receives(ALL).await;
+    let wrong = received.iter().enumerate().find(|(number, change)| **change != updated(number));
     ensure!(
-        wrong.is_none() && told.len() == ALL,
-        "{} of {ALL} were told; the first out of place: {wrong:?}",
-        told.len()
+        wrong.is_none() && received.len() == ALL,
+        "{} of {ALL} were received; the first out of order: {wrong:?}",
+        received.len()
     );
     Ok(())
 }
 
-async fn let_go(bus: Arc<dyn ChangeBus>) -> Verdict {
-    let (first, gone, last) = (witness(&bus), witness(&bus), witness(&bus));
+async fn dropped_listener(bus: Arc<dyn ChangeBus>) -> Verdict {
+    let (first, gone, last) = (recorder(&bus), recorder(&bus), recorder(&bus));
     let weak = Arc::downgrade(&gone);
     drop(gone);
-    ensure!(weak.upgrade().is_none(), "the bus keeps a listener that was dropped");
+    ensure!(weak.upgrade().is_none(), "the bus keeps a dropped listener alive");
     bus.publish(&Change::ToolList);
-    for witness in [first, last] {
-        let told = witness.hears(1).await;
-        ensure!(told == [Change::ToolList], "another was dropped, and a listener was told {told:?}");
+    for recorder in [first, last] {
+        let received = recorder.receives(1).await;
+        ensure!(received == [Change::ToolList], "after another was dropped, a listener received {received:?}");
     }
     Ok(())
 }
 
-/// Does something when it is told of tools.
+/// A listener that runs a function when the tool list changes.
 struct Acting<F>(Arc<dyn ChangeBus>, F);
 
 impl<F: Fn(&Arc<dyn ChangeBus>) + Send + Sync> ChangeListener for Acting<F> {
@@ -136,42 +137,45 @@ impl<F: Fn(&Arc<dyn ChangeBus>) + Send + Sync> ChangeListener for Acting<F> {
     }
 }
 
-async fn publishes_when_told(bus: Arc<dyn ChangeBus>) -> Verdict {
-    let witness = witness(&bus);
+async fn publishing_listener(bus: Arc<dyn ChangeBus>) -> Verdict {
+    let recorder = recorder(&bus);
     let acting = Arc::new(Acting(Arc::clone(&bus), |bus: &Arc<dyn ChangeBus>| bus.publish(&Change::PromptList)));
     subscribe(&bus, &acting);
-    ensure!(apart(move || bus.publish(&Change::ToolList)).await, "`publish` does not return");
-    let told = witness.hears(2).await;
-    ensure!(told.len() == 2 && told.contains(&Change::PromptList), "tools and prompts changed, and {told:?} was told");
+    ensure!(on_thread(move || bus.publish(&Change::ToolList)).await, "`publish` does not return");
+    let received = recorder.receives(2).await;
+    ensure!(
+        received.len() == 2 && received.contains(&Change::PromptList),
+        "published tools and prompts, received {received:?}"
+    );
     Ok(())
 }
 
-async fn subscribes_when_told(bus: Arc<dyn ChangeBus>) -> Verdict {
-    let late = Arc::new(Witness::default());
-    let brought = Arc::clone(&late);
-    let acting = Arc::new(Acting(Arc::clone(&bus), move |bus: &Arc<dyn ChangeBus>| subscribe(bus, &brought)));
+async fn subscribing_listener(bus: Arc<dyn ChangeBus>) -> Verdict {
+    let late = Arc::new(Recorder::default());
+    let subscribed = Arc::clone(&late);
+    let acting = Arc::new(Acting(Arc::clone(&bus), move |bus: &Arc<dyn ChangeBus>| subscribe(bus, &subscribed)));
     subscribe(&bus, &acting);
-    let sure = witness(&bus);
+    let sure = recorder(&bus);
     let publishing = Arc::clone(&bus);
-    ensure!(apart(move || publishing.publish(&Change::ToolList)).await, "`publish` does not return");
-    sure.hears(1).await;
+    ensure!(on_thread(move || publishing.publish(&Change::ToolList)).await, "`publish` does not return");
+    sure.receives(1).await;
     bus.publish(&Change::PromptList);
     let begun = Instant::now();
-    while !late.told().contains(&Change::PromptList) {
-        ensure!(begun.elapsed() < SOON, "the listener that was brought is not told");
+    while !late.received().contains(&Change::PromptList) {
+        ensure!(begun.elapsed() < SOON, "the new listener receives nothing");
         sleep(Duration::from_millis(2)).await;
     }
     Ok(())
 }
 
-async fn crowded(bus: Arc<dyn ChangeBus>) -> Verdict {
+async fn concurrent_use(bus: Arc<dyn ChangeBus>) -> Verdict {
     const EACH: usize = 50;
-    let sure = witness(&bus);
+    let sure = recorder(&bus);
     let crowd = (0..4).map(|who| {
         let bus = Arc::clone(&bus);
-        apart(move || {
+        on_thread(move || {
             for number in 0..EACH {
-                drop(witness(&bus));
+                drop(recorder(&bus));
                 bus.publish(&updated(format_args!("{who}/{number}")));
             }
         })
@@ -180,13 +184,13 @@ async fn crowded(bus: Arc<dyn ChangeBus>) -> Verdict {
     while let Some(one) = crowd.pop() {
         ensure!(one.await.map_err(std::io::Error::other)?, "`publish` or `subscribe` does not return");
     }
-    let told = sure.hears(4 * EACH).await;
+    let received = sure.receives(4 * EACH).await;
     for who in 0..4 {
-        let own = told.iter().filter(
+        let own = received.iter().filter(
             |change| matches!(change, Change::ResourceUpdated(uri) if uri.starts_with(&format!("note://{who}/"))),
         );
         let expected: Vec<_> = (0..EACH).map(|number| updated(format_args!("{who}/{number}"))).collect();
-        ensure!(own.eq(&expected), "what one of four published is told in another order, or not at all");
+        ensure!(own.eq(&expected), "changes of one of four publishers are lost or out of order");
     }
     Ok(())
 }

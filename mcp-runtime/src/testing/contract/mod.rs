@@ -1,5 +1,5 @@
-//! What a store or a bus of your own must do, as tests: run them against it, and they panic where it
-//! does something else, with the rule it breaks.
+//! Contract tests for your own stores and buses. Each function checks an implementation rule by rule
+//! and panics with the first rule it breaks.
 //!
 //! ```
 //! use mcp_runtime::store::LocalBus;
@@ -11,9 +11,8 @@
 //! # }
 //! ```
 //!
-//! Every rule is given a store of its own, but what is in it already does not matter: ids are made up as
-//! they are needed, so a database can be used that others use, too. Some rules wait for something to
-//! expire; all of them together take a few seconds.
+//! Each rule calls `make` for a store of its own. The stores may share a database, even one with other
+//! data in it: all ids are random. Some rules wait for a record to expire, so a run takes a few seconds.
 
 mod bus;
 #[cfg(feature = "http")]
@@ -31,39 +30,39 @@ pub use events::events;
 pub use sessions::sessions;
 pub use tasks::tasks;
 
-/// How long a rule may take.
-const LONG: Duration = Duration::from_secs(20);
+/// The time limit of a rule.
+const RULE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What was seen instead of what should be.
+/// Why a rule is broken: the behaviour that was observed.
 struct Broken(String);
 
 impl From<std::io::Error> for Broken {
     fn from(error: std::io::Error) -> Self {
-        Broken(format!("it failed: {error}"))
+        Broken(format!("the operation failed: {error}"))
     }
 }
 
 type Verdict = Result<(), Broken>;
 
-/// Gives the reason why a rule is broken, unless something is so.
+/// Returns `Broken` with the reason, unless the condition holds.
 macro_rules! ensure {
-    ($so:expr, $($why:tt)+) => {
-        if !$so {
+    ($condition:expr, $($why:tt)+) => {
+        if !$condition {
             return Err($crate::testing::contract::Broken(format!($($why)+)));
         }
     };
 }
 use ensure;
 
-/// Checks one rule.
+/// Checks one rule; panics if it is broken.
 async fn rule(name: &str, check: impl Future<Output = Verdict>) {
-    let late = |_| Err(Broken(format!("it takes longer than {LONG:?}")));
-    if let Err(Broken(why)) = tokio::time::timeout(LONG, check).await.unwrap_or_else(late) {
+    let late = |_| Err(Broken(format!("the check takes longer than {RULE_TIMEOUT:?}")));
+    if let Err(Broken(why)) = tokio::time::timeout(RULE_TIMEOUT, check).await.unwrap_or_else(late) {
         panic!("the rule “{name}” is broken: {why}");
     }
 }
 
-/// A name nobody else has used, in the letters of session ids.
-fn fresh() -> String {
-    crate::random::id().expect("the operating system has randomness")
+/// A new random id, in the alphabet of session ids.
+fn random_id() -> String {
+    crate::random::id().expect("the operating system provides randomness")
 }

@@ -55,11 +55,11 @@ async fn start_task_on_a_plain_call_is_an_error() -> Result<()> {
     for revision in [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18] {
         let client = builder(revision).connect().await?;
         let error = client.start_task("slow", json!({"millis": 1})).await.unwrap_err().to_string();
-        assert_eq!(error, format!("{revision} has no tasks; 2025-11-25 and 2026-07-28 have"));
+        assert_eq!(error, format!("revision {revision} has no tasks; use 2025-11-25 or 2026-07-28"));
     }
     let client = builder(Revision::V2026_07_28).connect().await?;
     let error = client.start_task("greet", json!({"name": "Ada"})).await.unwrap_err().to_string();
-    assert!(error.starts_with("`greet` is no task, it was answered at once"), "{error}");
+    assert!(error.starts_with("`greet` did not become a task; its result is"), "{error}");
     let client = builder(Revision::V2025_11_25).connect().await?;
     assert_eq!(client.start_task("greet", json!({"name": "Ada"})).await.unwrap_err().code(), Some(-32601));
     Ok(())

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 use mcp_runtime::store::{Change, ChangeBus, ChangeListener, LocalBus};
 use mcp_runtime::testing::contract;
 
-use super::{breaks, breaks_each};
+use super::{breaks, breaks_each, threaded};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn local_bus_keeps_the_contract() {
@@ -20,8 +20,8 @@ struct Distant(Sender<Change>, Arc<LocalBus>);
 impl Distant {
     fn new() -> Self {
         let ((sender, published), bus) = (channel(), Arc::new(LocalBus::new()));
-        let telling = Arc::clone(&bus);
-        std::thread::spawn(move || published.iter().for_each(|change| telling.publish(&change)));
+        let local = Arc::clone(&bus);
+        std::thread::spawn(move || published.iter().for_each(|change| local.publish(&change)));
         Distant(sender, bus)
     }
 }
@@ -41,15 +41,15 @@ async fn asynchronous_bus_keeps_the_contract() {
     contract::bus(Distant::new).await;
 }
 
-/// A mistake an implementation may have.
+/// A bug a bus may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    TellsTwice,
-    TellsTheFirstOnly,
-    TellsInAnyOrder,
+    DeliversTwice,
+    DeliversToOneListener,
+    Reorders,
     KeepsListeners,
-    LocksWhileTelling,
-    LosesSomeInACrowd,
+    LocksWhilePublishing,
+    LosesSomeUnderLoad,
 }
 
 #[derive(Default)]
@@ -57,7 +57,7 @@ struct State {
     listeners: Vec<Weak<dyn ChangeListener>>,
     kept: Vec<Arc<dyn ChangeListener>>,
     held: Option<Change>,
-    told: usize,
+    published: usize,
 }
 
 struct Faulty(Mutex<State>, Fault);
@@ -71,23 +71,23 @@ impl std::fmt::Debug for Faulty {
 impl ChangeBus for Faulty {
     fn publish(&self, change: &Change) {
         let mut state = self.0.lock().unwrap();
-        state.told += 1;
+        state.published += 1;
         let listeners: Vec<_> = state.listeners.iter().filter_map(Weak::upgrade).collect();
         let mut changes = vec![change.clone()];
         match self.1 {
-            Fault::TellsTwice => changes.push(change.clone()),
-            // Every second is told after the one behind it.
-            Fault::TellsInAnyOrder if matches!(change, Change::ResourceUpdated(uri) if uri.starts_with("note://1") && uri.len() == 10) => {
+            Fault::DeliversTwice => changes.push(change.clone()),
+            // Delivers every second change after the one that follows it.
+            Fault::Reorders if matches!(change, Change::ResourceUpdated(uri) if uri.starts_with("note://1") && uri.len() == 10) => {
                 match state.held.take() {
                     Some(held) => changes.push(held),
                     None => state.held = changes.pop(),
                 }
             }
-            Fault::LosesSomeInACrowd if state.told > 200 => changes.clear(),
+            Fault::LosesSomeUnderLoad if state.published > 200 => changes.clear(),
             _ => {}
         }
-        let count = if self.1 == Fault::TellsTheFirstOnly { 1 } else { listeners.len() };
-        let locked = (self.1 == Fault::LocksWhileTelling).then_some(state);
+        let count = if self.1 == Fault::DeliversToOneListener { 1 } else { listeners.len() };
+        let locked = (self.1 == Fault::LocksWhilePublishing).then_some(state);
         for change in &changes {
             listeners.iter().take(count).for_each(|listener| listener.changed(change));
         }
@@ -99,7 +99,7 @@ impl ChangeBus for Faulty {
         if self.1 == Fault::KeepsListeners {
             state.kept.extend(listener.upgrade());
         }
-        if self.1 == Fault::LosesSomeInACrowd && state.listeners.len() > 100 {
+        if self.1 == Fault::LosesSomeUnderLoad && state.listeners.len() > 100 {
             state.listeners.clear();
         }
         state.listeners.push(listener);
@@ -109,13 +109,14 @@ impl ChangeBus for Faulty {
 #[test]
 fn faulty_buses_are_caught() {
     breaks_each(
+        threaded,
         [
-            (Fault::TellsTwice, "everyone is told, of everything, once"),
-            (Fault::TellsTheFirstOnly, "everyone is told, of everything, once"),
-            (Fault::TellsInAnyOrder, "changes come in the order they were published"),
-            (Fault::KeepsListeners, "who is dropped is let go, and the others are told"),
-            (Fault::LocksWhileTelling, "who is told may publish"),
-            (Fault::LosesSomeInACrowd, "several may publish and come at a time"),
+            (Fault::DeliversTwice, "every listener receives every change once"),
+            (Fault::DeliversToOneListener, "every listener receives every change once"),
+            (Fault::Reorders, "changes arrive in the order of publication"),
+            (Fault::KeepsListeners, "a dropped listener is released and the others keep receiving"),
+            (Fault::LocksWhilePublishing, "a listener may publish"),
+            (Fault::LosesSomeUnderLoad, "publishing and subscribing are thread-safe"),
         ],
         |fault| contract::bus(move || Faulty(Mutex::default(), fault)),
     );
@@ -137,10 +138,10 @@ impl ChangeBus for Locking {
             // A listener published: the outer call delivers it.
             return LATER.with_borrow_mut(|later| later.push(change.clone()));
         };
-        let tell = |change: &Change| all.iter().filter_map(Weak::upgrade).for_each(|one| one.changed(change));
-        tell(change);
+        let deliver = |change: &Change| all.iter().filter_map(Weak::upgrade).for_each(|one| one.changed(change));
+        deliver(change);
         let later = LATER.with_borrow_mut(std::mem::take);
-        later.iter().for_each(tell);
+        later.iter().for_each(deliver);
     }
 
     fn subscribe(&self, listener: Weak<dyn ChangeListener>) {
@@ -154,5 +155,5 @@ thread_local! {
 
 #[test]
 fn bus_that_locks_subscribe_while_publishing_is_caught() {
-    breaks("who is told may bring another listener", contract::bus(Locking::default));
+    breaks(threaded(), "a listener may subscribe another listener", contract::bus(Locking::default));
 }

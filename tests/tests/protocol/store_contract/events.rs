@@ -7,9 +7,9 @@ use mcp_runtime::store::{EventStore, EventTail, MemoryEvents};
 use mcp_runtime::testing::contract;
 use mcp_tests::file_stores::FileStores;
 
-use super::breaks_each;
+use super::{breaks_each, paused};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn memory_events_keep_the_contract() {
     contract::events(MemoryEvents::new).await;
 }
@@ -19,19 +19,19 @@ async fn file_events_keep_the_contract() {
     contract::events(FileStores::new).await;
 }
 
-/// A mistake an implementation may have.
+/// A bug a store may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    KnowsNothingBeforeTheFirst,
-    KnowsEverything,
+    HidesEmptyStreams,
+    FindsUnknownStreams,
     SortsAsText,
-    RefusesWhatIsAhead,
-    PassesOverWhatIsMissing,
-    NeverSaysThatItIsOver,
+    RejectsReadingAhead,
+    SkipsGaps,
+    NeverCloses,
     FoldsCase,
-    BeginsAgainWhenKept,
-    LosesOne,
-    ForgetsNothing,
+    TruncatesOnTouch,
+    LosesAnEvent,
+    RemovesNothing,
     NeverExpires,
 }
 
@@ -49,24 +49,24 @@ impl Faulty {
 }
 
 impl EventStore for Faulty {
-    async fn touch(&self, stream: &str, keep: Duration) -> io::Result<()> {
-        if self.has(Fault::BeginsAgainWhenKept) {
+    async fn touch(&self, stream: &str, ttl: Duration) -> io::Result<()> {
+        if self.has(Fault::TruncatesOnTouch) {
             self.0.remove(stream).await?;
         }
-        let keep = if self.has(Fault::NeverExpires) { Duration::from_hours(1) } else { keep };
-        self.0.touch(&self.name(stream), keep).await
+        let ttl = if self.has(Fault::NeverExpires) { Duration::from_hours(1) } else { ttl };
+        self.0.touch(&self.name(stream), ttl).await
     }
 
     async fn append(&self, stream: &str, number: u64, event: &[u8], oldest: u64) -> io::Result<()> {
-        let oldest = if self.has(Fault::PassesOverWhatIsMissing) { 1 } else { oldest };
-        if self.has(Fault::LosesOne) && number == 50 {
+        let oldest = if self.has(Fault::SkipsGaps) { 1 } else { oldest };
+        if self.has(Fault::LosesAnEvent) && number == 50 {
             return Ok(());
         }
         self.0.append(&self.name(stream), number, event, oldest).await
     }
 
     async fn close(&self, stream: &str) -> io::Result<()> {
-        if self.has(Fault::NeverSaysThatItIsOver) {
+        if self.has(Fault::NeverCloses) {
             return Ok(());
         }
         self.0.close(&self.name(stream)).await
@@ -75,16 +75,16 @@ impl EventStore for Faulty {
     async fn read_after(&self, stream: &str, number: u64) -> io::Result<Option<EventTail>> {
         let mut found = self.0.read_after(&self.name(stream), number).await?;
         match self.1 {
-            Fault::KnowsNothingBeforeTheFirst => {
+            Fault::HidesEmptyStreams => {
                 found = found.filter(|tail| !tail.events.is_empty() || number > 0);
             }
-            Fault::KnowsEverything => return Ok(Some(found.unwrap_or_default())),
+            Fault::FindsUnknownStreams => return Ok(Some(found.unwrap_or_default())),
             Fault::SortsAsText => {
                 if let Some(tail) = &mut found {
                     tail.events.sort_by_key(|(number, _)| number.to_string());
                 }
             }
-            Fault::RefusesWhatIsAhead => {
+            Fault::RejectsReadingAhead => {
                 let last =
                     self.0.read_after(stream, 0).await?.and_then(|tail| tail.events.last().map(|(last, _)| *last));
                 found = found.filter(|_| last.is_none_or(|last| number <= last));
@@ -95,7 +95,7 @@ impl EventStore for Faulty {
     }
 
     async fn remove(&self, stream: &str) -> io::Result<()> {
-        if self.has(Fault::ForgetsNothing) {
+        if self.has(Fault::RemovesNothing) {
             return Ok(());
         }
         self.0.remove(&self.name(stream)).await
@@ -105,18 +105,19 @@ impl EventStore for Faulty {
 #[test]
 fn faulty_event_stores_are_caught() {
     breaks_each(
+        paused,
         [
-            (Fault::KnowsNothingBeforeTheFirst, "a stream is known before its first event"),
-            (Fault::KnowsEverything, "what nobody made known is not there"),
-            (Fault::SortsAsText, "events come back in order, byte for byte"),
-            (Fault::RefusesWhatIsAhead, "what is yet to come is no mistake"),
-            (Fault::PassesOverWhatIsMissing, "what is missing is not passed over"),
-            (Fault::NeverSaysThatItIsOver, "a stream that is over has its events, and says so"),
-            (Fault::FoldsCase, "streams are told apart, by every letter"),
-            (Fault::BeginsAgainWhenKept, "what is kept once more is what it was"),
-            (Fault::LosesOne, "who reads while it is written misses nothing"),
-            (Fault::ForgetsNothing, "what was forgotten is gone"),
-            (Fault::NeverExpires, "what nobody keeps is forgotten"),
+            (Fault::HidesEmptyStreams, "a touched stream exists before its first event"),
+            (Fault::FindsUnknownStreams, "an unknown stream is not found"),
+            (Fault::SortsAsText, "events are read in order, byte for byte"),
+            (Fault::RejectsReadingAhead, "reading ahead of the newest event is valid"),
+            (Fault::SkipsGaps, "a gap is not skipped"),
+            (Fault::NeverCloses, "a closed stream keeps its events and reads as closed"),
+            (Fault::FoldsCase, "stream names are compared exactly, case included"),
+            (Fault::TruncatesOnTouch, "a touch does not change the stream"),
+            (Fault::LosesAnEvent, "a concurrent reader misses no event"),
+            (Fault::RemovesNothing, "a removed stream stays removed"),
+            (Fault::NeverExpires, "an untouched stream expires"),
         ],
         |fault| contract::events(move || Faulty(MemoryEvents::new(), fault)),
     );

@@ -3,15 +3,30 @@
 use std::io;
 use std::time::Duration;
 
+use mcp_runtime::Revision;
 use mcp_runtime::store::{MemorySessions, SessionRecord, SessionStore};
 use mcp_runtime::testing::contract;
 use mcp_tests::file_stores::FileStores;
 
-use super::breaks_each;
+use super::{breaks_each, paused};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn memory_sessions_keep_the_contract() {
     contract::sessions(MemorySessions::new).await;
+}
+
+#[test]
+fn memory_sessions_accept_one_of_parallel_updates() {
+    let (store, first) = (MemorySessions::new(), SessionRecord::new(Revision::V2025_11_25));
+    let mut next = first.clone();
+    next.version += 1;
+    super::threaded().block_on(store.create("id", &first, EVER)).unwrap();
+    let updated = std::thread::scope(|scope| {
+        let update = || super::paused().block_on(store.update("id", &next, EVER)).unwrap();
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(update)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).filter(|updated| *updated).count()
+    });
+    assert_eq!(updated, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -19,21 +34,21 @@ async fn file_sessions_keep_the_contract() {
     contract::sessions(FileStores::new).await;
 }
 
-/// A mistake an implementation may have.
+/// A bug a store may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    LosesThePrincipal,
-    FindsSomethingForEveryone,
+    LosesPrincipal,
+    FindsUnknownIds,
     FoldsCase,
     UpdatesNothing,
-    IgnoresTheVersion,
-    LooksThenWrites,
+    IgnoresVersion,
+    ChecksThenWrites,
     RemovesNothing,
-    BringsBack,
-    NeverForgets,
+    UpdatesUnknownIds,
+    NeverExpires,
     IgnoresTouch,
-    IgnoresKeepOfUpdates,
-    CountsInMicroseconds,
+    IgnoresTtlOfUpdates,
+    OverflowsLongTtls,
     Hangs,
 }
 
@@ -51,67 +66,67 @@ impl Faulty {
         if self.has(Fault::FoldsCase) { id.to_ascii_lowercase() } else { id.to_owned() }
     }
 
-    fn keep(&self, keep: Duration) -> io::Result<Duration> {
-        if self.has(Fault::CountsInMicroseconds) && keep.as_micros() > u128::from(u32::MAX) * 1000 {
+    fn ttl(&self, ttl: Duration) -> io::Result<Duration> {
+        if self.has(Fault::OverflowsLongTtls) && ttl.as_micros() > u128::from(u32::MAX) * 1000 {
             return Err(io::Error::other("out of range"));
         }
-        Ok(if self.has(Fault::NeverForgets) { EVER } else { keep })
+        Ok(if self.has(Fault::NeverExpires) { EVER } else { ttl })
     }
 }
 
 impl SessionStore for Faulty {
-    async fn create(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<()> {
+    async fn create(&self, id: &str, record: &SessionRecord, ttl: Duration) -> io::Result<()> {
         let mut record = record.clone();
-        if self.has(Fault::LosesThePrincipal) {
+        if self.has(Fault::LosesPrincipal) {
             record.principal = None;
         }
-        self.0.create(&self.id(id), &record, self.keep(keep)?).await
+        self.0.create(&self.id(id), &record, self.ttl(ttl)?).await
     }
 
     async fn load(&self, id: &str) -> io::Result<Option<SessionRecord>> {
         let found = self.0.load(&self.id(id)).await?;
-        if found.is_none() && self.has(Fault::FindsSomethingForEveryone) {
-            return Ok(Some(SessionRecord::new(mcp_runtime::Revision::V2025_11_25)));
+        if found.is_none() && self.has(Fault::FindsUnknownIds) {
+            return Ok(Some(SessionRecord::new(Revision::V2025_11_25)));
         }
         Ok(found)
     }
 
-    async fn update(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<bool> {
-        let (id, keep) = (self.id(id), self.keep(keep)?);
+    async fn update(&self, id: &str, record: &SessionRecord, ttl: Duration) -> io::Result<bool> {
+        let (id, ttl) = (self.id(id), self.ttl(ttl)?);
         match self.1 {
             Fault::UpdatesNothing => return Ok(self.0.load(&id).await?.is_some()),
-            Fault::BringsBack => {
+            Fault::UpdatesUnknownIds => {
                 let before = self.0.load(&id).await?;
                 let made = before.is_none_or(|before| before.version + 1 == record.version) && record.version > 0;
                 if made {
-                    self.0.create(&id, record, keep).await?;
+                    self.0.create(&id, record, ttl).await?;
                 }
                 return Ok(made);
             }
-            Fault::IgnoresTheVersion | Fault::LooksThenWrites => {
+            Fault::IgnoresVersion | Fault::ChecksThenWrites => {
                 let Some(before) = self.0.load(&id).await? else { return Ok(false) };
-                if self.has(Fault::LooksThenWrites) && before.version + 1 != record.version {
+                if self.has(Fault::ChecksThenWrites) && before.version + 1 != record.version {
                     return Ok(false);
                 }
                 tokio::task::yield_now().await;
-                self.0.create(&id, record, keep).await?;
+                self.0.create(&id, record, ttl).await?;
                 return Ok(true);
             }
-            Fault::IgnoresKeepOfUpdates => {
+            Fault::IgnoresTtlOfUpdates => {
                 let made = self.0.update(&id, record, EVER).await?;
                 return Ok(made);
             }
             Fault::Hangs => std::future::pending().await,
             _ => {}
         }
-        self.0.update(&id, record, keep).await
+        self.0.update(&id, record, ttl).await
     }
 
-    async fn touch(&self, id: &str, keep: Duration) -> io::Result<bool> {
+    async fn touch(&self, id: &str, ttl: Duration) -> io::Result<bool> {
         if self.has(Fault::IgnoresTouch) {
             return Ok(self.0.load(id).await?.is_some());
         }
-        self.0.touch(&self.id(id), self.keep(keep)?).await
+        self.0.touch(&self.id(id), self.ttl(ttl)?).await
     }
 
     async fn remove(&self, id: &str) -> io::Result<()> {
@@ -125,19 +140,20 @@ impl SessionStore for Faulty {
 #[test]
 fn faulty_session_stores_are_caught() {
     breaks_each(
+        paused,
         [
-            (Fault::LosesThePrincipal, "what was created is there, as it was"),
-            (Fault::FindsSomethingForEveryone, "what nobody created is not there"),
-            (Fault::FoldsCase, "ids are told apart, by every letter"),
-            (Fault::UpdatesNothing, "an update takes the place of the version before"),
-            (Fault::IgnoresTheVersion, "an update of another version changes nothing"),
-            (Fault::LooksThenWrites, "of two updates at a time one is made"),
-            (Fault::RemovesNothing, "what was removed is gone, and stays gone"),
-            (Fault::BringsBack, "what nobody created is not there"),
-            (Fault::NeverForgets, "what is left alone is forgotten"),
-            (Fault::IgnoresTouch, "what is touched is kept"),
-            (Fault::IgnoresKeepOfUpdates, "what is updated is kept"),
-            (Fault::CountsInMicroseconds, "what is kept for very long is there"),
+            (Fault::LosesPrincipal, "a created session is readable, unchanged"),
+            (Fault::FindsUnknownIds, "an unknown session is not found"),
+            (Fault::FoldsCase, "ids are compared exactly, case included"),
+            (Fault::UpdatesNothing, "an update replaces the previous version"),
+            (Fault::IgnoresVersion, "an update with a version conflict changes nothing"),
+            (Fault::ChecksThenWrites, "of concurrent updates exactly one succeeds"),
+            (Fault::RemovesNothing, "a removed session stays removed"),
+            (Fault::UpdatesUnknownIds, "an unknown session is not found"),
+            (Fault::NeverExpires, "an idle session expires"),
+            (Fault::IgnoresTouch, "a touch resets the expiry"),
+            (Fault::IgnoresTtlOfUpdates, "an update resets the expiry"),
+            (Fault::OverflowsLongTtls, "a very long ttl is accepted"),
         ],
         |fault| contract::sessions(move || Faulty(MemorySessions::new(), fault)),
     );
@@ -145,7 +161,7 @@ fn faulty_session_stores_are_caught() {
 
 /// Each rule has a time limit.
 #[tokio::test(start_paused = true)]
-#[should_panic(expected = "it takes longer than")]
+#[should_panic(expected = "the check takes longer than")]
 async fn hanging_session_store_is_caught() {
     contract::sessions(|| Faulty(MemorySessions::new(), Fault::Hangs)).await;
 }

@@ -1,19 +1,34 @@
-//! Stores of tasks, good and bad.
+//! The contract of task stores.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use mcp_runtime::Revision;
 use mcp_runtime::store::{MemoryTasks, TaskRecord, TaskStore};
 use mcp_runtime::testing::contract;
 use mcp_tests::file_stores::FileStores;
 
-use super::breaks_each;
+use super::{breaks_each, paused};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn memory_tasks_keep_the_contract() {
     contract::tasks(MemoryTasks::new).await;
+}
+
+#[test]
+fn memory_tasks_accept_one_of_parallel_updates() {
+    let (store, first) = (MemoryTasks::new(), TaskRecord::new("id", Revision::LATEST, EVER));
+    let mut next = first.clone();
+    next.version += 1;
+    super::threaded().block_on(store.create(&first, EVER)).unwrap();
+    let updated = std::thread::scope(|scope| {
+        let update = || super::paused().block_on(store.update(&next)).unwrap();
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(update)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).filter(|updated| *updated).count()
+    });
+    assert_eq!(updated, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -21,30 +36,30 @@ async fn file_tasks_keep_the_contract() {
     contract::tasks(FileStores::new).await;
 }
 
-/// A mistake an implementation may have.
+/// A bug a store may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    CreatesLater,
-    LosesTheAnswers,
-    BringsBack,
+    CreatesAsynchronously,
+    LosesAnswers,
+    UpdatesUnknownIds,
     FoldsCase,
     UpdatesNothing,
-    IgnoresTheVersion,
-    LooksThenWrites,
-    ListsTheNewestFirst,
-    ListsEverybodys,
-    TakesNobodyForAnEmptyName,
-    ListsWhatWas,
+    IgnoresVersion,
+    ChecksThenWrites,
+    ListsNewestFirst,
+    ListsAllOwners,
+    ConfusesNoOwnerWithEmpty,
+    ListsStaleRecords,
     CountsNothing,
-    NeverForgets,
-    ProlongsByUpdates,
+    NeverExpires,
+    ExtendsTtlByUpdates,
     SweepsEverything,
-    CountsWhatIsOver,
-    CountsInMicroseconds,
+    CountsExpiredTasks,
+    OverflowsLongTtls,
     Hangs,
 }
 
-/// Tasks as they are, and as they were created: some of the mistakes are made between them.
+/// The current tasks, and the tasks as they were created: some bugs mix them up.
 #[derive(Debug)]
 struct Faulty {
     inner: Arc<MemoryTasks>,
@@ -71,10 +86,10 @@ impl Faulty {
     fn filed(&self, task: &TaskRecord) -> TaskRecord {
         let mut task = task.clone();
         task.id = self.id(&task.id);
-        if self.has(Fault::LosesTheAnswers) {
+        if self.has(Fault::LosesAnswers) {
             task.answers.clear();
         }
-        if self.has(Fault::TakesNobodyForAnEmptyName) {
+        if self.has(Fault::ConfusesNoOwnerWithEmpty) {
             task.owner = task.owner.filter(|owner| !owner.is_empty());
         }
         task
@@ -82,23 +97,23 @@ impl Faulty {
 }
 
 impl TaskStore for Faulty {
-    async fn create(&self, task: &TaskRecord, keep: Duration) -> io::Result<()> {
-        if self.has(Fault::CountsInMicroseconds) && keep.as_micros() > u128::from(u32::MAX) * 1000 {
+    async fn create(&self, task: &TaskRecord, ttl: Duration) -> io::Result<()> {
+        if self.has(Fault::OverflowsLongTtls) && ttl.as_micros() > u128::from(u32::MAX) * 1000 {
             return Err(io::Error::other("out of range"));
         }
-        let keep = if self.has(Fault::NeverForgets) { EVER } else { keep };
+        let ttl = if self.has(Fault::NeverExpires) { EVER } else { ttl };
         let mut first = task.clone();
-        first.owner = first.owner.filter(|_| !self.has(Fault::ListsEverybodys));
+        first.owner = first.owner.filter(|_| !self.has(Fault::ListsAllOwners));
         self.first.create(&first, EVER).await?;
         let (inner, task) = (Arc::clone(&self.inner), self.filed(task));
-        if self.has(Fault::CreatesLater) {
+        if self.has(Fault::CreatesAsynchronously) {
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_millis(20)).await;
-                inner.create(&task, keep).await
+                inner.create(&task, ttl).await
             });
             return Ok(());
         }
-        inner.create(&task, keep).await
+        inner.create(&task, ttl).await
     }
 
     async fn load(&self, id: &str) -> io::Result<Option<TaskRecord>> {
@@ -117,18 +132,18 @@ impl TaskStore for Faulty {
         let before = self.inner.load(&filed.id).await?;
         match self.fault {
             Fault::UpdatesNothing => return Ok(before.is_some_and(|before| before.version + 1 == task.version)),
-            Fault::BringsBack if before.is_none() && task.version > 0 => {
+            Fault::UpdatesUnknownIds if before.is_none() && task.version > 0 => {
                 self.inner.create(&filed, EVER).await?;
                 return Ok(true);
             }
-            Fault::IgnoresTheVersion | Fault::LooksThenWrites | Fault::ProlongsByUpdates => {
+            Fault::IgnoresVersion | Fault::ChecksThenWrites | Fault::ExtendsTtlByUpdates => {
                 let Some(before) = before else { return Ok(false) };
-                if !self.has(Fault::IgnoresTheVersion) && before.version + 1 != task.version {
+                if !self.has(Fault::IgnoresVersion) && before.version + 1 != task.version {
                     return Ok(false);
                 }
-                if self.has(Fault::LooksThenWrites) {
+                if self.has(Fault::ChecksThenWrites) {
                     tokio::task::yield_now().await;
-                } else if self.has(Fault::ProlongsByUpdates) && !self.inner.update(&filed).await? {
+                } else if self.has(Fault::ExtendsTtlByUpdates) && !self.inner.update(&filed).await? {
                     return Ok(false);
                 }
                 self.inner.create(&filed, EVER).await?;
@@ -142,12 +157,12 @@ impl TaskStore for Faulty {
 
     async fn list(&self, owner: Option<&str>) -> io::Result<Vec<TaskRecord>> {
         let mut all = match self.fault {
-            Fault::ListsWhatWas => self.first.list(owner).await?,
-            Fault::ListsEverybodys => self.first.list(None).await?,
-            Fault::TakesNobodyForAnEmptyName => self.inner.list(owner.filter(|owner| !owner.is_empty())).await?,
+            Fault::ListsStaleRecords => self.first.list(owner).await?,
+            Fault::ListsAllOwners => self.first.list(None).await?,
+            Fault::ConfusesNoOwnerWithEmpty => self.inner.list(owner.filter(|owner| !owner.is_empty())).await?,
             _ => self.inner.list(owner).await?,
         };
-        if self.has(Fault::ListsTheNewestFirst) {
+        if self.has(Fault::ListsNewestFirst) {
             all.reverse();
         }
         Ok(all)
@@ -156,7 +171,7 @@ impl TaskStore for Faulty {
     async fn count(&self) -> io::Result<usize> {
         match self.fault {
             Fault::CountsNothing => Ok(0),
-            Fault::CountsWhatIsOver => self.first.count().await,
+            Fault::CountsExpiredTasks => self.first.count().await,
             _ => self.inner.count().await,
         }
     }
@@ -170,24 +185,25 @@ impl TaskStore for Faulty {
 #[test]
 fn faulty_task_stores_are_caught() {
     breaks_each(
+        paused,
         [
-            (Fault::CreatesLater, "what was created is there at once, as it was"),
-            (Fault::LosesTheAnswers, "what was created is there at once, as it was"),
-            (Fault::BringsBack, "what nobody created is not there"),
-            (Fault::FoldsCase, "ids are told apart, by every letter"),
-            (Fault::UpdatesNothing, "an update takes the place of the version before"),
-            (Fault::IgnoresTheVersion, "an update of another version changes nothing"),
-            (Fault::LooksThenWrites, "of two updates at a time one is made"),
-            (Fault::ListsTheNewestFirst, "a list has the tasks of one owner, the oldest first"),
-            (Fault::ListsEverybodys, "a list has the tasks of one owner, the oldest first"),
-            (Fault::TakesNobodyForAnEmptyName, "tasks of nobody are a list of their own"),
-            (Fault::ListsWhatWas, "a list has tasks as they are now"),
-            (Fault::CountsNothing, "the count is that of all there are"),
-            (Fault::NeverForgets, "what is over its time is gone"),
-            (Fault::ProlongsByUpdates, "an update does not prolong"),
-            (Fault::SweepsEverything, "a sweep takes what is over its time, and nothing else"),
-            (Fault::CountsWhatIsOver, "a sweep takes what is over its time, and nothing else"),
-            (Fault::CountsInMicroseconds, "what is kept for very long is there"),
+            (Fault::CreatesAsynchronously, "a created task is readable at once, unchanged"),
+            (Fault::LosesAnswers, "a created task is readable at once, unchanged"),
+            (Fault::UpdatesUnknownIds, "an unknown task is not found"),
+            (Fault::FoldsCase, "ids are compared exactly, case included"),
+            (Fault::UpdatesNothing, "an update replaces the previous version"),
+            (Fault::IgnoresVersion, "an update with a version conflict changes nothing"),
+            (Fault::ChecksThenWrites, "of concurrent updates exactly one succeeds"),
+            (Fault::ListsNewestFirst, "a list has the tasks of one owner, oldest first"),
+            (Fault::ListsAllOwners, "a list has the tasks of one owner, oldest first"),
+            (Fault::ConfusesNoOwnerWithEmpty, "tasks without an owner are listed separately"),
+            (Fault::ListsStaleRecords, "a list has the current records"),
+            (Fault::CountsNothing, "the count covers the tasks of all owners"),
+            (Fault::NeverExpires, "an expired task is not found"),
+            (Fault::ExtendsTtlByUpdates, "an update does not extend the expiry"),
+            (Fault::SweepsEverything, "a sweep removes expired tasks only"),
+            (Fault::CountsExpiredTasks, "a sweep removes expired tasks only"),
+            (Fault::OverflowsLongTtls, "a very long ttl is accepted"),
         ],
         |fault| contract::tasks(move || Faulty::new(fault)),
     );
@@ -195,7 +211,7 @@ fn faulty_task_stores_are_caught() {
 
 /// Each rule has a time limit.
 #[tokio::test(start_paused = true)]
-#[should_panic(expected = "it takes longer than")]
+#[should_panic(expected = "the check takes longer than")]
 async fn hanging_task_store_is_caught() {
     contract::tasks(|| Faulty::new(Fault::Hangs)).await;
 }

@@ -16,7 +16,7 @@ async fn main() -> Result<(), ServerError> {
     Server::new("bench", "1").tools(tools![add]).tools(more::tools(wanted())).serve_stdio().await
 }
 
-/// How many others the command line asks for.
+/// The number of other tools, from the command line.
 fn wanted() -> usize {
     let mut arguments = std::env::args().skip_while(|argument| argument != "--tools").skip(1);
     arguments.next().map_or(0, |count| count.parse().expect("`--tools` takes a number"))

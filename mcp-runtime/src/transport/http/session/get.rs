@@ -52,7 +52,7 @@ fn follow(session: &Arc<Session>, guard: Option<StreamGuard>, reader: Reader) ->
     let following = Arc::clone(session);
     let notifying = Box::pin(async move {
         match &following.subscription {
-            Some(subscription) => subscription.tell(&outbox, None, following.ends()).await,
+            Some(subscription) => subscription.deliver(&outbox, None, following.ends()).await,
             None => following.ends().await,
         }
     });
