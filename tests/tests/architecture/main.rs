@@ -1,0 +1,186 @@
+//! The architecture of the crates, read from their sources: which folder may import which, where cycles may be, how
+//! large a file may grow, and who may ask for a revision of the protocol.
+
+mod graph;
+mod rules;
+mod rules_tests;
+mod source;
+
+use std::sync::LazyLock;
+
+use crate::graph::edges;
+use crate::rules::Folder;
+use crate::source::Source;
+
+static RUNTIME: LazyLock<Vec<Source>> = LazyLock::new(|| source::read("mcp-runtime/src"));
+static MACROS: LazyLock<Vec<Source>> = LazyLock::new(|| source::read("mcp-macros/src"));
+
+/// The modules that know each other: a handler has a `Context`, a `Context` has the server's handle, the server holds
+/// the handlers; `ask` and `task` hang on the same call.
+const HEART: &[&str] = &["server", "handler", "catalog", "call", "ask", "task"];
+
+/// The order of the folders, along the line of a message: each may import from the lines below its own.
+const ORDER: &[&[&str]] = &[
+    &["testing"],
+    &["transport"],
+    &["dispatch"],
+    &["subscription"],
+    HEART,
+    &["era"],
+    &["outcome"],
+    &["store"],
+    &["protocol"],
+    &["error", "suggest"],
+    &["jsonrpc"],
+    &["limits", "panic", "random", "sync"],
+];
+
+/// What each folder imports, and why. Those that import none are not listed.
+const FOLDERS: &[Folder] = &[
+    Folder {
+        name: "testing",
+        why: "a client in memory: it drives a transport and reads the server's messages",
+        imports: "transport server era store protocol error jsonrpc random sync",
+    },
+    Folder {
+        name: "transport",
+        why: "bytes in, bytes out: it holds connections and sessions, and hands messages to dispatch",
+        imports: "dispatch subscription server handler catalog call era outcome store protocol error jsonrpc \
+                  limits panic random sync",
+    },
+    Folder {
+        name: "dispatch",
+        why: "from a message to its handler: it knows every kind of call",
+        imports: "subscription server handler catalog call ask task era outcome store protocol error jsonrpc panic",
+    },
+    Folder {
+        name: "subscription",
+        why: "which client is told of which change of the catalog or of a task",
+        imports: "catalog task era store jsonrpc sync",
+    },
+    Folder {
+        name: "server",
+        why: "the builder and the state that is served: it holds handlers, calls and tasks",
+        imports: "handler catalog call ask task era store protocol error jsonrpc limits panic sync",
+    },
+    Folder {
+        name: "handler",
+        why: "an annotated function: its builders name `Context`",
+        imports: "call outcome protocol error jsonrpc",
+    },
+    Folder {
+        name: "catalog",
+        why: "what is offered: the handlers, and their lists per revision",
+        imports: "handler era outcome protocol error jsonrpc",
+    },
+    Folder {
+        name: "call",
+        why: "one call from the inside: a `Context` reaches the server, asks, and may become a task",
+        imports: "server ask task era outcome protocol jsonrpc panic sync",
+    },
+    Folder {
+        name: "ask",
+        why: "questions to the client, in the middle of a call or a task",
+        imports: "handler call task era outcome protocol error jsonrpc limits random sync",
+    },
+    Folder {
+        name: "task",
+        why: "calls that outlive their response: it runs a handler, and stores its outcome",
+        imports: "server handler catalog call ask era outcome store protocol jsonrpc panic random sync",
+    },
+    Folder {
+        name: "era",
+        why: "how the revisions differ: it reads requests, and writes outcomes and stored tasks",
+        imports: "outcome store protocol jsonrpc",
+    },
+    Folder {
+        name: "outcome",
+        why: "what comes of a request: a result, a question, a task or a failure",
+        imports: "store protocol jsonrpc",
+    },
+    Folder { name: "store", why: "records that replicas share, in wire types", imports: "protocol sync" },
+    Folder { name: "protocol", why: "wire types, and why one was rejected", imports: "error jsonrpc" },
+    Folder { name: "error", why: "a handler's error becomes a JSON-RPC error", imports: "jsonrpc" },
+    Folder { name: "suggest", why: "adds a suggestion to a JSON-RPC error", imports: "jsonrpc" },
+];
+
+/// The files of the heart's cycle.
+const HEART_FILES: usize = 25;
+
+/// The cycles of files outside the heart: each of them one part in several files.
+const CYCLES: &[&[&str]] = &[
+    // The service holds its listener, its quotas and its sessions; they name the service.
+    &[
+        "transport/http/listener/connection_limit.rs",
+        "transport/http/listener/mod.rs",
+        "transport/http/listener/write_timeout.rs",
+        "transport/http/mod.rs",
+        "transport/http/quota.rs",
+        "transport/http/session/event_log.rs",
+        "transport/http/session/mod.rs",
+        "transport/http/session/stored.rs",
+    ],
+    // The test client, its builder, and the script that answers for it.
+    &["testing/builder.rs", "testing/mod.rs", "testing/pipe.rs", "testing/rounds.rs"],
+    // The two eras, and the choice between them.
+    &["era/legacy.rs", "era/mod.rs", "era/modern.rs"],
+    // The methods of tasks are routes of the router.
+    &["dispatch/router.rs", "dispatch/tasks.rs"],
+];
+
+const FILES_PER_FOLDER: usize = 12;
+const LINES_PER_FILE: usize = 400;
+
+/// Files that may be longer, and why.
+const LONG: &[(&str, &str)] = &[(
+    "mcp-runtime/src/transport/stdio/mod.rs",
+    "its code ends before line 400; the unit tests call the private `serve`",
+)];
+
+/// Code that may ask for a revision: `era`, the type itself, and the contract's records, which name one to be stored.
+const ASK_FOR_REVISIONS: &[&str] = &["era/", "protocol/revision.rs", "testing/contract/"];
+
+/// Code outside of these that asks for a revision: the file, the words, and why it still does.
+const KNOWN: &[(&str, &str, &str)] = &[
+    ("transport/http/endpoint.rs", "Revision::MODERN", "the error for an unknown version lists the supported ones"),
+    ("transport/http/stateless.rs", ".is_modern", "a body without modern `_meta` is refused on the stateless path"),
+];
+
+fn hold(rule: &str, violations: &[String]) {
+    assert!(violations.is_empty(), "\n{rule}\n\n    {}\n", violations.join("\n    "));
+}
+
+#[test]
+fn folders_import_in_the_order_of_a_message() {
+    hold(
+        "Rule: a folder imports only from the folders below it (ORDER), and only those it lists (FOLDERS).",
+        &rules::imports(&edges(&RUNTIME), ORDER, HEART, FOLDERS),
+    );
+}
+
+#[test]
+fn cycles_stay_within_the_heart_or_a_folder() {
+    hold(
+        "Rule: files import each other only in the heart's one cycle (HEART) and in the listed ones (CYCLES).",
+        &rules::cycles(&edges(&RUNTIME), HEART, HEART_FILES, CYCLES),
+    );
+}
+
+#[test]
+fn files_and_folders_stay_small() {
+    let shape = |sources| rules::shape(sources, FILES_PER_FOLDER, LINES_PER_FILE, LONG);
+    hold(
+        "Rule: small folders, files that begin with `//!`, no long files (LONG).",
+        &[shape(&RUNTIME), shape(&MACROS)].concat(),
+    );
+}
+
+#[test]
+fn only_era_asks_for_a_revision() {
+    hold("Rule: `era` alone knows how the revisions differ.", &rules::revisions(&RUNTIME, ASK_FOR_REVISIONS, KNOWN));
+}
+
+#[test]
+fn types_of_a_folder_have_names_of_their_own() {
+    hold("Rule: a name means one type in a folder.", &[rules::names(&RUNTIME), rules::names(&MACROS)].concat());
+}
