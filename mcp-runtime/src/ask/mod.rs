@@ -37,6 +37,7 @@ pub use crate::protocol::ClientCapability;
 pub(crate) use dialogue::{Dialogue, OnceResults};
 pub use error::{AskError, Unsupported};
 pub use future::{Ask, UrlElicitation};
+pub(crate) use question::read_responses;
 pub(crate) use rounds::{Resumed, StateBinding};
 pub(crate) use session::{PendingRequests, SessionChannel};
 
@@ -115,12 +116,12 @@ impl Context {
             return Err(AskError::Misused(format!("`{}` is no URL to visit", crate::jsonrpc::error::shorten(url))));
         }
         let lacks = || self.needs(ClientCapability::ElicitationUrl);
-        let reach = self.dialogue.reaches().map_err(|why| AskError::Unsupported(Unsupported::here(why)));
+        let reach = self.dialogue.reachable().map_err(|why| AskError::Unsupported(Unsupported::here(why)));
         if let Err(AskError::Unsupported(mut unsupported)) = lacks().and(reach) {
             // Whoever reads the error can still go there.
             unsupported.text = format!("{}. {message} {url}", unsupported.text);
             // A client that cannot be sent requests can be sent this.
-            let told = self.revision().has_url_required_error() && self.dialogue.reaches().is_err();
+            let told = self.revision().has_url_required_error() && self.dialogue.reachable().is_err();
             unsupported.visit =
                 told.then(|| Visit { message: message.to_owned(), url: url.to_owned(), id: id.to_owned() });
             return Err(AskError::Unsupported(unsupported));
@@ -224,7 +225,7 @@ impl Context {
     }
 
     fn can(&self, capability: ClientCapability) -> bool {
-        self.dialogue.reaches().is_ok() && self.declares(capability)
+        self.dialogue.reachable().is_ok() && self.declares(capability)
     }
 
     fn declares(&self, capability: ClientCapability) -> bool {
@@ -235,7 +236,7 @@ impl Context {
         if self.declares(capability) {
             return Ok(());
         }
-        let unsupported = match self.dialogue.reaches() {
+        let unsupported = match self.dialogue.reachable() {
             // What was declared does not matter where nobody can be asked, or is not known.
             Err(why) if !self.revision().asks_by_rounds() => Unsupported::here(why),
             _ => Unsupported::lacks(capability, self.revision()),
@@ -286,22 +287,21 @@ pub(crate) fn required(capability: ClientCapability, invocation: &Invocation<'_>
 pub(crate) fn dialogue(invocation: &Invocation<'_>, mut resumed: Option<Resumed>) -> Arc<Dialogue> {
     let channel = invocation.channel;
     let limits = &channel.core.limits;
-    let memory = resumed.as_mut().map(Resumed::memory).unwrap_or_default();
+    let once_results = resumed.as_mut().map(Resumed::take_once_results).unwrap_or_default();
     let way = match (invocation.purpose(), SessionChannel::of(invocation)) {
         (Some(purpose), _) => {
-            let bounds =
-                Bounds { time: limits.answer_timeout, bytes: limits.state_bytes, rounds: limits.asks_per_call };
+            let bounds = Bounds { ttl: limits.answer_timeout, bytes: limits.state_bytes, rounds: limits.asks_per_call };
             let secrets = Arc::clone(&channel.core.secrets);
             Channel::Rounds(Box::new(Rounds::new(purpose, secrets, resumed, bounds)))
         }
         (None, Some(exchange)) => Channel::Session(exchange),
-        (None, None) => Channel::Nowhere(if channel.can_ask() || invocation.envelope.revision.asks_by_rounds() {
+        (None, None) => Channel::Unreachable(if channel.can_ask() || invocation.envelope.revision.asks_by_rounds() {
             "nobody can be asked here: only a tool, a prompt or a resource that was called can ask"
         } else {
             "this client cannot be asked: it needs a session, and to accept `text/event-stream`"
         }),
     };
-    let dialogue = Dialogue::new(way, memory, limits);
+    let dialogue = Dialogue::new(way, once_results, limits);
     if let Some(job) = &*channel.job.borrow() {
         dialogue.plan(Arc::clone(job));
     }

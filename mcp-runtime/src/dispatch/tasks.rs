@@ -7,12 +7,11 @@ use serde_json::{Value, json};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::router::{Router, string};
-use crate::ask::{AskError, SessionChannel};
+use crate::ask::{AskError, SessionChannel, read_responses};
 use crate::era::encode::task::RELATED;
 use crate::era::{Accepted, Method, TaskNegotiation};
 use crate::jsonrpc::error::{RpcError, shorten};
-use crate::jsonrpc::object::{JsonStr, optional_object};
-use crate::jsonrpc::raw::Raw;
+use crate::jsonrpc::object::JsonStr;
 use crate::outcome::{Failure, Outcome, Question, Reply, Step};
 use crate::protocol::Revision;
 use crate::server::core::Core;
@@ -67,16 +66,11 @@ async fn list(core: Arc<Core>, owner: String) -> Outcome {
     Ok(Reply::Tasks(all))
 }
 
-/// The answers of a `tasks/update`.
+/// The answers of a `tasks/update`, without those that are malformed.
 fn responses(call: &Accepted<'_>) -> Result<Vec<(String, Value)>, RpcError> {
     let raw = call.params.get("inputResponses");
     let raw = raw.ok_or_else(|| RpcError::wrong_field("inputResponses", "object", "missing"))?;
-    if raw.kind() != "object" {
-        return Err(RpcError::wrong_field("inputResponses", "object", raw.kind()));
-    }
-    let all = optional_object("inputResponses", Some(raw))?;
-    let answer = |value: Raw<'_>| serde_json::from_str(value.get()).unwrap_or_default();
-    Ok(all.iter().map(|(key, value)| (key.to_owned(), answer(value))).collect())
+    Ok(read_responses(raw)?.into_iter().flatten().collect())
 }
 
 impl TaskRequest {

@@ -77,6 +77,32 @@ impl Job {
         }))
     }
 
+    #[cfg(test)]
+    pub(crate) fn for_tests(core: &Arc<Core>, asks_first: bool) -> Arc<Self> {
+        let ttl = Duration::from_mins(1);
+        let id = random::id().expect("random bytes");
+        let task = TaskRecord::new(id, crate::Revision::V2026_07_28, ttl);
+        let notifier = Arc::new(Notifier::live(tokio::sync::mpsc::channel(1).0, core.limits.log_rate));
+        Arc::new(Job {
+            watch: TaskWatch::over(core, &task.id),
+            core: Arc::clone(core),
+            task,
+            ttl,
+            timeout: None,
+            asks_first,
+            notifier,
+            said: Mutex::default(),
+            spoke: tokio::sync::Notify::new(),
+        })
+    }
+
+    /// The keys of the questions that the task waits for.
+    #[cfg(test)]
+    pub(crate) async fn questions(&self) -> Vec<String> {
+        let task = load(&self.core, self.id()).await.ok().flatten();
+        task.map(|task| task.questions.into_keys().collect()).unwrap_or_default()
+    }
+
     pub(crate) fn id(&self) -> &str {
         &self.task.id
     }
