@@ -57,7 +57,7 @@ async fn declined_and_cancelled_forms_book_nothing() -> Result<()> {
         let (answer, tables) = book(revision, no).await?;
         assert_eq!((&*answer, &*tables), ("nothing is booked: not confirmed", r#"["free"]"#), "{revision}");
         let (answer, tables) = book(revision, |_| ElicitReply::cancel()).await?;
-        assert_eq!((&*answer, &*tables), ("the user closed the question without an answer", "[]"), "{revision}");
+        assert_eq!((&*answer, &*tables), ("the user dismissed the question without an answer", "[]"), "{revision}");
     }
     Ok(())
 }

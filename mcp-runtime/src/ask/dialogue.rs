@@ -1,7 +1,25 @@
-//! One call's conversation with its client: what it has asked, what it has done, and its way to ask.
+//! One call's dialogue with its client: what it asked, what its `once` blocks returned, and whether it has
+//! become a task.
+//!
+//! A dialogue is a state machine, and [`Phase`] is its state:
+//!
+//! - `Call`: an ordinary call, which asks through its [`Channel`].
+//! - `TaskPlanned`: still a call; it becomes a task when the handler awaits `start_task`.
+//! - `TaskWanted`: the handler awaits `start_task`, and the dispatcher creates the task.
+//! - `Task`: the call is a task, and asks through the task's record.
+//! - `Over`: the handler has returned or was dropped. Asks that are left fail with [`AskError::Disconnected`].
+//!
+//! ```text
+//! Call ─plan, asks_first─► TaskPlanned ─start_task─► TaskWanted ─became─► Task
+//! Call ─plan────────────────────────────────────────────────────────────► Task
+//! TaskPlanned, TaskWanted ─planned_task─► Call     (the handler has returned without a task)
+//! any phase ─end─► Over
+//! ```
+//!
+//! All that changes is one [`State`] under one mutex. Every transition goes through [`Dialogue::transition`],
+//! which notifies after it has released the lock. Wakers and user code never run under the lock.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -12,200 +30,221 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::error::Unsupported;
-use super::rounds::{Busy, Rounds};
+use super::rounds::{RoundHold, Rounds};
 use super::session::SessionChannel;
 use super::{AskError, once};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::outcome::{Outcome, Question};
 use crate::protocol::Revision;
-use crate::sync::lock;
+use crate::sync::{lock, until};
 use crate::task::Job;
 
-/// What `once` has done, by key.
+/// The values that `once` blocks returned, by key.
 pub(crate) type OnceResults = BTreeMap<String, Value>;
 
-/// How a call reaches whoever can answer.
+/// How a call that is not a task reaches its client.
 #[derive(Debug)]
 pub(super) enum Channel {
-    /// Not at all; why.
-    Nowhere(&'static str),
-    /// A request to the client, in its session.
+    /// Not at all, and why.
+    Unreachable(&'static str),
+    /// By a request to the client, in its session.
     Session(SessionChannel),
-    /// In the answer to the call, which is made again.
+    /// By the response to the call, which the client then retries.
     Rounds(Box<Rounds>),
 }
 
-/// One call's conversation.
+/// One call's dialogue with its client.
 #[derive(Debug)]
 pub(crate) struct Dialogue {
-    way: Channel,
-    /// The task the call has become.
-    task: OnceLock<Arc<Job>>,
-    /// The task it becomes when the handler says so.
-    later: Mutex<TaskPlan>,
-    begun: Notify,
-    /// Whether the call is over.
-    over: AtomicBool,
-    ended: Notify,
-    state: Mutex<DialogueState>,
-    positions: AtomicUsize,
-    most: usize,
-    time: Duration,
+    channel: Channel,
+    asks_per_call: usize,
+    answer_timeout: Duration,
+    /// The task that was planned for the call. Set once; the phase tells whether the call has become it.
+    job: OnceLock<Arc<Job>>,
+    state: Mutex<State>,
+    /// Notified after every transition.
+    changed: Notify,
 }
 
-/// Whether a call becomes a task.
 #[derive(Debug, Default)]
-enum TaskPlan {
+struct State {
+    phase: Phase,
+    /// How many asks were created: an ask without a name is named by its position.
+    asks: usize,
+    /// The keys of the asks that were awaited.
+    asked: HashSet<Box<str>>,
+    once_results: OnceResults,
+    /// The keys of the `once` blocks that run, or have returned in this run of the handler.
+    once_keys: HashSet<Box<str>>,
+    clock: AnswerClock,
+}
+
+/// Where a call is on its way to becoming a task, and to its end. The module documentation has the diagram.
+///
+/// The transitions are pure: each returns the next phase, or `None` where it does not apply.
+#[derive(Debug, Default)]
+enum Phase {
     #[default]
-    No,
-    /// When the handler says so, wherever it does; who is to know.
-    Planned(Arc<Job>, Option<Waker>),
-    /// The handler has said so, and waits.
-    Wanted(Arc<Job>),
+    Call,
+    /// The dispatcher polls the handler. It has to be woken, since the handler may run on its own thread.
+    TaskPlanned {
+        dispatcher: Option<Waker>,
+    },
+    TaskWanted,
+    Task,
+    Over {
+        was_task: bool,
+    },
 }
 
-#[derive(Debug, Default)]
-struct DialogueState {
-    keys: HashSet<Box<str>>,
-    memory: OnceResults,
-    /// What `once` is doing, and has done in this run.
-    doing: HashSet<Box<str>>,
-    /// How many questions wait for their answers, since when, and how long others have.
-    waiting: usize,
-    since: Option<Instant>,
-    waited: Duration,
+impl Phase {
+    fn plan(&self, asks_first: bool) -> Option<Phase> {
+        match self {
+            Phase::Call if asks_first => Some(Phase::TaskPlanned { dispatcher: None }),
+            Phase::Call => Some(Phase::Task),
+            _ => None,
+        }
+    }
+
+    fn start_task(&self) -> Option<Phase> {
+        matches!(self, Phase::TaskPlanned { .. }).then_some(Phase::TaskWanted)
+    }
+
+    fn became(&self) -> Option<Phase> {
+        matches!(self, Phase::TaskWanted).then_some(Phase::Task)
+    }
+
+    fn planned_task(&self) -> Option<Phase> {
+        self.is_becoming().then_some(Phase::Call)
+    }
+
+    fn end(&self) -> Option<Phase> {
+        (!self.is_over()).then_some(Phase::Over { was_task: self.is_task() })
+    }
+
+    fn is_becoming(&self) -> bool {
+        matches!(self, Phase::TaskPlanned { .. } | Phase::TaskWanted)
+    }
+
+    fn is_task(&self) -> bool {
+        matches!(self, Phase::Task | Phase::Over { was_task: true })
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self, Phase::Over { .. })
+    }
 }
 
+/// Transitions.
 impl Dialogue {
-    pub(super) fn new(way: Channel, memory: OnceResults, limits: &Limits) -> Self {
-        let state = Mutex::new(DialogueState { memory, ..DialogueState::default() });
-        Dialogue {
-            way,
-            task: OnceLock::new(),
-            later: Mutex::default(),
-            begun: Notify::new(),
-            over: AtomicBool::new(false),
-            ended: Notify::new(),
-            state,
-            positions: AtomicUsize::new(0),
-            most: limits.asks_per_call,
-            time: limits.answer_timeout,
-        }
+    /// Moves to the phase that `next` returns. Returns the phase before, if there was a transition.
+    fn transition(&self, next: impl FnOnce(&Phase) -> Option<Phase>) -> Option<Phase> {
+        let before = {
+            let phase = &mut self.state().phase;
+            let next = next(phase)?;
+            std::mem::replace(phase, next)
+        };
+        self.changed.notify_waiters();
+        Some(before)
     }
 
-    /// The call is a task, or becomes one when its handler says so.
+    /// Makes the call a task, or has it become one when the handler awaits [`start_task`](Self::start_task).
     pub(crate) fn plan(&self, job: Arc<Job>) {
-        if job.asks_first {
-            *self.later() = TaskPlan::Planned(job, None);
-        } else {
-            let _ = self.task.set(job);
+        let asks_first = job.asks_first;
+        if self.job.set(job).is_ok() {
+            self.transition(|phase| phase.plan(asks_first));
         }
     }
 
-    fn later(&self) -> MutexGuard<'_, TaskPlan> {
-        lock(&self.later)
-    }
-
-    /// The task the call has become.
-    pub(crate) fn task(&self) -> Option<&Arc<Job>> {
-        self.task.get()
-    }
-
-    /// The task that talks, where it has to say so.
-    pub(crate) fn named(&self, revision: Revision) -> Option<&str> {
-        self.task().map(|job| job.id()).filter(|_| revision.relates_task_messages())
-    }
-
-    /// Becomes the task that was planned; returns when it has. Without a plan, nothing happens.
+    /// Turns the call into the task that was planned, and returns when it is one. Without a plan, nothing
+    /// happens.
     pub(super) async fn start_task(&self) {
-        {
-            let mut later = self.later();
-            match std::mem::take(&mut *later) {
-                TaskPlan::Planned(job, dispatcher) => {
-                    *later = TaskPlan::Wanted(job);
-                    // The handler may have a thread of its own.
-                    if let Some(dispatcher) = dispatcher {
-                        dispatcher.wake();
-                    }
-                }
-                other => *later = other,
-            }
+        if let Some(Phase::TaskPlanned { dispatcher: Some(dispatcher) }) = self.transition(Phase::start_task) {
+            dispatcher.wake();
         }
-        loop {
-            let begun = self.begun.notified();
-            if matches!(*self.later(), TaskPlan::No) {
-                return;
-            }
-            begun.await;
-        }
+        until(&self.changed, || !self.state().phase.is_becoming()).await;
     }
 
-    /// The task the handler waits to become.
+    /// The task that the handler waits to become. Otherwise, the dispatcher is woken when there is one.
     pub(crate) fn wanted_task(&self, cx: &Context<'_>) -> Option<Arc<Job>> {
-        match &mut *self.later() {
-            TaskPlan::Wanted(job) => return Some(Arc::clone(job)),
-            TaskPlan::Planned(_, dispatcher) => *dispatcher = Some(cx.waker().clone()),
-            TaskPlan::No => {}
+        // Most calls have no task and need no lock.
+        let job = self.job.get()?;
+        // Declared before the guard, so that the replaced waker is dropped after it.
+        let mut waker = Some(cx.waker().clone());
+        match &mut self.state().phase {
+            Phase::TaskPlanned { dispatcher } => std::mem::swap(dispatcher, &mut waker),
+            Phase::TaskWanted => return Some(Arc::clone(job)),
+            Phase::Call | Phase::Task | Phase::Over { .. } => {}
         }
         None
     }
 
-    /// The task it could have become.
+    /// Takes back the plan, of a handler that has returned before it became a task.
     pub(crate) fn planned_task(&self) -> Option<Arc<Job>> {
-        match std::mem::take(&mut *self.later()) {
-            TaskPlan::Planned(job, _) | TaskPlan::Wanted(job) => Some(job),
-            TaskPlan::No => None,
-        }
+        let job = self.job.get()?;
+        self.transition(Phase::planned_task).map(|_| Arc::clone(job))
     }
 
-    /// It has become one: from now on it asks as one.
+    /// The task has been created: from now on, the call asks through it.
     pub(crate) fn became(&self, job: &Arc<Job>) {
-        let _ = self.task.set(Arc::clone(job));
-        if let Channel::Rounds(rounds) = &self.way {
+        debug_assert!(self.job.get().is_some_and(|planned| Arc::ptr_eq(planned, job)), "not the task that was planned");
+        self.transition(Phase::became);
+        // After the transition: no ask may come to a round that is over.
+        if let Channel::Rounds(rounds) = &self.channel {
             rounds.end();
         }
-        *self.later() = TaskPlan::No;
-        self.begun.notify_waiters();
     }
 
-    /// The call is over: whoever was left behind asks nobody.
+    /// The call is over. What the handler has left behind, on its own thread, gets no answers.
     pub(crate) fn end(&self) {
-        self.over.store(true, Ordering::SeqCst);
-        self.ended.notify_waiters();
-        *self.later() = TaskPlan::No;
-        self.begun.notify_waiters();
+        self.transition(Phase::end);
     }
+}
 
-    async fn ended(&self) {
-        loop {
-            let ended = self.ended.notified();
-            if self.over.load(Ordering::SeqCst) {
-                return;
-            }
-            ended.await;
+impl Dialogue {
+    pub(super) fn new(channel: Channel, once_results: OnceResults, limits: &Limits) -> Self {
+        Dialogue {
+            channel,
+            asks_per_call: limits.asks_per_call,
+            answer_timeout: limits.answer_timeout,
+            job: OnceLock::new(),
+            state: Mutex::new(State { once_results, ..State::default() }),
+            changed: Notify::new(),
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, DialogueState> {
+    fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 
-    /// Whether anybody can be asked; why not.
-    pub(super) fn reaches(&self) -> Result<(), &'static str> {
-        match &self.way {
-            _ if self.task.get().is_some() => Ok(()),
-            Channel::Nowhere(why) => Err(why),
-            Channel::Session(_) | Channel::Rounds(_) => Ok(()),
+    /// The task that the call has become.
+    pub(crate) fn task(&self) -> Option<&Arc<Job>> {
+        let job = self.job.get()?;
+        self.state().phase.is_task().then_some(job)
+    }
+
+    /// The id of the task, in revisions whose notifications name it.
+    pub(crate) fn named(&self, revision: Revision) -> Option<&str> {
+        self.task().map(|job| job.id()).filter(|_| revision.relates_task_messages())
+    }
+
+    /// Whether the client can be asked, or why not.
+    pub(super) fn reachable(&self) -> Result<(), &'static str> {
+        match &self.channel {
+            Channel::Unreachable(why) if self.task().is_none() => Err(why),
+            _ => Ok(()),
         }
     }
 
-    /// The key of an ask that has no name: its place among all of the call.
+    /// The key of an ask without a name: its position among the asks of the call.
     pub(super) fn next_key(&self) -> String {
-        format!("ask-{}", self.positions.fetch_add(1, Ordering::Relaxed) + 1)
+        let mut state = self.state();
+        state.asks += 1;
+        format!("ask-{}", state.asks)
     }
 
-    /// The answer to a question.
+    /// Asks the client, and waits for the answer or the end of the call.
     pub(super) async fn ask(
         &self,
         key: &str,
@@ -213,127 +252,145 @@ impl Dialogue {
         limit: Option<Duration>,
     ) -> std::result::Result<Value, AskError> {
         once::forbids_asking()?;
-        self.enter(key)?;
-        if self.over.load(Ordering::SeqCst) {
-            return Err(AskError::Disconnected);
-        }
+        self.admit(key)?;
         tokio::select! {
             biased;
-            answer = self.answer(key, question, limit) => answer,
-            () = self.ended() => Err(AskError::Disconnected),
+            answer = self.answer(key, question, limit.unwrap_or(self.answer_timeout)) => answer,
+            () = until(&self.changed, || self.state().phase.is_over()) => Err(AskError::Disconnected),
         }
     }
 
-    async fn answer(
-        &self,
-        key: &str,
-        question: Question,
-        limit: Option<Duration>,
-    ) -> std::result::Result<Value, AskError> {
-        if let Some(job) = self.task.get() {
-            let _waiting = self.wait();
-            return job.ask(key, question, limit.unwrap_or(self.time)).await;
+    /// Counts an ask. Its key is unique in the call: the key tells which answer belongs to which ask.
+    fn admit(&self, key: &str) -> std::result::Result<(), AskError> {
+        let mut state = self.state();
+        if state.asked.len() >= self.asks_per_call {
+            return Err(AskError::Misused(format!("a call asks at most {} times", self.asks_per_call)));
         }
-        match &self.way {
-            Channel::Nowhere(why) => Err(AskError::Unsupported(Unsupported::here(*why))),
-            Channel::Session(exchange) => {
+        if !state.asked.insert(key.into()) {
+            return Err(AskError::Misused(format!("two asks of one call have the key `{key}`; give each its own")));
+        }
+        if state.phase.is_over() { Err(AskError::Disconnected) } else { Ok(()) }
+    }
+
+    async fn answer(&self, key: &str, question: Question, limit: Duration) -> std::result::Result<Value, AskError> {
+        if let Some(job) = self.task() {
+            let _waiting = self.wait();
+            return job.ask(key, question, limit).await;
+        }
+        match &self.channel {
+            Channel::Unreachable(why) => Err(AskError::Unsupported(Unsupported::here(*why))),
+            Channel::Session(session) => {
                 let _waiting = self.wait();
-                exchange.ask(question.method, &question.params, limit.unwrap_or(self.time)).await
+                session.ask(question.method, &question.params, limit).await
             }
+            // The handler does not wait here: it is dropped.
             Channel::Rounds(rounds) => rounds.ask(key, question).await,
         }
     }
 
-    /// One more, of another name than the others: the answers would be taken for each other's.
-    fn enter(&self, key: &str) -> std::result::Result<(), AskError> {
-        let mut state = self.state();
-        if state.keys.len() >= self.most {
-            return Err(AskError::Misused(format!("a call asks at most {} times", self.most)));
+    /// The response that asks the questions of this round, when the handler waits for nothing but answers.
+    pub(crate) fn poll_round(&self, cx: &mut Context<'_>) -> Poll<Outcome> {
+        match &self.channel {
+            Channel::Rounds(rounds) => rounds.poll(cx, || self.state().once_results.clone()),
+            Channel::Unreachable(_) | Channel::Session(_) => Poll::Pending,
         }
-        if !state.keys.insert(key.into()) {
-            return Err(AskError::Misused(format!("two asks of one call have the key `{key}`; give each its own")));
-        }
-        Ok(())
     }
 
-    /// Does something once, however often the call runs.
+    /// How long the call has waited for answers so far. The handler's timeout does not include it.
+    pub(crate) fn waited(&self) -> Duration {
+        self.state().clock.waited(Instant::now())
+    }
+
+    fn wait(&self) -> WaitGuard<'_> {
+        self.state().clock.start(Instant::now());
+        WaitGuard(self)
+    }
+
+    /// Runs `work`, or returns what it returned in an earlier run of the call.
     pub(super) async fn once<T>(&self, key: &str, work: impl Future<Output = Result<T>>) -> Result<T>
     where
         T: Serialize + DeserializeOwned,
     {
-        let _doing = self.begin(key)?;
-        if let Some(done) = self.state().memory.get(key) {
-            return Ok(T::deserialize(done)?);
+        let _running = self.begin_once(key)?;
+        // Cloned, since `Deserialize` is user code and must not run under the lock.
+        let before = self.state().once_results.get(key).cloned();
+        if let Some(value) = before {
+            return Ok(serde_json::from_value(value)?);
         }
         let value = once::inside(work).await?;
         let json = serde_json::to_value(&value)?;
-        self.state().memory.insert(key.to_owned(), json);
+        self.state().once_results.insert(key.to_owned(), json);
         Ok(value)
     }
 
-    fn begin(&self, key: &str) -> Result<OnceGuard<'_>> {
-        if !self.state().doing.insert(key.into()) {
+    fn begin_once(&self, key: &str) -> Result<OnceGuard<'_>> {
+        if !self.state().once_keys.insert(key.into()) {
             let text =
                 format!("two `once` of one call have the key `{key}`, and only one would be done; give each its own");
             return Err(AskError::Misused(text).into());
         }
-        let busy = match &self.way {
-            Channel::Rounds(rounds) => Some(rounds.busy()),
-            Channel::Nowhere(_) | Channel::Session(_) => None,
+        let hold = match &self.channel {
+            Channel::Rounds(rounds) => Some(rounds.hold()),
+            Channel::Unreachable(_) | Channel::Session(_) => None,
         };
-        Ok(OnceGuard { dialogue: self, key: key.into(), _busy: busy })
-    }
-
-    /// The questions the call is to be answered with, if it waits for them.
-    pub(crate) fn poll_round(&self, cx: &mut Context<'_>) -> Poll<Outcome> {
-        match &self.way {
-            Channel::Rounds(rounds) => rounds.poll(cx, || self.state().memory.clone()),
-            Channel::Nowhere(_) | Channel::Session(_) => Poll::Pending,
-        }
-    }
-
-    /// How long the call has waited for answers. It is not the handler's time.
-    pub(crate) fn waited(&self) -> Duration {
-        let state = self.state();
-        state.waited + state.since.map(|since| since.elapsed()).unwrap_or_default()
-    }
-
-    fn wait(&self) -> WaitingGuard<'_> {
-        let mut state = self.state();
-        state.waiting += 1;
-        state.since.get_or_insert_with(Instant::now);
-        WaitingGuard(self)
+        Ok(OnceGuard { dialogue: self, key: key.into(), _hold: hold })
     }
 }
 
-/// A question that waits.
-struct WaitingGuard<'a>(&'a Dialogue);
+/// How long a call waits for answers. Asks that wait at the same time count once.
+#[derive(Debug, Default)]
+struct AnswerClock {
+    waiting: usize,
+    /// Since when at least one ask waits.
+    since: Option<Instant>,
+    /// The sum of the earlier waits.
+    total: Duration,
+}
 
-impl Drop for WaitingGuard<'_> {
+impl AnswerClock {
+    fn start(&mut self, now: Instant) {
+        self.waiting += 1;
+        self.since.get_or_insert(now);
+    }
+
+    fn stop(&mut self, now: Instant) {
+        self.waiting -= 1;
+        if self.waiting == 0 {
+            self.total = self.waited(now);
+            self.since = None;
+        }
+    }
+
+    fn waited(&self, now: Instant) -> Duration {
+        self.total + self.since.map(|since| now.saturating_duration_since(since)).unwrap_or_default()
+    }
+}
+
+/// An ask that waits. Stops the clock on drop.
+struct WaitGuard<'a>(&'a Dialogue);
+
+impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.waiting -= 1;
-        if state.waiting == 0
-            && let Some(since) = state.since.take()
-        {
-            state.waited += since.elapsed();
-        }
+        self.0.state().clock.stop(Instant::now());
     }
 }
 
-/// Something that is done once.
+/// A `once` block that runs. It must not be cut off, so it holds the round open.
 struct OnceGuard<'a> {
     dialogue: &'a Dialogue,
     key: Box<str>,
-    _busy: Option<Busy<'a>>,
+    _hold: Option<RoundHold<'a>>,
 }
 
 impl Drop for OnceGuard<'_> {
     fn drop(&mut self) {
-        // What failed may be tried again.
+        // A block that failed may be tried again.
         let mut state = self.dialogue.state();
-        if !state.memory.contains_key(&*self.key) {
-            state.doing.remove(&self.key);
+        if !state.once_results.contains_key(&*self.key) {
+            state.once_keys.remove(&self.key);
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

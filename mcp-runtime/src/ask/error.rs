@@ -1,4 +1,4 @@
-//! Why a question has no answer.
+//! `AskError`: why an ask has no answer, and what the client gets if the handler returns the error.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,9 +11,10 @@ use crate::jsonrpc::error::RpcError;
 use crate::outcome::{Failure, MissingCapability};
 use crate::protocol::Revision;
 
-/// Why the client, or the person in front of it, did not answer.
+/// Why an ask has no answer.
 ///
-/// A handler may tell these apart; `?` turns them into an error the model reads:
+/// Match on it where a handler can continue without an answer. With `?`, the model reads the error's text;
+/// `Unsupported` is answered with the protocol's error `-32021` in 2026-07-28.
 ///
 /// ```
 /// use mcp_runtime::ask::AskError;
@@ -37,39 +38,45 @@ use crate::protocol::Revision;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The person said no.
+    /// The user said no. Do not ask again.
     Declined,
-    /// The person closed the question without an answer.
+    /// The user dismissed the question without an answer. Asking again later is fine.
     Cancelled,
-    /// This client cannot be asked that, in this revision or on this connection.
+    /// The client cannot be asked this: it does not declare the capability, its revision has no such request,
+    /// or its connection does not carry requests.
     Unsupported(Unsupported),
-    /// Nobody answered in time.
+    /// The client did not answer within this time: [`Ask::timeout`](super::Ask::timeout) or
+    /// [`Limits::answer_timeout`](crate::Limits::answer_timeout).
     TimedOut(Duration),
-    /// The answer does not fit the question.
+    /// The answer does not fit the question, and how: a field of the form is missing or out of range, or the
+    /// response is malformed.
     Invalid(String),
-    /// The client answered with an error.
+    /// The client responded with a JSON-RPC error. Clients do so when the user rejects a sampling request.
     ClientError {
-        /// Its code.
+        /// The error's code.
         code: i64,
-        /// Its text.
+        /// The error's message.
         message: String,
     },
-    /// The client is gone.
+    /// The client has disconnected, or the call is over: cancelled, timed out, or answered. A handler rarely
+    /// sees this, because its future is dropped; a `blocking` handler can.
     Disconnected,
-    /// The handler asks in a way that cannot be answered: a mistake of its author.
+    /// A mistake in the handler, and how to fix it: two asks with one key, an ask inside of
+    /// [`Context::once`](crate::Context::once), too many asks, or a type that no form can have. It is logged as
+    /// an error as well.
     Misused(String),
 }
 
-/// What a client cannot be asked, and what can be done instead.
+/// Why a client cannot be asked something, in [`AskError::Unsupported`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
     pub(super) capability: Option<ClientCapability>,
     pub(super) text: String,
-    /// What has to be visited, where a client of 2025-11-25 can be told so by an error.
+    /// The page to visit, for the error `URLElicitationRequired` of 2025-11-25.
     pub(super) visit: Option<Visit>,
 }
 
-/// A page somebody has to visit.
+/// A page that the user is asked to visit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Visit {
     pub(super) message: String,
@@ -84,7 +91,7 @@ impl Unsupported {
         self.capability
     }
 
-    /// The client does not say that it can.
+    /// The client does not declare the capability.
     pub(super) fn lacks(capability: ClientCapability, revision: Revision) -> Self {
         let why = match capability.since() {
             since if since > revision => format!("that came with {since}, and it speaks {revision}"),
@@ -94,14 +101,14 @@ impl Unsupported {
         Unsupported { capability: Some(capability), text, visit: None }
     }
 
-    /// It cannot be asked here, whatever it declares.
+    /// The client cannot be asked here, whatever it declares.
     pub(super) fn here(text: impl Into<String>) -> Self {
         Unsupported { capability: None, text: text.into(), visit: None }
     }
 }
 
 impl AskError {
-    /// What the dispatcher makes of it, where no handler did anything about it.
+    /// How the call fails, if the handler returns the error.
     pub(super) fn to_failure(&self) -> Failure {
         match self {
             AskError::Unsupported(Unsupported { visit: Some(Visit { message, url, id }), .. }) => {
@@ -115,8 +122,8 @@ impl AskError {
                 Failure::MissingCapability(MissingCapability { text: text.clone(), required: capability.required() })
             }
             AskError::Misused(why) => {
-                // The model is told, too, but cannot mend it.
-                tracing::error!(%why, "a handler asks in a way that cannot be answered");
+                // The model reads it too, but only the author of the handler can fix it.
+                tracing::error!(%why, "a handler misuses an ask");
                 Failure::Handler(why.clone())
             }
             other => Failure::Handler(other.to_string()),
@@ -140,12 +147,14 @@ impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AskError::Declined => f.write_str("the user declined"),
-            AskError::Cancelled => f.write_str("the user closed the question without an answer"),
+            AskError::Cancelled => f.write_str("the user dismissed the question without an answer"),
             AskError::Unsupported(unsupported) => fmt::Display::fmt(unsupported, f),
-            AskError::TimedOut(limit) => write!(f, "nobody answered within {limit:?}"),
+            AskError::TimedOut(limit) => write!(f, "the client did not answer within {limit:?}"),
             AskError::Invalid(why) => write!(f, "the answer does not fit the question: {why}"),
-            AskError::ClientError { code, message } => write!(f, "the client refused to ask: {message} ({code})"),
-            AskError::Disconnected => f.write_str("the client is gone"),
+            AskError::ClientError { code, message } => {
+                write!(f, "the client responded with an error: {message} ({code})")
+            }
+            AskError::Disconnected => f.write_str("the client has disconnected, or the call is over"),
             AskError::Misused(why) => f.write_str(why),
         }
     }
@@ -153,7 +162,7 @@ impl fmt::Display for AskError {
 
 impl std::error::Error for AskError {}
 
-/// How an error of a handler is answered. Here, because an [`AskError`] among them is told apart.
+/// How a call fails with the error of a handler. It is here because an [`AskError`] is a case of its own.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error.into_repr() {

@@ -1,4 +1,4 @@
-//! An ask, from the line that makes it to its answer.
+//! `Ask`, the future of an answer.
 
 use std::fmt;
 use std::pin::Pin;
@@ -18,8 +18,32 @@ use crate::protocol::Revision;
 type Decode<T> = Box<dyn FnOnce(Value) -> Result<T, AskError> + Send>;
 type AnswerFuture<T> = Pin<Box<dyn Future<Output = Result<T, AskError>> + Send>>;
 
-/// A question to the client; awaited, its answer. Several at once (`tokio::join!`) are asked together.
-#[must_use = "nobody is asked until it is awaited"]
+/// A question to the client, from [`Context::elicit`], [`elicit_url`](Context::elicit_url),
+/// [`sample`](Context::sample) or [`list_roots`](Context::list_roots).
+///
+/// `Ask` is a future: it asks when it is first polled, and resolves to the answer or an [`AskError`]. Dropping
+/// it withdraws the question. Several asks in a `tokio::join!` are asked at the same time, which saves a round
+/// in 2026-07-28.
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+/// use std::time::Duration;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Confirm { /** Go ahead? */ sure: bool }
+///
+/// /// Move files into the first root.
+/// #[tool]
+/// async fn tidy_up(ctx: &Context) -> Result<String> {
+///     let confirm = ctx.elicit::<Confirm>("Tidy up?").key("confirm").timeout(Duration::from_secs(60));
+///     let (confirm, roots) = tokio::join!(confirm, ctx.list_roots());
+///     let (confirm, roots) = (confirm?, roots?);
+///     Ok(if confirm.sure { format!("tidied up {} roots", roots.len()) } else { "nothing done".to_owned() })
+/// }
+/// ```
+#[must_use = "an `Ask` does nothing until it is awaited"]
 pub struct Ask<T>(AskState<T>);
 
 enum AskState<T> {
@@ -46,13 +70,20 @@ impl<T: 'static> Ask<T> {
         Ask(AskState::Planned(Plan { dialogue, question, key, limit: None, decode: Box::new(decode) }))
     }
 
-    /// Names it. Without, it goes by its place among the questions of the call; with a name, the order
-    /// may differ from one run to the next. No two of a call have the same.
+    /// Sets the key that matches this ask with its answer when the handler runs again.
+    ///
+    /// By default, asks are matched by their order in the handler. Set a key where the order may differ from
+    /// one run to the next, as in a loop over a set. Keys are unique in a call: a second ask with the same key
+    /// fails with [`AskError::Misused`].
     pub fn key(self, key: impl Into<String>) -> Self {
         self.plan(|plan| plan.key = key.into())
     }
 
-    /// Waits so long for an answer, in a session; without, [`Limits::answer_timeout`](crate::Limits::answer_timeout).
+    /// Sets how long to wait for the answer, instead of [`Limits::answer_timeout`](crate::Limits::answer_timeout).
+    /// After that, the ask fails with [`AskError::TimedOut`].
+    ///
+    /// It applies to sessions and tasks. Between the rounds of 2026-07-28 no handler waits, and the state that
+    /// the client carries expires after `Limits::answer_timeout`.
     pub fn timeout(self, limit: Duration) -> Self {
         self.plan(|plan| plan.limit = Some(limit))
     }
@@ -72,7 +103,7 @@ impl<T: 'static> Plan<T> {
     }
 }
 
-// What it holds is not pinned.
+// The future inside is boxed; nothing else is pinned.
 impl<T> Unpin for Ask<T> {}
 
 impl<T: 'static> Future for Ask<T> {
@@ -84,7 +115,7 @@ impl<T: 'static> Future for Ask<T> {
         {
             self.0 = AskState::Asked(plan.begin());
         }
-        let AskState::Asked(answer) = &mut self.0 else { panic!("an ask was polled after it was answered") };
+        let AskState::Asked(answer) = &mut self.0 else { panic!("`Ask` polled after completion") };
         let answer = answer.as_mut().poll(cx);
         if answer.is_ready() {
             self.0 = AskState::Over;
@@ -102,7 +133,7 @@ impl<T> fmt::Debug for Ask<T> {
     }
 }
 
-/// Somebody agreed to visit a page, from [`Context::elicit_url`].
+/// The user's consent to visit a page, from [`Context::elicit_url`].
 #[derive(Debug, Clone)]
 pub struct UrlElicitation {
     id: String,
@@ -115,8 +146,8 @@ impl UrlElicitation {
         UrlElicitation { id, notifier: Arc::clone(&context.notifier), revision: context.revision() }
     }
 
-    /// Tells the client that what had to be done at the page is done. Only 2025-11-25 has a message for
-    /// that; for other clients nothing happens.
+    /// Notifies the client that the user is done with the page. Only 2025-11-25 has a notification for that;
+    /// with other revisions, nothing happens.
     pub async fn complete(&self) {
         if self.revision.has_elicitation_ids() {
             self.notifier.send(notification::elicitation_complete(&self.id)).await;

@@ -1,7 +1,8 @@
 //! Asking the client: one line in a handler, whatever revision the client speaks.
 //!
-//! In a session it is a request on the stream of the call (`exchange`); since 2026-07-28 the call is
-//! answered with its questions and made again (`rounds`). A handler sees neither.
+//! In a session, an ask is a request on the stream of the call (`session`). Since 2026-07-28, the response
+//! to the call contains the questions, and the client retries with the answers (`rounds`). A task puts its
+//! questions into its record (`task`). Handlers see no difference; `dialogue` chooses.
 
 mod dialogue;
 mod error;
@@ -28,6 +29,7 @@ use crate::call::context::{Context, member};
 use crate::call::invocation::Invocation;
 use crate::era::{CAPABILITIES, SamplingCan};
 use crate::error::Result;
+use crate::jsonrpc::error::shorten;
 use crate::outcome::{MissingCapability, Question};
 use crate::protocol::Root;
 use crate::protocol::sampling::{SampleRequest, SampleResult};
@@ -37,13 +39,19 @@ pub use crate::protocol::ClientCapability;
 pub(crate) use dialogue::{Dialogue, OnceResults};
 pub use error::{AskError, Unsupported};
 pub use future::{Ask, UrlElicitation};
+pub(crate) use question::read_responses;
 pub(crate) use rounds::{Resumed, StateBinding};
 pub(crate) use session::{PendingRequests, SessionChannel};
 
 #[doc = include_str!("../../docs/asking.md")]
 impl Context {
-    /// Asks the user to fill in a form: a struct of texts, numbers, booleans and choices, described by
-    /// its docs.
+    /// Asks the user to fill in a form: a struct of strings, numbers, booleans and choices.
+    ///
+    /// The doc comments of the fields become their labels. The answer is validated against the form before
+    /// it is deserialized; an answer that does not fit is an [`AskError::Invalid`]. A type that no form can
+    /// have is an [`AskError::Misused`].
+    ///
+    /// Forms must not ask for secrets, such as passwords: use [`elicit_url`](Self::elicit_url).
     ///
     /// ```
     /// use mcp_runtime::{Revision, prelude::*};
@@ -98,31 +106,46 @@ impl Context {
         Ok((form, Question { method: Question::ELICIT, params }))
     }
 
-    /// Asks the user to visit a page: to sign in somewhere, or to tell a secret, which no form may ask
-    /// for. The answer is that they agreed to, not that they did.
+    /// Asks the user to visit a page: to sign in, to pay, or to enter a secret, which a form must not ask for.
+    ///
+    /// The answer means that the user agreed to visit the page, not that they have done so. Call
+    /// [`UrlElicitation::complete`] when they have.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    ///
+    /// /// Connect the user's calendar.
+    /// #[tool]
+    /// async fn connect_calendar(ctx: &Context) -> Result<String> {
+    ///     let page = ctx.elicit_url("Please sign in.", "https://example.com/sign-in").await?;
+    ///     // Wait until the page was visited, then:
+    ///     page.complete().await;
+    ///     Ok("connected".to_owned())
+    /// }
+    /// ```
     pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> Ask<UrlElicitation> {
         let (message, url, id) = (message.into(), url.into(), random::id().unwrap_or_default());
         let question = self.visit(&message, &url, &id);
-        let consent = UrlElicitation::new(self, id);
+        let elicitation = UrlElicitation::new(self, id);
         Ask::new(&self.dialogue, question, move |answer| match action(&answer)? {
-            "accept" => Ok(consent),
-            other => Err(no(other)),
+            "accept" => Ok(elicitation),
+            other => Err(rejection(other)),
         })
     }
 
     fn visit(&self, message: &str, url: &str, id: &str) -> Result<Question, AskError> {
         if !url.contains("://") || url.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            return Err(AskError::Misused(format!("`{}` is no URL to visit", crate::jsonrpc::error::shorten(url))));
+            return Err(AskError::Misused(format!("`{}` is not a URL", shorten(url))));
         }
-        let lacks = || self.needs(ClientCapability::ElicitationUrl);
-        let reach = self.dialogue.reaches().map_err(|why| AskError::Unsupported(Unsupported::here(why)));
-        if let Err(AskError::Unsupported(mut unsupported)) = lacks().and(reach) {
-            // Whoever reads the error can still go there.
+        let declared = self.needs(ClientCapability::ElicitationUrl);
+        let reachable = self.dialogue.reachable().map_err(|why| AskError::Unsupported(Unsupported::here(why)));
+        let sends_error = self.revision().has_url_required_error() && reachable.is_err();
+        if let Err(AskError::Unsupported(mut unsupported)) = declared.and(reachable) {
+            // A user who reads the error can still visit the page.
             unsupported.text = format!("{}. {message} {url}", unsupported.text);
-            // A client that cannot be sent requests can be sent this.
-            let told = self.revision().has_url_required_error() && self.dialogue.reaches().is_err();
+            // A client that accepts no requests accepts this error.
             unsupported.visit =
-                told.then(|| Visit { message: message.to_owned(), url: url.to_owned(), id: id.to_owned() });
+                sends_error.then(|| Visit { message: message.to_owned(), url: url.to_owned(), id: id.to_owned() });
             return Err(AskError::Unsupported(unsupported));
         }
         let mut params = json!({"mode": "url", "message": message, "url": url});
@@ -132,10 +155,21 @@ impl Context {
         Ok(Question { method: Question::ELICIT, params })
     }
 
-    /// Has the client's model say something.
+    /// Asks the client's model for a completion.
     ///
-    /// Since 2026-07-28 the protocol discourages it in favour of calling a model directly; it stays in the
+    /// Since 2026-07-28 the protocol recommends calling a model directly instead. Sampling stays in the
     /// protocol until 2027-07-28 at least.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    ///
+    /// /// Summarize a text.
+    /// #[tool]
+    /// async fn summarize(ctx: &Context, text: String) -> Result<String> {
+    ///     let result = ctx.sample(format!("Summarize in one sentence: {text}")).await?;
+    ///     Ok(result.text())
+    /// }
+    /// ```
     pub fn sample(&self, request: impl Into<SampleRequest>) -> Ask<SampleResult> {
         Ask::new(&self.dialogue, self.sampling(&request.into()), |answer| {
             SampleResult::read(&answer).map_err(AskError::Invalid)
@@ -156,16 +190,23 @@ impl Context {
         Ok(Question { method: Question::SAMPLE, params })
     }
 
-    /// Asks which directories the client works in. Advice, not a permission.
+    /// Asks the client for its roots: the directories it works in. They inform the server, and grant no
+    /// permissions.
     pub fn list_roots(&self) -> Ask<Vec<Root>> {
         let question =
             self.needs(ClientCapability::Roots).map(|()| Question { method: Question::ROOTS, params: json!({}) });
         Ask::new(&self.dialogue, question, |answer| Root::read(&answer).map_err(AskError::Invalid))
     }
 
-    /// Does something once, however often the call runs: what it returns is remembered, and given back
-    /// when the call asks and runs again. An error is not: what failed may be tried again. Nobody can be
-    /// asked inside of it.
+    /// Runs `work` once, however often the handler runs: since 2026-07-28, a call that asks runs again for
+    /// every round of answers.
+    ///
+    /// The value is remembered under `key`, and later runs return it without running `work`. An error is
+    /// not remembered: the next run tries again. A key identifies one `once` of a call; inside a loop, put
+    /// the index into it. Asks are not allowed inside `work`.
+    ///
+    /// Wrap every side effect that comes before an ask, and every value that differs between runs, like the
+    /// time or a random id.
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
@@ -187,13 +228,15 @@ impl Context {
         self.dialogue.once(key, work).await
     }
 
-    /// From here on the call is a task, if it is to be one: the client has its answer, and asks for the
-    /// rest. For tools with `#[tool(task, asks_first)]`; elsewhere nothing happens.
+    /// Turns the call into a task: the client gets a response at once, and fetches the result later.
+    ///
+    /// For tools with `#[tool(task, asks_first)]`: ask what you need, then release the client. Does nothing
+    /// in other handlers, or if the client does not support tasks.
     pub async fn start_task(&self) {
         self.dialogue.start_task().await;
     }
 
-    /// Whether the call goes on as a task.
+    /// Whether the call is a task.
     pub fn is_task(&self) -> bool {
         self.dialogue.task().is_some()
     }
@@ -208,23 +251,23 @@ impl Context {
         self.can(ClientCapability::ElicitationUrl)
     }
 
-    /// Whether the client can ask its model.
+    /// Whether the client can ask its model for a completion.
     pub fn can_sample(&self) -> bool {
         self.can(ClientCapability::Sampling)
     }
 
-    /// Whether the client can give tools to its model.
+    /// Whether the client's model can use tools that the server defines.
     pub fn can_sample_with_tools(&self) -> bool {
         self.can(ClientCapability::SamplingTools)
     }
 
-    /// Whether the client tells which directories it works in.
+    /// Whether the client can list its roots.
     pub fn can_list_roots(&self) -> bool {
         self.can(ClientCapability::Roots)
     }
 
     fn can(&self, capability: ClientCapability) -> bool {
-        self.dialogue.reaches().is_ok() && self.declares(capability)
+        self.dialogue.reachable().is_ok() && self.declares(capability)
     }
 
     fn declares(&self, capability: ClientCapability) -> bool {
@@ -235,8 +278,8 @@ impl Context {
         if self.declares(capability) {
             return Ok(());
         }
-        let unsupported = match self.dialogue.reaches() {
-            // What was declared does not matter where nobody can be asked, or is not known.
+        let unsupported = match self.dialogue.reachable() {
+            // On a connection that cannot ask, capabilities do not matter, or are not known.
             Err(why) if !self.revision().asks_by_rounds() => Unsupported::here(why),
             _ => Unsupported::lacks(capability, self.revision()),
         };
@@ -244,29 +287,33 @@ impl Context {
     }
 }
 
-/// What a form can ask for: a struct with `Deserialize` and `JsonSchema`.
+/// A type that [`Context::elicit`] can ask for: a struct with `Deserialize` and `JsonSchema`.
+///
+/// Implemented for all such types.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be asked for",
-    label = "no form can be made of it",
-    note = "a form is a struct with `#[derive(serde::Deserialize, schemars::JsonSchema)]`; it owns what it has"
+    label = "no form can ask for this type",
+    note = "a form is a struct with `#[derive(serde::Deserialize, schemars::JsonSchema)]` and owned fields"
 )]
 pub trait ElicitForm: DeserializeOwned + JsonSchema + 'static {}
 
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + 'static> ElicitForm for T {}
 
-/// What `once` can remember: a type with `Serialize` and `Deserialize`.
+/// A type that [`Context::once`] can remember: with `Serialize` and `Deserialize`.
+///
+/// Implemented for all such types.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be remembered",
-    label = "the result of what is done once",
-    note = "it travels as JSON: `#[derive(serde::Serialize, serde::Deserialize)]`, or return its id"
+    label = "the value of this `once`",
+    note = "the value travels as JSON: `#[derive(serde::Serialize, serde::Deserialize)]`, or return its id"
 )]
 pub trait OnceValue: Serialize + DeserializeOwned {}
 
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned> OnceValue for T {}
 
-/// Whether a caller declares what a handler requires.
+/// Checks that the client declares a capability that the handler requires.
 pub(crate) fn required(capability: ClientCapability, invocation: &Invocation<'_>) -> Result<(), MissingCapability> {
     let client = invocation.envelope.client();
     let all = if invocation.envelope.revision.is_stateless() {
@@ -282,51 +329,50 @@ pub(crate) fn required(capability: ClientCapability, invocation: &Invocation<'_>
     }
 }
 
-/// The way of a call to its client, and what it brings back from an earlier round.
+/// The dialogue of a call, with what the call brings back from an earlier round.
 pub(crate) fn dialogue(invocation: &Invocation<'_>, mut resumed: Option<Resumed>) -> Arc<Dialogue> {
     let channel = invocation.channel;
     let limits = &channel.core.limits;
-    let memory = resumed.as_mut().map(Resumed::memory).unwrap_or_default();
-    let way = match (invocation.state_binding(), SessionChannel::of(invocation)) {
-        (Some(purpose), _) => {
-            let bounds =
-                Bounds { time: limits.answer_timeout, bytes: limits.state_bytes, rounds: limits.asks_per_call };
-            let secrets = Arc::clone(&channel.core.secrets);
-            Channel::Rounds(Box::new(Rounds::new(purpose, secrets, resumed, bounds)))
+    let once_results = resumed.as_mut().map(Resumed::take_once_results).unwrap_or_default();
+    let ask_channel = match (invocation.state_binding(), SessionChannel::of(invocation)) {
+        (Some(binding), _) => {
+            let bounds = Bounds { ttl: limits.answer_timeout, bytes: limits.state_bytes, rounds: limits.asks_per_call };
+            let sealer = Arc::clone(&channel.core.secrets);
+            Channel::Rounds(Box::new(Rounds::new(binding, sealer, resumed, bounds)))
         }
-        (None, Some(exchange)) => Channel::Session(exchange),
-        (None, None) => Channel::Nowhere(if channel.can_ask() || invocation.envelope.revision.asks_by_rounds() {
-            "nobody can be asked here: only a tool, a prompt or a resource that was called can ask"
+        (None, Some(session)) => Channel::Session(session),
+        (None, None) => Channel::Unreachable(if channel.can_ask() || invocation.envelope.revision.asks_by_rounds() {
+            "the client cannot be asked here: only the handler of a tool, a prompt or a resource can ask"
         } else {
-            "this client cannot be asked: it needs a session, and to accept `text/event-stream`"
+            "this client cannot be asked: it needs a session and must accept `text/event-stream`"
         }),
     };
-    let dialogue = Dialogue::new(way, memory, limits);
+    let dialogue = Dialogue::new(ask_channel, once_results, limits);
     if let Some(job) = invocation.job {
         dialogue.plan(Arc::clone(job));
     }
     Arc::new(dialogue)
 }
 
-/// What somebody filled in.
+/// The content of a form that the user accepted.
 fn accepted(mut answer: Value) -> Result<Value, AskError> {
     match action(&answer)? {
         "accept" => Ok(match answer["content"].take() {
             Value::Null => json!({}),
             content => content,
         }),
-        other => Err(no(other)),
+        other => Err(rejection(other)),
     }
 }
 
 fn action(answer: &Value) -> Result<&str, AskError> {
-    answer["action"].as_str().ok_or_else(|| AskError::Invalid("it has no `action`".to_owned()))
+    answer["action"].as_str().ok_or_else(|| AskError::Invalid("`action` is missing".to_owned()))
 }
 
-fn no(action: &str) -> AskError {
+fn rejection(action: &str) -> AskError {
     match action {
         "decline" => AskError::Declined,
         "cancel" => AskError::Cancelled,
-        other => AskError::Invalid(format!("`{}` is no action", crate::jsonrpc::error::shorten(other))),
+        other => AskError::Invalid(format!("unknown action `{}`", shorten(other))),
     }
 }

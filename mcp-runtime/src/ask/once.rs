@@ -1,5 +1,4 @@
-//! The inside of what is done once: it must not be cut off, so nothing in there can wait for another
-//! round.
+//! The inside of a `once` block. The handler is not dropped while it runs, so it cannot wait for a round.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -11,31 +10,31 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does the work, and knows that it does.
+/// Runs the work, marked as the inside of a `once` block.
 pub(super) async fn inside<F: Future>(work: F) -> F::Output {
     let mut work = pin!(work);
     poll_fn(|cx| {
-        let _mark = Mark(INSIDE.replace(true));
+        let _restore = RestoreOnDrop(INSIDE.replace(true));
         work.as_mut().poll(cx)
     })
     .await
 }
 
-/// What was so before, until it is so again.
-struct Mark(bool);
+/// Restores the previous value on drop.
+struct RestoreOnDrop(bool);
 
-impl Drop for Mark {
+impl Drop for RestoreOnDrop {
     fn drop(&mut self) {
         INSIDE.set(self.0);
     }
 }
 
-/// A question in there would wait for its answer, and its answer for the end of the work. It is refused
-/// in every revision, so that whoever tests with one knows.
+/// Rejects an ask inside of a `once` block: the ask would wait for a round, and the round for the end of the
+/// block. It is rejected in every revision, so that a test with any of them finds it.
 pub(super) fn forbids_asking() -> Result<(), AskError> {
     if INSIDE.get() {
         return Err(AskError::Misused(
-            "nobody can be asked inside of `ctx.once`: ask before, and use the answer in there".to_owned(),
+            "the client cannot be asked inside of `ctx.once`: ask before it, and use the answer inside".to_owned(),
         ));
     }
     Ok(())

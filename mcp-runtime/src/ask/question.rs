@@ -1,8 +1,11 @@
-//! A question to a client as it goes over the wire, and what tells it from another.
+//! Questions and answers on the wire: their shapes, and the digest that tells one question from another.
 
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::jsonrpc::error::{RpcError, shorten};
+use crate::jsonrpc::object::optional_object;
+use crate::jsonrpc::raw::Raw;
 use crate::outcome::Question;
 
 impl Question {
@@ -10,8 +13,8 @@ impl Question {
     pub(super) const SAMPLE: &'static str = "sampling/createMessage";
     pub(super) const ROOTS: &'static str = "roots/list";
 
-    /// What is the same for the same question only. It is no secret and no proof: it tells a handler's
-    /// author that a retry asks something else.
+    /// A digest, equal for equal questions. It is neither secret nor collision-resistant: it only tells a
+    /// handler's author that a retry asks something else.
     pub(super) fn digest(&self) -> u64 {
         let mut text = self.method.as_bytes().to_vec();
         canonical(&self.params, &mut text);
@@ -19,7 +22,7 @@ impl Question {
         text.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
     }
 
-    /// Whether a value has the shape of an answer, whatever the answer is.
+    /// Whether a value has the shape of an answer to this question.
     pub(super) fn is_answered_by(&self, value: &Value) -> bool {
         Self::fits(self.method, value)
     }
@@ -34,7 +37,28 @@ impl Question {
     }
 }
 
-/// JSON that is the same for the same value: objects sorted by their keys.
+/// An answer with its key, or why it is malformed.
+type ResponseEntry = Result<(String, Value), RpcError>;
+
+/// Reads the client's answers from `inputResponses`, each with its key.
+///
+/// A malformed answer is an error of its own: a retried call is rejected for it, a task ignores it.
+pub(crate) fn read_responses(raw: Raw<'_>) -> Result<Vec<ResponseEntry>, RpcError> {
+    if raw.kind() != "object" {
+        return Err(RpcError::wrong_field("inputResponses", "object", raw.kind()));
+    }
+    let responses = optional_object("inputResponses", Some(raw))?;
+    let read = |(key, response): (&str, Raw<'_>)| match serde_json::from_str(response.get()) {
+        Ok(answer @ Value::Object(_)) => Ok((key.to_owned(), answer)),
+        _ => {
+            let field = format!("inputResponses.{}", shorten(key));
+            Err(RpcError::wrong_field(&field, "object", response.kind()))
+        }
+    };
+    Ok(responses.iter().map(read).collect())
+}
+
+/// Canonical JSON, equal for equal values: the members of objects are sorted by key.
 pub(super) fn canonical(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Object(map) => {
@@ -77,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_the_same_in_any_order_of_its_members() {
+    fn digest_ignores_the_order_of_members() {
         let one: Value = serde_json::from_str(r#"{"a":1,"b":{"c":[1,{"x":1,"y":2}],"d":2}}"#).unwrap();
         let other: Value = serde_json::from_str(r#"{"b":{"d":2,"c":[1,{"y":2,"x":1}]},"a":1}"#).unwrap();
         assert_eq!(ask(one.clone()).digest(), ask(other).digest());
@@ -88,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_has_the_shape_of_one() {
+    fn answer_shape_is_checked_by_method() {
         let form = ask(json!({}));
         for action in ["accept", "decline", "cancel"] {
             assert!(form.is_answered_by(&json!({"action": action})));
@@ -98,5 +122,19 @@ mod tests {
         }
         let roots = Question { method: Question::ROOTS, params: json!({}) };
         assert!(roots.is_answered_by(&json!({"roots": []})) && !roots.is_answered_by(&json!({"roots": {}})));
+    }
+
+    #[test]
+    fn malformed_response_is_an_error_of_its_own() {
+        let read = |text: &str| {
+            read_responses(Raw::new_unchecked(text)).map(|all| all.iter().map(Result::is_ok).collect::<Vec<_>>())
+        };
+        assert_eq!(read("{}").unwrap(), Vec::<bool>::new());
+        assert_eq!(
+            read(r#"{"a":{"action":"accept"},"b":5,"c":null,"d":{"n":1e999}}"#).unwrap(),
+            [true, false, false, false]
+        );
+        assert!(read("null").is_err() && read("[]").is_err(), "it is an object");
+        assert!(read(r#"{"a":{},"a":{}}"#).is_err(), "each key once");
     }
 }

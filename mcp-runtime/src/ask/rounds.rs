@@ -1,8 +1,8 @@
-//! Asking without a session: the call is answered with its questions, and made again with the answers.
+//! Asking by rounds: the response to the call contains its questions, and the client retries with the answers.
 //!
-//! An ask that has no answer yet is noted and stays pending. When the handler waits for that, it is
-//! dropped, and the client gets the questions with a sealed state: what was answered so far. The call
-//! that comes back runs the handler from the top, and the same lines resolve at once.
+//! An ask without an answer is parked. When the handler waits for nothing but parked asks, it is dropped,
+//! and the client gets the questions with a sealed state: the answers so far. The retry runs the handler
+//! from the top, and the asks that were answered resolve at once.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 
 use std::collections::BTreeMap;
@@ -14,31 +14,30 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use super::question::canonical;
+use super::question::{canonical, read_responses};
 use super::sealed_state::StateSealer;
 use super::{AskError, OnceResults};
 use crate::jsonrpc::error::RpcError;
-use crate::jsonrpc::object::{Object, optional_object};
+use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, Outcome, Question, Reply};
 use crate::sync::{lock, until};
 
-/// What the client keeps for us between rounds.
+/// What the client carries between rounds, sealed.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RoundState {
-    /// When it is worth nothing any more, in seconds since 1970.
+    /// In seconds since 1970.
     #[serde(rename = "e")]
     expires: u64,
-    /// What was answered, by key.
+    /// The answers so far, by key.
     #[serde(rename = "a")]
     answers: BTreeMap<String, Answered>,
-    /// What was asked last, by key: the digests of the questions.
+    /// The digests of the questions of the last round, by key.
     #[serde(rename = "p")]
     pending: BTreeMap<String, u64>,
-    /// What `once` has done.
     #[serde(rename = "o")]
-    memory: OnceResults,
+    once_results: OnceResults,
     /// How many rounds there were.
     #[serde(rename = "r")]
     rounds: usize,
@@ -52,69 +51,54 @@ struct Answered {
     answer: Value,
 }
 
-/// What a call brings back: the state, and answers to what was asked last.
+/// What a retried call brings back: the state, and the answers to the questions of the last round.
 #[derive(Debug, Default)]
 pub(crate) struct Resumed {
     state: RoundState,
-    /// Without a state, every answer is as good as any: it is the first round.
+    /// Whether there is a state. A first call has none, and may bring answers to any question.
     sealed: bool,
     responses: BTreeMap<String, Value>,
 }
 
 impl Resumed {
-    /// What a call brings back, if it does. A state that is not ours, for this call and of today, is refused.
+    /// Reads what a call brings back, if it is a retry. Rejects a state that is forged, expired, or bound to
+    /// another call.
     pub(crate) fn read(
         params: &Object<'_>,
-        purpose: &StateBinding,
-        secrets: &StateSealer,
+        binding: &StateBinding,
+        sealer: &StateSealer,
     ) -> Result<Option<Self>, RpcError> {
         let (responses, state) = (params.get("inputResponses"), params.get("requestState"));
         if responses.is_none() && state.is_none() {
             return Ok(None);
         }
-        let mut resumed = Resumed { responses: read_responses(responses)?, ..Self::default() };
+        let mut resumed = Self::default();
+        if let Some(responses) = responses {
+            resumed.responses = read_responses(responses)?.into_iter().collect::<Result<_, _>>()?;
+        }
         if let Some(state) = state {
-            let sealed = state.text().ok_or_else(|| RpcError::wrong_field("requestState", "string", state.kind()))?;
-            resumed.state = open(&sealed, purpose, secrets)?;
+            let text = state.text().ok_or_else(|| RpcError::wrong_field("requestState", "string", state.kind()))?;
+            resumed.state = open(&text, binding, sealer)?;
             resumed.sealed = true;
         }
         Ok(Some(resumed))
     }
 
-    pub(super) fn memory(&mut self) -> OnceResults {
-        std::mem::take(&mut self.state.memory)
+    pub(super) fn take_once_results(&mut self) -> OnceResults {
+        std::mem::take(&mut self.state.once_results)
     }
 }
 
-fn read_responses(raw: Option<Raw<'_>>) -> Result<BTreeMap<String, Value>, RpcError> {
-    let Some(raw) = raw else { return Ok(BTreeMap::new()) };
-    if raw.kind() != "object" {
-        return Err(RpcError::wrong_field("inputResponses", "object", raw.kind()));
-    }
-    let all = optional_object("inputResponses", Some(raw))?;
-    let mut responses = BTreeMap::new();
-    for (key, response) in all.iter() {
-        match serde_json::from_str(response.get()) {
-            Ok(Value::Object(response)) => drop(responses.insert(key.to_owned(), response.into())),
-            _ => {
-                let field = format!("inputResponses.{}", crate::jsonrpc::error::shorten(key));
-                return Err(RpcError::wrong_field(&field, "object", response.kind()));
-            }
-        }
-    }
-    Ok(responses)
-}
-
-fn open(sealed: &str, purpose: &StateBinding, secrets: &StateSealer) -> Result<RoundState, RpcError> {
-    let refused = |why: &str| RpcError::invalid_params(format!("Invalid params: `requestState` {why}"));
-    let bytes = secrets.open(sealed, &purpose.bytes()).ok_or_else(|| {
-        secrets.warn_once();
-        refused("is not what this server sent for this call; make the call again without it and `inputResponses`")
+fn open(text: &str, binding: &StateBinding, sealer: &StateSealer) -> Result<RoundState, RpcError> {
+    let rejected = |why: &str| RpcError::invalid_params(format!("Invalid params: `requestState` {why}"));
+    let bytes = sealer.open(text, &binding.bytes()).ok_or_else(|| {
+        sealer.warn_once();
+        rejected("is not what this server sent for this call; make the call again without it and `inputResponses`")
     })?;
     let state: RoundState = serde_json::from_slice(&bytes)
-        .map_err(|_| refused("is of another version of this server; make the call again without it"))?;
+        .map_err(|_| rejected("is of another version of this server; make the call again without it"))?;
     if state.expires < now() {
-        return Err(refused("has expired; make the call again without it and `inputResponses`"));
+        return Err(rejected("has expired; make the call again without it and `inputResponses`"));
     }
     Ok(state)
 }
@@ -123,7 +107,7 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// What a state is good for: one call, whoever makes it.
+/// What a state is bound to: one call of one principal.
 #[derive(Debug, Clone)]
 pub(crate) struct StateBinding {
     pub(crate) principal: Option<Arc<str>>,
@@ -132,20 +116,20 @@ pub(crate) struct StateBinding {
 }
 
 impl StateBinding {
-    /// The same for the same call, in whatever order its members came.
+    /// Canonical bytes: equal for equal calls, in whatever order the client sends the members.
     fn bytes(&self) -> Vec<u8> {
         let params = self.params.as_deref().and_then(|raw| Object::read(Raw::new_unchecked(raw)).ok());
         let params = params.unwrap_or_default();
         let of_the_round = |name: &str| matches!(name, "_meta" | "inputResponses" | "requestState");
-        let mut optional_object: Vec<_> = params.iter().filter(|(name, _)| !of_the_round(name)).collect();
-        optional_object.sort_unstable_by_key(|(name, _)| *name);
+        let mut members: Vec<_> = params.iter().filter(|(name, _)| !of_the_round(name)).collect();
+        members.sort_unstable_by_key(|(name, _)| *name);
         let mut bytes = Vec::new();
         canonical(&serde_json::json!([self.method, self.principal.as_deref()]), &mut bytes);
-        for (name, value) in optional_object {
+        for (name, value) in members {
             canonical(&Value::from(name), &mut bytes);
             match serde_json::from_str(value.get()) {
                 Ok(value) => canonical(&value, &mut bytes),
-                // No value can hold it, and a handler may overlook it: then it is the same letter by letter.
+                // JSON that no `Value` can hold, as `1e999`. A handler may ignore it, so it is compared as text.
                 Err(_) => bytes.extend_from_slice(format!("!{}", value.get()).as_bytes()),
             }
         }
@@ -153,21 +137,21 @@ impl StateBinding {
     }
 }
 
-/// One call's rounds.
+/// The current round of one call.
 #[derive(Debug)]
 pub(super) struct Rounds {
-    purpose: StateBinding,
-    secrets: Arc<StateSealer>,
+    binding: StateBinding,
+    sealer: Arc<StateSealer>,
     bounds: Bounds,
     state: Mutex<Round>,
-    /// Told when the round is over.
+    /// Notified when the round is over.
     ended: Notify,
 }
 
-/// How long a state is good, and how long it may be.
+/// The limits of a state: how long it is valid, how large it may be, and after how many rounds the call fails.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    pub(super) time: Duration,
+    pub(super) ttl: Duration,
     pub(super) bytes: usize,
     pub(super) rounds: usize,
 }
@@ -175,82 +159,102 @@ pub(super) struct Bounds {
 #[derive(Debug, Default)]
 struct Round {
     resumed: Resumed,
+    /// The questions of the asks that are parked.
     asked: Vec<(String, Question)>,
-    /// Whether something was asked again of what was asked last.
+    /// Whether the handler has repeated a question of the last round.
     familiar: bool,
-    /// Effects that must not be cut off.
-    busy: usize,
+    /// How many `once` blocks run. The handler is not dropped before they return.
+    holds: usize,
+    /// The dispatcher polls the handler, which may run on another thread.
     dispatcher: Option<Waker>,
     over: bool,
 }
 
 impl Rounds {
     pub(super) fn new(
-        purpose: StateBinding,
-        secrets: Arc<StateSealer>,
+        binding: StateBinding,
+        sealer: Arc<StateSealer>,
         resumed: Option<Resumed>,
         bounds: Bounds,
     ) -> Self {
         let state = Round { resumed: resumed.unwrap_or_default(), ..Round::default() };
-        Rounds { purpose, secrets, bounds, state: Mutex::new(state), ended: Notify::new() }
+        Rounds { binding, sealer, bounds, state: Mutex::new(state), ended: Notify::new() }
     }
 
     fn round(&self) -> MutexGuard<'_, Round> {
         lock(&self.state)
     }
 
-    /// The answer, if it is there; otherwise it never comes in this round.
+    /// The answer, if the client has sent it. Otherwise parks: this round brings no answer.
     pub(super) async fn ask(&self, key: &str, question: Question) -> Result<Value, AskError> {
         if let Some(answer) = self.round().answer(key, &question)? {
             return Ok(answer);
         }
-        let _asked = self.note(key, question);
+        let _parked = self.park(key, question);
         until(&self.ended, || self.round().over).await;
-        // Nobody is here but a handler on a thread of its own, which cannot be dropped.
-        Err(AskError::Misused("the call goes on without this question; its round is over".to_owned()))
+        // Only a handler on its own thread comes here: others have been dropped.
+        Err(AskError::Misused("this round of questions is over, and the call continues without an answer".to_owned()))
     }
 
-    fn note(&self, key: &str, question: Question) -> AnsweredQuestion<'_> {
+    fn park(&self, key: &str, question: Question) -> ParkedAsk<'_> {
+        self.change(|round| round.asked.push((key.to_owned(), question)));
+        ParkedAsk { rounds: self, key: key.to_owned() }
+    }
+
+    /// Keeps the round open until the guard is dropped.
+    pub(super) fn hold(&self) -> RoundHold<'_> {
+        self.round().holds += 1;
+        RoundHold(self)
+    }
+
+    /// Changes the round, and wakes the dispatcher after the lock is released.
+    fn change(&self, change: impl FnOnce(&mut Round)) {
+        let dispatcher = {
+            let mut round = self.round();
+            change(&mut round);
+            round.dispatcher.take()
+        };
+        if let Some(dispatcher) = dispatcher {
+            dispatcher.wake();
+        }
+    }
+
+    /// The response with the questions of this round, when asks are parked and no `once` block runs.
+    pub(super) fn poll(&self, cx: &mut Context<'_>, once_results: impl FnOnce() -> OnceResults) -> Poll<Outcome> {
+        // Declared before the guard, so that the replaced waker is dropped after it.
+        let mut waker = Some(cx.waker().clone());
         let mut round = self.round();
-        round.asked.push((key.to_owned(), question));
-        round.wake();
-        AnsweredQuestion { rounds: self, key: key.to_owned() }
-    }
-
-    /// Says that something must not be cut off, until what is returned is dropped.
-    pub(super) fn busy(&self) -> Busy<'_> {
-        self.round().busy += 1;
-        Busy(self)
-    }
-
-    /// The questions of this round, when there are some and nothing else goes on that matters.
-    pub(super) fn poll(&self, cx: &mut Context<'_>, memory: impl FnOnce() -> OnceResults) -> Poll<Outcome> {
-        let mut round = self.round();
-        if round.asked.is_empty() || round.busy > 0 || round.over {
-            round.dispatcher = Some(cx.waker().clone());
+        if round.asked.is_empty() || round.holds > 0 || round.over {
+            std::mem::swap(&mut round.dispatcher, &mut waker);
             return Poll::Pending;
         }
         round.over = true;
         let asked = std::mem::take(&mut round.asked);
-        let state = std::mem::take(&mut round.resumed.state);
+        let Resumed { mut state, responses, .. } = std::mem::take(&mut round.resumed);
         let lost = state.pending.keys().next().filter(|_| !round.familiar).map(|key| changed(key).to_failure());
         drop(round);
         self.ended.notify_waiters();
+        // The handler did not come to these asks in this run. The client has answered and is not asked again.
+        for (key, answer) in responses {
+            if let Some(question) = state.pending.get(&key) {
+                state.answers.insert(key, Answered { question: *question, answer });
+            }
+        }
         Poll::Ready(match lost {
-            // The next round would be like this one, without end.
+            // The next round would be the same, and so on without end.
             Some(failure) => Err(failure),
-            None => self.conclude(asked, RoundState { memory: memory(), ..state }),
+            None => self.conclude(asked, RoundState { once_results: once_results(), ..state }),
         })
     }
 
-    /// There is no other round: the call has been answered with a task.
+    /// Ends the round without a response: the call has become a task.
     pub(super) fn end(&self) {
         self.round().over = true;
         self.ended.notify_waiters();
     }
 
     fn conclude(&self, asked: Vec<(String, Question)>, mut state: RoundState) -> Outcome {
-        state.expires = now().saturating_add(self.bounds.time.as_secs().max(1));
+        state.expires = now().saturating_add(self.bounds.ttl.as_secs().max(1));
         state.rounds += 1;
         if state.rounds > self.bounds.rounds {
             return Err(Failure::Handler(format!("a call has at most {} rounds of questions", self.bounds.rounds)));
@@ -260,41 +264,43 @@ impl Rounds {
         let text = serde_json::to_vec(&state).map_err(|_| failed("The state of the call cannot be written"))?;
         if text.len() > self.bounds.bytes {
             return Err(Failure::Handler(format!(
-                "this call would have to remember {} bytes between its questions, and {} is the limit",
+                "the state of this call has {} bytes, and {} is the limit (`Limits::state_bytes`): ask for less at a \
+                 time, and return less from `ctx.once`",
                 text.len(),
                 self.bounds.bytes
             )));
         }
-        let state = self.secrets.seal(text, &self.purpose.bytes()).map_err(|error| {
+        let state = self.sealer.seal(text, &self.binding.bytes()).map_err(|error| {
             tracing::error!(%error, "the state of a call could not be sealed");
-            failed("The server cannot ask now; try again")
+            failed("The server cannot ask the client now; retry later")
         })?;
         Ok(Reply::InputRequired { asked, state })
     }
 }
 
 impl Round {
-    fn wake(&mut self) {
-        if let Some(dispatcher) = self.dispatcher.take() {
-            dispatcher.wake();
-        }
-    }
-
-    /// What the client answered under this key, now or in an earlier round.
+    /// The client's answer under this key, from this retry or an earlier one.
     fn answer(&mut self, key: &str, question: &Question) -> Result<Option<Value>, AskError> {
         let digest = question.digest();
         let Resumed { state, sealed, responses } = &mut self.resumed;
         self.familiar |= state.pending.contains_key(key);
-        if let Some(answered) = state.answers.get(key) {
-            return if answered.question == digest { Ok(Some(answered.answer.clone())) } else { Err(changed(key)) };
+        match state.answers.get(key) {
+            Some(answered) if answered.question != digest => return Err(changed(key)),
+            Some(Answered { answer, .. }) if question.is_answered_by(answer) => return Ok(Some(answer.clone())),
+            // Malformed: it was kept without a look at it.
+            Some(_) => {
+                state.answers.remove(key);
+                return Ok(None);
+            }
+            None => {}
         }
         match state.pending.get(key) {
             Some(asked) if *asked != digest => return Err(changed(key)),
-            // It was not asked: nobody can have answered it.
+            // It was not asked, so it cannot have been answered.
             None if *sealed => return Ok(None),
             _ => {}
         }
-        // What is no answer is asked for again.
+        // A malformed answer is asked for again.
         let Some(answer) = responses.remove(key).filter(|answer| question.is_answered_by(answer)) else {
             return Ok(None);
         };
@@ -311,25 +317,100 @@ fn changed(key: &str) -> AskError {
     ))
 }
 
-/// A question of this round, until whoever asked it has gone.
-struct AnsweredQuestion<'a> {
+/// An ask that is parked in this round. Its question is withdrawn on drop.
+struct ParkedAsk<'a> {
     rounds: &'a Rounds,
     key: String,
 }
 
-impl Drop for AnsweredQuestion<'_> {
+impl Drop for ParkedAsk<'_> {
     fn drop(&mut self) {
         self.rounds.round().asked.retain(|(key, _)| *key != self.key);
     }
 }
 
-/// Something that must not be cut off.
-pub(super) struct Busy<'a>(&'a Rounds);
+/// Keeps the round open: the handler is not dropped before this is.
+pub(super) struct RoundHold<'a>(&'a Rounds);
 
-impl Drop for Busy<'_> {
+impl Drop for RoundHold<'_> {
     fn drop(&mut self) {
-        let mut round = self.0.round();
-        round.busy -= 1;
-        round.wake();
+        self.0.change(|round| round.holds -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use serde_json::json;
+
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds { ttl: Duration::from_mins(1), bytes: 10_000, rounds: 10 };
+
+    fn binding() -> StateBinding {
+        StateBinding { principal: None, method: "tools/call", params: None }
+    }
+
+    fn question(key: &str) -> Question {
+        Question { method: Question::ELICIT, params: json!({"message": key}) }
+    }
+
+    /// One run of a handler that asks these in a `join!`. Returns the keys it got answers for, and the response.
+    fn run(sealer: &Arc<StateSealer>, retry: Option<&Value>, keys: &[&str]) -> (Vec<String>, Poll<Outcome>) {
+        let text = retry.map(Value::to_string);
+        let resumed = text.map(|text| {
+            let params = Object::read(Raw::new_unchecked(&text)).unwrap();
+            Resumed::read(&params, &binding(), sealer).unwrap().unwrap()
+        });
+        let rounds = Rounds::new(binding(), Arc::clone(sealer), resumed, BOUNDS);
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut asks: Vec<_> = keys.iter().map(|key| (key, Box::pin(rounds.ask(key, question(key))))).collect();
+        let answered = asks.iter_mut().filter_map(|(key, ask)| match pin!(ask).poll(&mut cx) {
+            Poll::Ready(answer) => answer.ok().map(|_| (**key).to_owned()),
+            Poll::Pending => None,
+        });
+        (answered.collect(), rounds.poll(&mut cx, OnceResults::new))
+    }
+
+    /// The keys of the questions in a response, and the retry with these answers.
+    fn retry(response: Poll<Outcome>, answers: &Value) -> (Vec<String>, Value) {
+        let Poll::Ready(Ok(Reply::InputRequired { asked, state })) = response else { panic!("{response:?}") };
+        let keys = asked.into_iter().map(|(key, _)| key).collect();
+        (keys, json!({"inputResponses": answers, "requestState": state}))
+    }
+
+    #[test]
+    fn answer_to_an_ask_that_was_too_late_is_kept() {
+        let (sealer, accept) = (Arc::default(), json!({"action": "accept"}));
+        let (_, response) = run(&sealer, None, &["fast", "slow"]);
+        let (asked, second) = retry(response, &json!({"fast": accept, "slow": accept}));
+        assert_eq!(asked, ["fast", "slow"]);
+        // The handler asks the next question before it comes to the slow one.
+        let (answered, response) = run(&sealer, Some(&second), &["fast", "next"]);
+        assert_eq!(answered, ["fast"]);
+        let (asked, third) = retry(response, &json!({"next": accept}));
+        assert_eq!(asked, ["next"]);
+        let (answered, response) = run(&sealer, Some(&third), &["fast", "slow", "next"]);
+        assert_eq!(answered, ["fast", "slow", "next"]);
+        assert!(response.is_pending());
+    }
+
+    #[test]
+    fn malformed_answer_is_asked_for_again() {
+        let (sealer, accept) = (Arc::default(), json!({"action": "accept"}));
+        let (_, response) = run(&sealer, None, &["fast", "slow"]);
+        let (_, second) = retry(response, &json!({"fast": accept, "slow": {"action": "perhaps"}}));
+        // Whether or not the handler comes to the slow ask in this run.
+        for keys in [&["fast", "slow", "next"][..], &["fast", "next"]] {
+            let (answered, response) = run(&sealer, Some(&second), keys);
+            assert_eq!(answered, ["fast"]);
+            let (_, third) = retry(response, &json!({"next": accept}));
+            let (answered, response) = run(&sealer, Some(&third), &["fast", "slow", "next"]);
+            assert_eq!(answered, ["fast", "next"]);
+            let (asked, fourth) = retry(response, &json!({"slow": accept}));
+            assert_eq!(asked, ["slow"]);
+            assert_eq!(run(&sealer, Some(&fourth), &["fast", "slow", "next"]).0, ["fast", "slow", "next"]);
+        }
     }
 }

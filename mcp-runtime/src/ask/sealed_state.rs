@@ -1,5 +1,5 @@
-//! Sealing what a client keeps for the server between the rounds of a call: it can neither read it nor
-//! change it, nor use it for another call.
+//! Sealing the state that a client carries between the rounds of a call: the client cannot read it, change it,
+//! or use it for another call.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 
 use std::sync::OnceLock;
@@ -13,67 +13,71 @@ use ring::hkdf;
 
 use crate::random;
 
-/// What every key is derived for; another form of the state gets another.
-const PURPOSE: &[u8] = b"mcp requestState 1";
-const SALT: usize = 24;
-/// The shortest secret: 256 bits, if it is random.
-const SHORTEST: usize = 32;
+/// The `info` of the key derivation. A new format of the state gets a new one.
+const KEY_INFO: &[u8] = b"mcp requestState 1";
+const SALT_BYTES: usize = 24;
+/// The minimum length of a secret: 256 bits, if it is random.
+const MIN_SECRET_BYTES: usize = 32;
 
-/// The secrets states are sealed with: the first seals, all of them open.
+/// Seals states with the first of its secrets, and opens them with any.
 #[derive(Default)]
 pub(crate) struct StateSealer {
+    /// The secrets that the user configured.
     given: Vec<Box<[u8]>>,
-    /// Made when it is needed first, where none are given.
+    /// Generated on first use, if none are configured.
     own: OnceLock<[u8; 32]>,
-    /// Whether it was told that something did not open.
-    wondered: AtomicBool,
+    /// Whether the warning about a state that does not open was logged.
+    warned: AtomicBool,
 }
 
 impl StateSealer {
-    /// What is wrong with the secrets, if anything is.
+    /// A sealer with these secrets, or what is wrong with them.
     pub(crate) fn new(given: Vec<Box<[u8]>>) -> Result<Self, String> {
         if given.is_empty() {
-            return Err("`secrets` needs at least one; leave it out for one that lives as long as the process".into());
+            return Err(
+                "`state_secrets` needs at least one; without the option, a secret is generated per process".into()
+            );
         }
-        match given.iter().find(|secret| secret.len() < SHORTEST) {
+        match given.iter().find(|secret| secret.len() < MIN_SECRET_BYTES) {
             Some(short) => Err(format!(
-                "a secret of {} bytes is too short: use at least {SHORTEST} random ones (`openssl rand -base64 32`)",
+                "a secret of {} bytes is too short: use at least {MIN_SECRET_BYTES} random bytes (`openssl rand -base64 32`)",
                 short.len()
             )),
             None => Ok(StateSealer { given, ..Self::default() }),
         }
     }
 
-    /// Seals `text`, to be opened for the same `purpose` only.
-    pub(crate) fn seal(&self, mut text: Vec<u8>, purpose: &[u8]) -> io::Result<String> {
-        let mut salt = [0; SALT];
+    /// Seals `text`. It opens with the same `binding` only.
+    pub(crate) fn seal(&self, mut text: Vec<u8>, binding: &[u8]) -> io::Result<String> {
+        let mut salt = [0; SALT_BYTES];
         random::fill(&mut salt)?;
         let broken = |_| io::Error::other("sealing failed");
         key(self.current()?, &salt)
-            .and_then(|key| key.seal_in_place_append_tag(nonce(), Aad::from(purpose), &mut text))
+            .and_then(|key| key.seal_in_place_append_tag(nonce(), Aad::from(binding), &mut text))
             .map_err(broken)?;
         Ok(BASE64.encode([&salt[..], &text].concat()))
     }
 
-    /// What was sealed for this purpose, if it is that.
-    pub(crate) fn open(&self, sealed: &str, purpose: &[u8]) -> Option<Vec<u8>> {
+    /// The text that was sealed with this binding. `None` if it was sealed by another server, with another
+    /// binding, or not at all.
+    pub(crate) fn open(&self, sealed: &str, binding: &[u8]) -> Option<Vec<u8>> {
         let bytes = BASE64.decode(sealed).ok()?;
-        let (salt, text) = bytes.split_at_checked(SALT)?;
+        let (salt, text) = bytes.split_at_checked(SALT_BYTES)?;
         let own = self.own.get().map(|own| &own[..]);
         self.given.iter().map(|secret| &**secret).chain(own).find_map(|secret| {
             let mut text = text.to_vec();
-            let length = key(secret, salt).ok()?.open_in_place(nonce(), Aad::from(purpose), &mut text).ok()?.len();
+            let length = key(secret, salt).ok()?.open_in_place(nonce(), Aad::from(binding), &mut text).ok()?.len();
             text.truncate(length);
             Some(text)
         })
     }
 
-    /// Tells once that something did not open: clients can send such things as often as they like.
+    /// Warns once that a state did not open. Not each time: clients could flood the log.
     pub(crate) fn warn_once(&self) {
-        if !self.wondered.swap(true, Ordering::Relaxed) {
+        if !self.warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
-                "a client came back with a state that does not open here, told once: if it was not made up, it is of \
-                 another call or of another process; do all replicas have the same `Server::secrets`?"
+                "a client retried a call with a `requestState` that does not open (logged once): it is forged, or from \
+                 another call or another process; do all replicas have the same `Server::state_secrets`?"
             );
         }
     }
@@ -85,11 +89,11 @@ impl StateSealer {
         if self.own.get().is_none() {
             let mut own = [0; 32];
             random::fill(&mut own)?;
-            // Two at once: both use the one that was first.
+            // If two threads race, both use the secret of the first.
             if self.own.set(own).is_ok() {
                 tracing::info!(
-                    "calls that ask are sealed with a secret of this process: after a restart, or behind a load \
-                     balancer at another replica, their retries are refused. `Server::secrets` shares one"
+                    "`requestState` is sealed with a secret of this process: retries after a restart, or at another \
+                     replica, are rejected. Set `Server::state_secrets` to share one"
                 );
             }
         }
@@ -103,10 +107,10 @@ impl fmt::Debug for StateSealer {
     }
 }
 
-/// A key of its own for every state, so that no nonce is ever used twice with one.
+/// Derives a key for each state, so that no nonce is used twice with one key.
 fn key(secret: &[u8], salt: &[u8]) -> Result<LessSafeKey, ring::error::Unspecified> {
     let derived = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(secret);
-    let key: UnboundKey = derived.expand(&[PURPOSE], &aead::CHACHA20_POLY1305)?.into();
+    let key: UnboundKey = derived.expand(&[KEY_INFO], &aead::CHACHA20_POLY1305)?.into();
     Ok(LessSafeKey::new(key))
 }
 
@@ -118,7 +122,7 @@ fn nonce() -> Nonce {
 mod tests {
     use super::*;
 
-    fn secrets(all: &[&str]) -> StateSealer {
+    fn sealer(all: &[&str]) -> StateSealer {
         StateSealer::new(all.iter().map(|secret| secret.as_bytes().into()).collect()).unwrap()
     }
 
@@ -126,49 +130,49 @@ mod tests {
     const NEW: &str = "a new secret, and long enough as well";
 
     #[test]
-    fn what_was_sealed_opens_for_the_same_purpose_only() {
-        let sealed = secrets(&[NEW]).seal(b"text".to_vec(), b"call").unwrap();
-        assert_eq!(secrets(&[NEW]).open(&sealed, b"call").as_deref(), Some(&b"text"[..]));
-        assert_eq!(secrets(&[NEW]).open(&sealed, b"another call"), None);
-        assert_eq!(secrets(&[OLD]).open(&sealed, b"call"), None);
+    fn state_opens_with_the_same_binding_only() {
+        let sealed = sealer(&[NEW]).seal(b"text".to_vec(), b"call").unwrap();
+        assert_eq!(sealer(&[NEW]).open(&sealed, b"call").as_deref(), Some(&b"text"[..]));
+        assert_eq!(sealer(&[NEW]).open(&sealed, b"another call"), None);
+        assert_eq!(sealer(&[OLD]).open(&sealed, b"call"), None);
         assert_eq!(StateSealer::default().open(&sealed, b"call"), None);
     }
 
     #[test]
-    fn a_secret_can_be_replaced() {
-        let sealed = secrets(&[OLD]).seal(b"text".to_vec(), b"").unwrap();
-        assert!(secrets(&[NEW, OLD]).open(&sealed, b"").is_some());
-        let sealed = secrets(&[NEW, OLD]).seal(b"text".to_vec(), b"").unwrap();
-        assert!(secrets(&[NEW]).open(&sealed, b"").is_some(), "the first seals");
+    fn old_secrets_open_and_the_first_seals() {
+        let sealed = sealer(&[OLD]).seal(b"text".to_vec(), b"").unwrap();
+        assert!(sealer(&[NEW, OLD]).open(&sealed, b"").is_some());
+        let sealed = sealer(&[NEW, OLD]).seal(b"text".to_vec(), b"").unwrap();
+        assert!(sealer(&[NEW]).open(&sealed, b"").is_some(), "the first seals");
     }
 
     #[test]
-    fn no_byte_can_be_changed() {
-        let secrets = StateSealer::default();
-        let sealed = secrets.seal(b"text".to_vec(), b"call").unwrap();
-        assert!(secrets.open(&sealed, b"call").is_some());
-        for at in 0..sealed.len() {
-            let mut changed = sealed.clone().into_bytes();
+    fn tampered_state_does_not_open() {
+        let sealer = StateSealer::default();
+        let state = sealer.seal(b"text".to_vec(), b"call").unwrap();
+        assert!(sealer.open(&state, b"call").is_some());
+        for at in 0..state.len() {
+            let mut changed = state.clone().into_bytes();
             changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
-            assert_eq!(secrets.open(&String::from_utf8(changed).unwrap(), b"call"), None, "at {at}");
-            assert_eq!(secrets.open(&sealed[..at], b"call"), None, "cut at {at}");
+            assert_eq!(sealer.open(&String::from_utf8(changed).unwrap(), b"call"), None, "at {at}");
+            assert_eq!(sealer.open(&state[..at], b"call"), None, "cut at {at}");
         }
         for more in ["A", "-TAMPERED", "=", "\n", " "] {
-            assert_eq!(secrets.open(&format!("{sealed}{more}"), b"call"), None, "{more:?} added");
+            assert_eq!(sealer.open(&format!("{state}{more}"), b"call"), None, "{more:?} added");
         }
     }
 
     #[test]
-    fn the_same_is_never_sealed_to_the_same() {
-        let secrets = StateSealer::default();
-        let seal = || secrets.seal(b"text".to_vec(), b"call").unwrap();
+    fn sealing_is_randomized() {
+        let sealer = StateSealer::default();
+        let seal = || sealer.seal(b"text".to_vec(), b"call").unwrap();
         assert_ne!(seal(), seal());
     }
 
     #[test]
-    fn secrets_are_long_and_not_told() {
+    fn short_secrets_are_rejected_and_none_is_printed() {
         assert!(StateSealer::new(Vec::new()).unwrap_err().contains("at least one"));
         assert!(StateSealer::new(vec![b"short".as_slice().into()]).unwrap_err().contains("5 bytes"));
-        assert!(!format!("{:?}", secrets(&[NEW])).contains("secret,"));
+        assert!(!format!("{:?}", sealer(&[NEW])).contains("secret,"));
     }
 }

@@ -1,4 +1,4 @@
-//! Asking in a session: a request on the stream of the call that asks, and its answer when it comes.
+//! Asking in a session: a request to the client on the stream of the call that asks, and its response.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation>
 
 use std::collections::HashMap;
@@ -17,23 +17,23 @@ use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{Id, Response};
 use crate::sync::lock;
 
-/// The requests of one connection that are not answered.
+/// The server's requests on one connection that wait for their responses.
 #[derive(Debug, Default)]
 pub(crate) struct PendingRequests {
     table: Mutex<RequestTable>,
-    /// What tells its ids from those of another replica.
-    place: OnceLock<String>,
+    /// Tells the ids of this replica from those of the others.
+    replica: OnceLock<String>,
 }
 
 #[derive(Debug, Default)]
 struct RequestTable {
     waiting: HashMap<u64, oneshot::Sender<Result<Value, AskError>>>,
     last: u64,
-    /// Whether nobody can answer any more.
+    /// Whether the client has disconnected.
     closed: bool,
 }
 
-/// What the ids of our requests begin with.
+/// The prefix of the ids of these requests.
 const PREFIX: &str = "ask-";
 
 impl PendingRequests {
@@ -41,19 +41,19 @@ impl PendingRequests {
         lock(&self.table)
     }
 
-    /// Says that others ask the same client in the same session, and know nothing of each other.
+    /// Makes the ids unique among replicas, which ask the same client without knowing of each other.
     #[cfg(feature = "http")]
     pub(crate) fn are_not_alone(&self) {
-        if let Ok(place) = crate::random::id() {
-            let _ = self.place.set(format!("{}-", &place[..8]));
+        if let Ok(replica) = crate::random::id() {
+            let _ = self.replica.set(format!("{}-", &replica[..8]));
         }
     }
 
     fn id(&self, number: u64) -> String {
-        format!("{PREFIX}{}{number}", self.place.get().map_or("", String::as_str))
+        format!("{PREFIX}{}{number}", self.replica.get().map_or("", String::as_str))
     }
 
-    /// The number in an id of ours, which is written in one way only.
+    /// The number in one of these ids, which has one spelling only.
     fn number(&self, id: Id<'_>) -> Option<u64> {
         let raw: Raw<'_> = serde_json::from_str(id.as_str()).ok()?;
         let id = raw.text()?;
@@ -61,7 +61,7 @@ impl PendingRequests {
         (*id == self.id(number)).then_some(number)
     }
 
-    /// The number of a new request, and its answer when it comes.
+    /// Registers a request: its number, and where its response arrives. `None` if the client has disconnected.
     fn expect(&self) -> Option<(u64, oneshot::Receiver<Result<Value, AskError>>)> {
         let mut table = self.table();
         if table.closed {
@@ -74,37 +74,41 @@ impl PendingRequests {
         Some((number, answer))
     }
 
-    /// Forgets a request; false if it was answered.
+    /// Forgets a request. Returns false if the client has answered it.
     fn forget(&self, number: u64) -> bool {
         self.table().waiting.remove(&number).is_some()
     }
 
-    /// Takes an answer to one of the requests; false if it is none.
+    /// Delivers a response. Returns false if it matches no pending request.
     pub(crate) fn answered(&self, response: &Response<'_>) -> bool {
         self.settle(response.id, || read(response))
     }
 
-    /// Takes what would be an answer to this request, but cannot be read.
+    /// Fails the request of this id: its response is unreadable.
     pub(crate) fn reject_unreadable(&self, id: Option<Id<'_>>, why: &str) {
         self.settle(id, || Err(AskError::Invalid(why.to_owned())));
     }
 
     fn settle(&self, id: Option<Id<'_>>, answer: impl FnOnce() -> Result<Value, AskError>) -> bool {
         let waiting = id.and_then(|id| self.number(id)).and_then(|number| self.table().waiting.remove(&number));
-        // A call that was dropped meanwhile does not want it any more.
+        // The receiver is gone if the call was dropped meanwhile.
         waiting.map(|waiting| waiting.send(answer())).is_some()
     }
 
-    /// Nobody is there to answer any more.
+    /// Fails all pending and future requests: the client has disconnected.
     pub(crate) fn close(&self) {
-        let mut table = self.table();
-        table.closed = true;
-        table.waiting.clear();
+        let waiting = {
+            let mut table = self.table();
+            table.closed = true;
+            std::mem::take(&mut table.waiting)
+        };
+        // Wakes the asks, which must not happen under the lock.
+        drop(waiting);
     }
 }
 
 fn read(response: &Response<'_>) -> Result<Value, AskError> {
-    let unreadable = || AskError::Invalid("the client's answer has neither a result nor an error".to_owned());
+    let unreadable = || AskError::Invalid("the client's response has neither a result nor an error".to_owned());
     match (response.result, response.error) {
         (Some(result), None) => serde_json::from_str(result.get()).map_err(|_| unreadable()),
         (_, Some(error)) => {
@@ -117,7 +121,7 @@ fn read(response: &Response<'_>) -> Result<Value, AskError> {
     }
 }
 
-/// A call's way to ask.
+/// A call's channel for requests to its client.
 #[derive(Debug, Clone)]
 pub(crate) struct SessionChannel {
     control: Arc<ConnectionControl>,
@@ -125,16 +129,19 @@ pub(crate) struct SessionChannel {
 }
 
 impl SessionChannel {
-    /// The way of a caller's, if its client can be sent requests.
+    /// The channel of a call, if its client accepts requests.
     pub(crate) fn of(invocation: &Invocation<'_>) -> Option<Self> {
-        let can = !invocation.envelope.revision.asks_by_rounds() && invocation.channel.can_ask();
-        let control = invocation.channel.control.filter(|_| can)?;
+        if invocation.envelope.revision.asks_by_rounds() || !invocation.channel.can_ask() {
+            return None;
+        }
+        let control = invocation.channel.control?;
         Some(SessionChannel { control: Arc::clone(control), notifier: invocation.channel.notifier() })
     }
 
+    /// Sends a request, and waits for its response. The client is told if the future is dropped before.
     pub(crate) async fn ask(&self, method: &str, params: &Value, limit: Duration) -> Result<Value, AskError> {
         let (number, answer) = self.control.asks.expect().ok_or(AskError::Disconnected)?;
-        let asked = CancelOnDrop { exchange: self, number };
+        let asked = CancelOnDrop { channel: self, number };
         let answer = async {
             self.notifier.send(notification::question(&self.control.asks.id(number), method, params)).await;
             answer.await.unwrap_or(Err(AskError::Disconnected))
@@ -145,17 +152,17 @@ impl SessionChannel {
     }
 }
 
-/// A request under way. If it is given up, the client is told.
+/// A pending request. Cancels it on drop, unless the client has answered.
 struct CancelOnDrop<'a> {
-    exchange: &'a SessionChannel,
+    channel: &'a SessionChannel,
     number: u64,
 }
 
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        let asks = &self.exchange.control.asks;
+        let asks = &self.channel.control.asks;
         if asks.forget(self.number) {
-            self.exchange.notifier.try_send(notification::request_cancelled(&asks.id(self.number)));
+            self.channel.notifier.try_send(notification::request_cancelled(&asks.id(self.number)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What clients ask of tasks: where one is, what came of it, to go on with an answer, to end it.
+//! The methods `tasks/get`, `tasks/result`, `tasks/update`, `tasks/cancel` and `tasks/list`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,12 +7,10 @@ use serde_json::{Value, json};
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::router::Router;
-use crate::ask::{AskError, SessionChannel};
+use crate::ask::{AskError, SessionChannel, read_responses};
 use crate::era::encode::task::RELATED;
 use crate::era::{Accepted, Method, TaskNegotiation};
 use crate::jsonrpc::error::{RpcError, shorten};
-use crate::jsonrpc::object::optional_object;
-use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, Outcome, Question, Reply, Step};
 use crate::protocol::Revision;
 use crate::server::core::Core;
@@ -20,15 +18,16 @@ use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, with_timeo
 use crate::task::watch::TaskWatch;
 use crate::task::{change, declared, load, unavailable};
 
-/// Who asks for which task.
+/// A request about one task.
 struct TaskRequest {
     core: Arc<Core>,
     id: String,
+    /// The caller's principal. Only the owner has access to a task.
     owner: Option<String>,
     revision: Revision,
 }
 
-/// Takes one of the methods.
+/// Starts one of the methods.
 pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, Failure> {
     declared(&router.invocation).map_err(Failure::MissingCapability)?;
     let channel = router.invocation.channel;
@@ -37,26 +36,26 @@ pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, F
     if call.method == Method::TasksList {
         let cursor = call.params.get("cursor").filter(|cursor| cursor.get() != "null");
         return match owner {
-            // All of them are on the first page.
+            // There is one page.
             Some(_) if cursor.is_some() => Err(RpcError::invalid_params("Invalid params: unknown `cursor`").into()),
             Some(owner) => Ok(Step::Future(Box::pin(list(core, owner)))),
-            // They could be anybody's.
+            // Anonymous callers share one owner: a list would show them each other's tasks.
             None => Err(crate::era::unknown_method(call.method.name()).into()),
         };
     }
     let id = call.params.string("taskId")?;
-    let asked = TaskRequest { core, id: id.into_owned(), owner, revision };
+    let request = TaskRequest { core, id: id.into_owned(), owner, revision };
     Ok(Step::Future(match call.method {
         Method::TasksUpdate => {
             let answers = responses(call)?;
-            Box::pin(async move { asked.update(answers).await })
+            Box::pin(async move { request.update(answers).await })
         }
-        Method::TasksCancel => Box::pin(async move { asked.cancel().await }),
+        Method::TasksCancel => Box::pin(async move { request.cancel().await }),
         Method::TasksResult => {
-            let exchange = SessionChannel::of(&router.invocation);
-            Box::pin(async move { asked.result(exchange).await })
+            let channel = SessionChannel::of(&router.invocation);
+            Box::pin(async move { request.result(channel).await })
         }
-        _ => Box::pin(async move { asked.task().await.map(|task| Reply::Task(Box::new(task))) }),
+        _ => Box::pin(async move { request.task().await.map(|task| Reply::Task(Box::new(task))) }),
     }))
 }
 
@@ -67,32 +66,27 @@ async fn list(core: Arc<Core>, owner: String) -> Outcome {
     Ok(Reply::Tasks(all))
 }
 
-/// The answers of a `tasks/update`.
+/// The answers of a `tasks/update`, without those that are malformed.
 fn responses(call: &Accepted<'_>) -> Result<Vec<(String, Value)>, RpcError> {
     let raw = call.params.get("inputResponses");
     let raw = raw.ok_or_else(|| RpcError::wrong_field("inputResponses", "object", "missing"))?;
-    if raw.kind() != "object" {
-        return Err(RpcError::wrong_field("inputResponses", "object", raw.kind()));
-    }
-    let all = optional_object("inputResponses", Some(raw))?;
-    let answer = |value: Raw<'_>| serde_json::from_str(value.get()).unwrap_or_default();
-    Ok(all.iter().map(|(key, value)| (key.to_owned(), answer(value))).collect())
+    Ok(read_responses(raw)?.into_iter().flatten().collect())
 }
 
 impl TaskRequest {
-    /// The task, if it is there and theirs: one that is not theirs is not there.
+    /// The task. A task of another principal is unknown.
     async fn task(&self) -> Result<TaskRecord, Failure> {
         let task = load(&self.core, &self.id).await.map_err(unavailable)?;
         let theirs = |task: &TaskRecord| {
             task.owner == self.owner && task.revision.task_negotiation() == self.revision.task_negotiation()
         };
         task.filter(theirs).ok_or_else(|| {
-            let text = format!("Unknown task: {}; it may be over for too long", shorten(&self.id));
+            let text = format!("Unknown task: {}; it may have expired", shorten(&self.id));
             RpcError::invalid_params(text).with_data(json!({"taskId": shorten(&self.id)})).into()
         })
     }
 
-    /// Gives it answers. What was not asked, or has been answered, is ignored, and what is no answer.
+    /// Delivers answers. Unknown keys, questions that were answered before, and malformed answers are ignored.
     async fn update(self, answers: Vec<(String, Value)>) -> Outcome {
         self.task().await?;
         let done = change(&self.core, &self.id, |task| {
@@ -111,7 +105,7 @@ impl TaskRequest {
         Ok(Reply::Acknowledged)
     }
 
-    /// Ends it. Where the client is told what became of it, one that was over is an error.
+    /// Cancels the task. In 2025-11-25, a task that is over cannot be cancelled.
     async fn cancel(self) -> Outcome {
         self.task().await?;
         let ended = change(&self.core, &self.id, |task| {
@@ -123,79 +117,81 @@ impl TaskRequest {
         match (ended.await.map_err(unavailable)?, self.revision.task_negotiation()) {
             (_, TaskNegotiation::ByServer) => Ok(Reply::Acknowledged),
             (Some(task), _) => Ok(Reply::Task(Box::new(task))),
-            (None, _) => Err(RpcError::invalid_params("This task is over; it cannot be cancelled any more").into()),
+            (None, _) => Err(RpcError::invalid_params("This task is over; it cannot be cancelled").into()),
         }
     }
 
-    /// What came of it, when it is over. Meanwhile its questions are asked here.
+    /// Waits until the task is over, and returns its outcome. Its questions are asked on this request's stream.
     /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#input-required-status>
-    async fn result(self, exchange: Option<SessionChannel>) -> Outcome {
+    async fn result(self, channel: Option<SessionChannel>) -> Outcome {
         let watch = TaskWatch::over(&self.core, &self.id);
         let mut news = watch.news();
-        let mut asking = Asking { asked: HashMap::new(), tasks: JoinSet::new() };
+        let mut asking = OpenQuestions::default();
         loop {
             news.borrow_and_update();
             let task = self.task().await?;
-            asking.keep(&task.questions).await;
+            asking.retain(&task.questions).await;
             if task.status.is_over() {
                 return concluded(task);
             }
-            match &exchange {
-                Some(exchange) => asking.ask(exchange, &self, &task.questions),
+            match &channel {
+                Some(channel) => asking.ask(channel, &self, &task.questions),
                 None if task.questions.is_empty() => {}
                 None => {
-                    let text = "this task waits for an answer; ask for its result with `Accept: text/event-stream`";
+                    let text = "this task waits for an answer; request its result with `Accept: text/event-stream`";
                     return Err(RpcError::invalid_request(text).into());
                 }
             }
-            // Nobody tells that its time is over.
+            // Expiry sends no notification.
             let _ = tokio::time::timeout(task.remaining(), TaskWatch::happens(&mut news)).await;
         }
     }
 }
 
-/// The questions of a task that somebody is asked who waits for it.
-struct Asking {
+/// The questions of a task that were sent to the client that waits for its result.
+#[derive(Default)]
+struct OpenQuestions {
     asked: HashMap<String, AbortHandle>,
     tasks: JoinSet<()>,
 }
 
-impl Asking {
-    /// Takes back what is not asked any more.
-    async fn keep(&mut self, questions: &BTreeMap<String, TaskQuestion>) {
+impl OpenQuestions {
+    /// Withdraws the questions that the task does not ask any more.
+    async fn retain(&mut self, questions: &BTreeMap<String, TaskQuestion>) {
         for (_, asked) in self.asked.iter().filter(|(key, asked)| !questions.contains_key(*key) && !asked.is_finished())
         {
             asked.abort();
         }
         if questions.is_empty() {
-            // Before anything else is said.
+            // Their cancellations precede the result.
             self.tasks.shutdown().await;
         }
         while self.tasks.try_join_next().is_some() {}
     }
 
-    /// Asks what was not asked here before.
-    fn ask(&mut self, exchange: &SessionChannel, asked: &TaskRequest, questions: &BTreeMap<String, TaskQuestion>) {
+    /// Sends the questions that are new.
+    fn ask(&mut self, channel: &SessionChannel, request: &TaskRequest, questions: &BTreeMap<String, TaskQuestion>) {
         for (key, question) in questions {
             if !self.asked.contains_key(key) {
-                let (exchange, core, id) = (exchange.clone(), Arc::clone(&asked.core), asked.id.clone());
+                let (channel, core, id) = (channel.clone(), Arc::clone(&request.core), request.id.clone());
                 let (name, question) = (key.clone(), question.clone());
-                let task = self.tasks.spawn(async move { ask(&exchange, &core, &id, name, question).await });
+                let task = self.tasks.spawn(async move { ask(&channel, &core, &id, name, question).await });
                 self.asked.insert(key.clone(), task);
             }
         }
     }
 }
 
-/// Asks a question of a task's on the stream of whoever waits for it. The first answer counts.
-async fn ask(exchange: &SessionChannel, core: &Core, id: &str, key: String, question: TaskQuestion) {
+/// Asks a task's question on the stream of a client that waits for its result. If several wait, the first answer
+/// counts.
+async fn ask(channel: &SessionChannel, core: &Core, id: &str, key: String, question: TaskQuestion) {
     let mut asked = question.clone();
     asked.params["_meta"][RELATED] = json!({"taskId": id});
-    let answer = match exchange.ask(&asked.method, &asked.params, core.limits.answer_timeout).await {
+    let answer = match channel.ask(&asked.method, &asked.params, core.limits.answer_timeout).await {
         Ok(answer) if Question::fits(&question.method, &answer) => answer,
-        Ok(_) => refusal(RpcError::INVALID_PARAMS.into(), "the client's answer has no form of one"),
+        Ok(_) => refusal(RpcError::INVALID_PARAMS.into(), "the client's answer has the wrong shape"),
         Err(AskError::ClientError { code, message }) => refusal(code, &message),
-        // Whoever waits next is asked.
+        // The next client that waits is asked.
         Err(_) => return,
     };
     let given = change(core, id, |task| {
@@ -206,16 +202,16 @@ async fn ask(exchange: &SessionChannel, core: &Core, id: &str, key: String, ques
         open
     });
     if given.await.is_err() {
-        tracing::error!(task = id, "an answer to a task could not be kept");
+        tracing::error!(task = id, "an answer to a task could not be stored");
     }
 }
 
-/// A client's error, in the place of an answer.
+/// A client's error in place of an answer.
 fn refusal(code: i64, message: &str) -> Value {
     json!({"error": {"code": code, "message": message}})
 }
 
-/// Exactly what the call would have been answered, and which task that was.
+/// The response that the call would have had, with the id of its task.
 fn concluded(task: TaskRecord) -> Outcome {
     match task.outcome {
         Some(TaskOutcome::Result(mut result)) => {
@@ -226,6 +222,6 @@ fn concluded(task: TaskRecord) -> Outcome {
             Ok(error) => Err(Failure::Protocol(error)),
             Err(_) => Err(Failure::Panicked),
         },
-        None => Err(RpcError::invalid_params("This task was cancelled; nothing came of it").into()),
+        None => Err(RpcError::invalid_params("This task was cancelled; it has no result").into()),
     }
 }

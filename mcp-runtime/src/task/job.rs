@@ -1,4 +1,5 @@
-//! A task while its handler runs: created before anybody is told of it, changed in one step, ended once.
+//! A task while its handler runs in this process: it is created before the client learns of it, and concluded
+//! once.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,35 +26,35 @@ use crate::server::state::Phase;
 use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, with_timeout};
 use crate::sync::lock;
 
-/// One task.
+/// A task of this process, from its plan to its outcome.
 #[derive(Debug)]
 pub(crate) struct Job {
     core: Arc<Core>,
     task: TaskRecord,
     ttl: Duration,
-    /// How long the handler may take.
+    /// The handler's timeout.
     pub(crate) timeout: Option<Duration>,
-    /// Whether the call goes on until the handler says that it becomes a task.
+    /// Whether the call stays a call until the handler awaits `start_task`.
     pub(crate) asks_first: bool,
-    /// The way to the client, as far as there is one.
+    /// Carries the task's notifications, if its client has a connection for them.
     pub(crate) notifier: Arc<Notifier>,
     watch: Arc<TaskWatch>,
-    /// What there is to note of what the handler does.
-    said: Mutex<PendingUpdate>,
-    spoke: tokio::sync::Notify,
+    pending: Mutex<PendingUpdate>,
+    /// Notified when there is a pending update.
+    updated: tokio::sync::Notify,
 }
 
-/// What the handler did, and nobody knows yet.
+/// What the handler did since the record was last stored.
 #[derive(Debug, Default)]
 struct PendingUpdate {
-    /// How far it is.
+    /// The newest status message.
     progress: Option<String>,
-    /// The questions it does not wait for any more.
+    /// The keys of the asks that were dropped or timed out.
     withdrawn: Vec<String>,
 }
 
 impl Job {
-    /// A task to be, of a call that goes on.
+    /// Plans a task. It is not stored before [`launch`].
     pub(super) fn new(
         invocation: &Invocation<'_>,
         catalog: &Catalog,
@@ -72,17 +73,43 @@ impl Job {
             asks_first: tool.task.as_ref().is_some_and(|support| support.asks_first),
             notifier: invocation.channel.task_notifier(invocation.envelope.revision),
             watch,
-            said: Mutex::default(),
-            spoke: tokio::sync::Notify::new(),
+            pending: Mutex::default(),
+            updated: tokio::sync::Notify::new(),
         }))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_tests(core: &Arc<Core>, asks_first: bool) -> Arc<Self> {
+        let ttl = Duration::from_mins(1);
+        let id = random::id().expect("random bytes");
+        let task = TaskRecord::new(id, crate::Revision::V2026_07_28, ttl);
+        let notifier = Arc::new(Notifier::live(tokio::sync::mpsc::channel(1).0, core.limits.log_rate));
+        Arc::new(Job {
+            watch: TaskWatch::over(core, &task.id),
+            core: Arc::clone(core),
+            task,
+            ttl,
+            timeout: None,
+            asks_first,
+            notifier,
+            pending: Mutex::default(),
+            updated: tokio::sync::Notify::new(),
+        })
+    }
+
+    /// The keys of the questions that the task waits for.
+    #[cfg(test)]
+    pub(crate) async fn questions(&self) -> Vec<String> {
+        let task = load(&self.core, self.id()).await.ok().flatten();
+        task.map(|task| task.questions.into_keys().collect()).unwrap_or_default()
     }
 
     pub(crate) fn id(&self) -> &str {
         &self.task.id
     }
 
-    /// Whether a client that asked for a task gets one with this answer, rather than the answer: in
-    /// 2025-11-25 it does, unless its request is refused.
+    /// Whether a client that requested a task gets one although the handler has already returned. In
+    /// 2025-11-25 it does, unless its request is rejected.
     pub(crate) fn is_owed(&self, answer: &Outcome) -> bool {
         match answer {
             _ if self.task.revision.task_negotiation() == TaskNegotiation::ByServer => {
@@ -93,7 +120,7 @@ impl Job {
         }
     }
 
-    /// Keeps it, if there is room. From then on whoever asks finds it.
+    /// Stores the task, within the limits. From then on the client finds it.
     async fn create(&self) -> Result<TaskRecord, Failure> {
         let (core, limits) = (&self.core, &self.core.limits);
         let store = &core.tasks.store;
@@ -102,18 +129,18 @@ impl Job {
             let own =
                 with_timeout(limits.store_timeout, "tasks", store.list(Some(owner))).await.map_err(unavailable)?;
             if own.len() >= limits.tasks_per_principal {
-                return Err(full("Too many tasks of yours: wait until the time of some is over"));
+                return Err(full("Too many tasks of yours: wait until some expire"));
             }
         }
         if with_timeout(limits.store_timeout, "tasks", store.count()).await.map_err(unavailable)? >= limits.tasks {
-            return Err(full("Too many tasks: try again later"));
+            return Err(full("Too many tasks: retry later"));
         }
         with_timeout(limits.store_timeout, "tasks", store.create(&self.task, self.ttl)).await.map_err(unavailable)?;
         sweep(core);
         Ok(self.task.clone())
     }
 
-    /// Runs the handler to its end, which is also that of the task, in a task of the runtime.
+    /// Runs the handler in a Tokio task, and stores the outcome.
     fn begin(self: Arc<Self>, work: PendingCall) {
         let running = self.core.tasks.running.running();
         tokio::spawn(async move {
@@ -127,40 +154,40 @@ impl Job {
         });
     }
 
-    /// What comes of the handler; nothing, if nobody wants to know any more.
+    /// The handler's outcome. `None` if the task was cancelled or has expired.
     async fn run(&self, work: PendingCall) -> Option<Outcome> {
         let mut work = std::pin::pin!(work.finish());
-        let mut ended = std::pin::pin!(self.ended());
-        let mut over = std::pin::pin!(tokio::time::sleep(self.ttl));
-        let mut closed = std::pin::pin!(self.server_ends());
+        let mut cancelled = std::pin::pin!(self.cancelled());
+        let mut expired = std::pin::pin!(tokio::time::sleep(self.ttl));
+        let mut shutdown = std::pin::pin!(self.shutdown());
         loop {
             tokio::select! {
                 biased;
-                answer = &mut work => return Some(answer),
-                () = &mut ended => return None,
-                () = &mut over => return None,
-                () = &mut closed => return Some(Err(given_up())),
-                () = self.spoke.notified() => self.tell().await,
+                outcome = &mut work => return Some(outcome),
+                () = &mut cancelled => return None,
+                () = &mut expired => return None,
+                () = &mut shutdown => return Some(Err(shut_down())),
+                () = self.updated.notified() => self.store_update().await,
             }
         }
     }
 
-    /// Waits until it is cancelled, or gone.
-    async fn ended(&self) {
+    /// Waits until the task is cancelled, or removed from the store.
+    async fn cancelled(&self) {
         let mut news = self.watch.news();
         loop {
             TaskWatch::happens(&mut news).await;
             match load(&self.core, self.id()).await {
                 Ok(Some(task)) if !task.status.is_over() => {}
-                // A store that is not there now may be later.
+                // The store may recover.
                 Err(_) => {}
                 Ok(_) => return,
             }
         }
     }
 
-    /// Waits until the server does not wait for it any more.
-    async fn server_ends(&self) {
+    /// Waits until the server's shutdown leaves no more time for the task.
+    async fn shutdown(&self) {
         let drained = async {
             self.core.shared.reaches(Phase::Draining).await;
             tokio::time::sleep(self.core.limits.drain_timeout).await;
@@ -189,22 +216,22 @@ impl Job {
             true
         });
         if done.await.is_err() {
-            tracing::error!(task = self.id(), "what came of a task could not be kept");
+            tracing::error!(task = self.id(), "the outcome of a task could not be stored");
         }
     }
 
-    /// Says how far the handler is. The newest is told; what was said before it is not missed.
+    /// Sets the status message. Only the newest is stored: older ones are superseded.
     pub(crate) fn say(&self, text: String) {
-        self.note(|said| said.progress = Some(text));
+        self.update(|pending| pending.progress = Some(text));
     }
 
-    fn note(&self, note: impl FnOnce(&mut PendingUpdate)) {
-        note(&mut lock(&self.said));
-        self.spoke.notify_one();
+    fn update(&self, update: impl FnOnce(&mut PendingUpdate)) {
+        update(&mut lock(&self.pending));
+        self.updated.notify_one();
     }
 
-    async fn tell(&self) {
-        let PendingUpdate { progress, withdrawn } = std::mem::take(&mut *lock(&self.said));
+    async fn store_update(&self) {
+        let PendingUpdate { progress, withdrawn } = std::mem::take(&mut *lock(&self.pending));
         let _ = change(&self.core, self.id(), |task| {
             let mut changed = progress.is_some();
             for key in &withdrawn {
@@ -217,10 +244,10 @@ impl Job {
         .await;
     }
 
-    /// Asks whoever looks after the task, and waits for the answer.
+    /// Puts a question into the task's record, and waits for the answer.
     pub(crate) async fn ask(&self, key: &str, question: Question, limit: Duration) -> Result<Value, AskError> {
         let news = self.watch.news();
-        let mut asked_for = QuestionGuard { job: self, key: Some(key) };
+        let mut open = QuestionGuard { job: self, key: Some(key) };
         let asked = change(&self.core, self.id(), |task| {
             let question = TaskQuestion::new(question.method, question.params.clone());
             task.questions.insert(key.to_owned(), question);
@@ -232,7 +259,7 @@ impl Job {
         }
         let answer = tokio::time::timeout(limit, self.answer(key, news)).await;
         if answer.is_ok() {
-            asked_for.key = None;
+            open.key = None;
         }
         answer.unwrap_or(Err(AskError::TimedOut(limit)))
     }
@@ -245,14 +272,14 @@ impl Job {
                 answer.is_some()
             });
             match (taken.await, answer) {
-                (Ok(Some(_)), Some(answer)) => return given(answer),
+                (Ok(Some(_)), Some(answer)) => return read_answer(answer),
                 _ => TaskWatch::happens(&mut news).await,
             }
         }
     }
 }
 
-/// A question somebody waits for. If they do not any more, it is taken back.
+/// An open question. Withdraws it on drop, unless it was answered.
 struct QuestionGuard<'a> {
     job: &'a Job,
     key: Option<&'a str>,
@@ -261,12 +288,12 @@ struct QuestionGuard<'a> {
 impl Drop for QuestionGuard<'_> {
     fn drop(&mut self) {
         if let Some(key) = self.key {
-            self.job.note(|said| said.withdrawn.push(key.to_owned()));
+            self.job.update(|pending| pending.withdrawn.push(key.to_owned()));
         }
     }
 }
 
-/// Makes a task of a handler that has been called, and answers with it.
+/// Turns a call into a task: stores it, calls `ready`, runs `work` in the background, and returns the response.
 pub(crate) fn launch(job: Arc<Job>, work: PendingCall, ready: impl FnOnce(&Arc<Job>) + Send + 'static) -> Work {
     Box::pin(async move {
         let task = job.create().await?;
@@ -276,9 +303,9 @@ pub(crate) fn launch(job: Arc<Job>, work: PendingCall, ready: impl FnOnce(&Arc<J
     })
 }
 
-/// An answer, or the error the client sent in its place.
-fn given(answer: Value) -> Result<Value, AskError> {
-    // An answer may have a member of this name among others.
+/// An answer, or the error that the client sent in its place.
+fn read_answer(answer: Value) -> Result<Value, AskError> {
+    // An answer may have a member of this name besides others.
     let alone = answer.as_object().is_some_and(|members| members.len() == 1);
     match &answer["error"] {
         error @ Value::Object(_) if alone => Err(AskError::ClientError {
@@ -298,6 +325,6 @@ fn outcome(core: &Core, revision: crate::Revision, answer: Outcome) -> TaskOutco
     }
 }
 
-fn given_up() -> Failure {
-    RpcError::new(RpcError::INTERNAL, "The server has ended before the task was done").into()
+fn shut_down() -> Failure {
+    RpcError::new(RpcError::INTERNAL, "The server shut down before the task was done").into()
 }

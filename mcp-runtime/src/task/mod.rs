@@ -1,7 +1,7 @@
-//! Calls that go on after they were answered: when one becomes a task, and what all of them share.
+//! Tasks, the calls that outlive their response: which calls become one, and what all tasks of a server share.
 //!
-//! One model for two wires: the experimental tasks of 2025-11-25, which the client asks for, and the
-//! extension of 2026-07-28, where the server decides. `era::task` knows how they differ.
+//! There is one model for two wire formats: the experimental tasks of 2025-11-25, which the client requests, and
+//! the extension of 2026-07-28, where the server decides. `era::task` has the differences.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 
 mod job;
@@ -30,17 +30,17 @@ use crate::store::{Change, DynTaskStore, MemoryTasks, TaskRecord, Unavailable, w
 pub(crate) use job::{Job, launch};
 pub(crate) use watch::TaskReader;
 
-/// How often somebody looks for tasks whose time is over.
-const SWEEP: Duration = Duration::from_secs(30);
-/// How long it may take to keep that a task was given up.
-const LAST_WORD: Duration = Duration::from_secs(1);
-/// How often a change is tried again that somebody else was faster with.
-const TRIES: usize = 64;
+/// How often the store is swept for expired tasks.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
+/// How long a task that is stopped may take to store its outcome.
+const STOP_GRACE: Duration = Duration::from_secs(1);
+/// How often an update is retried after a conflict with another writer.
+const UPDATE_RETRIES: usize = 64;
 
 /// The tasks of a server.
 pub(crate) struct Tasks {
     pub(crate) store: Arc<dyn DynTaskStore>,
-    /// Those whose handlers run here.
+    /// The tasks whose handlers run in this process.
     pub(crate) running: Arc<InFlight>,
     stopped: Sender<bool>,
     sweeping: AtomicBool,
@@ -58,16 +58,16 @@ impl Tasks {
         Tasks { store, running, stopped, sweeping: AtomicBool::new(false) }
     }
 
-    /// Ends those that run here: nobody will serve who could ask for them. Who can, goes on for as long
-    /// as `grace`; the others have their last change kept.
+    /// Stops the tasks that run in this process, since no client can fetch their results any more. They may
+    /// finish within `grace`; then they fail, and their outcome is stored.
     pub(crate) async fn end(&self, grace: Duration) {
         let _ = tokio::time::timeout(grace, self.running.at_most(0)).await;
         self.stopped.send_replace(true);
-        let _ = tokio::time::timeout(LAST_WORD, self.running.at_most(0)).await;
+        let _ = tokio::time::timeout(STOP_GRACE, self.running.at_most(0)).await;
     }
 
     async fn stopped(&self) {
-        // The sender is here, so it cannot be gone.
+        // The channel cannot be closed: `self` owns the sender.
         let _ = self.stopped.subscribe().wait_for(|stopped| *stopped).await;
     }
 }
@@ -78,7 +78,7 @@ impl fmt::Debug for Tasks {
     }
 }
 
-/// Has somebody look for tasks whose time is over, for as long as there is a server.
+/// Starts to sweep the store for expired tasks, once per server and for as long as it lives.
 fn sweep(core: &Arc<Core>) {
     if core.tasks.sweeping.swap(true, Ordering::AcqRel) {
         return;
@@ -86,7 +86,7 @@ fn sweep(core: &Arc<Core>) {
     let core: Weak<Core> = Arc::downgrade(core);
     tokio::spawn(async move {
         loop {
-            tokio::time::sleep(SWEEP).await;
+            tokio::time::sleep(SWEEP_INTERVAL).await;
             let Some(core) = core.upgrade() else { return };
             let _ = with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.sweep()).await;
         }
@@ -97,21 +97,21 @@ pub(crate) async fn load(core: &Core, id: &str) -> Result<Option<TaskRecord>, Un
     with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.load(id)).await
 }
 
-/// Changes a task that is not over, and tells everyone. None, if there is nothing to change: `change`
-/// says so, or it is over or gone.
+/// Updates a task that is not over, with optimistic concurrency, and publishes the change. `change` may run
+/// several times. Returns `None` if nothing was changed: `change` returned false, or the task is over or gone.
 pub(crate) async fn change(
     core: &Core,
     id: &str,
     mut change: impl FnMut(&mut TaskRecord) -> bool,
 ) -> Result<Option<TaskRecord>, Unavailable> {
-    for _ in 0..TRIES {
+    for _ in 0..UPDATE_RETRIES {
         let Some(mut task) = load(core, id).await? else { return Ok(None) };
         if task.status.is_over() || !change(&mut task) {
             return Ok(None);
         }
         task.changed();
         if with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.update(&task)).await? {
-            // The bus may be the user's.
+            // The bus may be user code.
             crate::panic::catch(|| core.shared.publish(&Change::Task(id.to_owned())));
             return Ok(Some(task));
         }
@@ -119,12 +119,12 @@ pub(crate) async fn change(
     Err(Unavailable)
 }
 
-/// The answer where a store does not do what it should.
+/// The error of a request whose store access failed.
 pub(crate) fn unavailable(_: Unavailable) -> Failure {
-    RpcError::new(RpcError::INTERNAL, "Tasks cannot be kept or found now; try again later").into()
+    RpcError::new(RpcError::INTERNAL, "Task store unavailable; retry later").into()
 }
 
-/// How a tool is called: a task is made of it, or not.
+/// The task that a call of this tool becomes, if it becomes one.
 pub(crate) fn wanted(invocation: &Invocation<'_>, catalog: &Catalog, tool: &Tool) -> Result<Option<Arc<Job>>, Failure> {
     let revision = invocation.envelope.revision;
     let asked = match (revision.task_negotiation(), &tool.task) {
@@ -141,42 +141,42 @@ pub(crate) fn wanted(invocation: &Invocation<'_>, catalog: &Catalog, tool: &Tool
     Ok(Some(Job::new(invocation, catalog, tool, ttl.min(invocation.channel.core.limits.task_ttl))?))
 }
 
-/// How long at most a call of 2025-11-25 is to be a task, if it is to be one.
+/// The TTL that a client of 2025-11-25 requests, if its call is to become a task.
 /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation>
 fn augmented(
     invocation: &Invocation<'_>,
     catalog: &Catalog,
     support: Option<&TaskSupport>,
 ) -> Result<Option<Duration>, Failure> {
-    let refused = |text: &str| Err(RpcError::new(RpcError::METHOD_NOT_FOUND, text.to_owned()).into());
-    let wish = invocation.call.and_then(|call| call.params.get("task"));
-    match (wish, support) {
+    let rejected = |text: &str| Err(RpcError::new(RpcError::METHOD_NOT_FOUND, text.to_owned()).into());
+    let requested = invocation.call.and_then(|call| call.params.get("task"));
+    match (requested, support) {
         (None, Some(TaskSupport { required: true, .. })) => {
-            refused("This tool runs as a task: call it with `task`, as `{\"ttl\": 60000}`")
+            rejected("This tool runs as a task: call it with `task`, as `{\"ttl\": 60000}`")
         }
         (None, _) => Ok(None),
-        // Nobody said that there are tasks.
+        // The server has not declared tasks.
         (Some(_), None) if !catalog.has_tasks() => Ok(None),
-        (Some(_), None) => refused("This tool does not run as a task: call it without `task`"),
+        (Some(_), None) => rejected("This tool does not run as a task: call it without `task`"),
         (Some(raw), Some(_)) => {
-            let wish = optional_object("task", Some(raw))?;
-            Ok(Some(wish.get("ttl").map_or(Ok(Duration::MAX), time)?))
+            let requested = optional_object("task", Some(raw))?;
+            Ok(Some(requested.get("ttl").map_or(Ok(Duration::MAX), read_ttl)?))
         }
     }
 }
 
-/// How many milliseconds a client means: any number that is not negative, or none for as many as there are.
-fn time(raw: Raw<'_>) -> Result<Duration, RpcError> {
-    let refused = || RpcError::wrong_field("task.ttl", "number of milliseconds", raw.kind());
-    match serde_json::from_str(raw.get()).map_err(|_| refused())? {
+/// Reads a TTL in milliseconds: any number that is not negative, or `null` for no limit.
+fn read_ttl(raw: Raw<'_>) -> Result<Duration, RpcError> {
+    let rejected = || RpcError::wrong_field("task.ttl", "number of milliseconds", raw.kind());
+    match serde_json::from_str(raw.get()).map_err(|_| rejected())? {
         None => Ok(Duration::MAX),
-        // More than a duration can be is for ever.
+        // More than a `Duration` can hold is no limit either.
         Some(millis) if millis >= 0.0 => Ok(Duration::try_from_secs_f64(millis / 1000.0).unwrap_or(Duration::MAX)),
-        Some::<f64>(_) => Err(refused()),
+        Some::<f64>(_) => Err(rejected()),
     }
 }
 
-/// Refuses who does not declare the extension, where there is one.
+/// Rejects clients that do not declare the extension, in revisions where tasks are one.
 pub(crate) fn declared(invocation: &Invocation<'_>) -> Result<(), MissingCapability> {
     let by_server = invocation.envelope.revision.task_negotiation() == TaskNegotiation::ByServer;
     if by_server { required(ClientCapability::Tasks, invocation) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! Noticing that something happened to a task, here or at another replica.
+//! Watching a task for changes, made by this replica or another.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -11,15 +11,15 @@ use crate::era::TaskNegotiation;
 use crate::server::core::Core;
 use crate::store::{Change, ChangeListener, TaskRecord};
 
-/// How often to look at a task of which nothing is heard.
-const LOOK: Duration = Duration::from_secs(2);
+/// How often a watched task is loaded without a notification.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Counts what happens to one task, for as long as it is kept.
+/// Counts the changes of one task, while the watch is alive.
 #[derive(Debug)]
 pub(crate) struct TaskWatch {
     id: String,
     news: watch::Sender<u64>,
-    /// Has seen nothing: who begins to look later misses nothing.
+    /// Never marked as seen, so that its clones miss nothing since the watch began.
     unseen: watch::Receiver<u64>,
 }
 
@@ -32,13 +32,13 @@ impl TaskWatch {
         watch
     }
 
-    /// Waits until something may have happened. A replica that shares the store but not the bus is not
-    /// heard: whoever waits looks now and then all the same.
+    /// Waits until the task may have changed. Also returns at intervals: a replica that shares the store but
+    /// not the bus sends no notifications.
     pub(crate) async fn happens(news: &mut watch::Receiver<u64>) {
-        let _ = tokio::time::timeout(LOOK, news.changed()).await;
+        let _ = tokio::time::timeout(POLL_INTERVAL, news.changed()).await;
     }
 
-    /// Tells of everything since it is watched.
+    /// A receiver of all changes since the watch began.
     pub(crate) fn news(&self) -> watch::Receiver<u64> {
         self.unseen.clone()
     }
@@ -52,7 +52,7 @@ impl ChangeListener for TaskWatch {
     }
 }
 
-/// The tasks somebody may be told of: their own, and those of nobody if they are nobody.
+/// Access to the tasks of one principal. Anonymous callers share the tasks that have no owner.
 #[derive(Debug, Clone)]
 pub(crate) struct TaskReader {
     core: Arc<Core>,
@@ -65,15 +65,15 @@ impl TaskReader {
         TaskReader { core: Arc::clone(invocation.channel.core), owner }
     }
 
-    /// A task as it is now. One that is not theirs is not there.
+    /// A snapshot of a task. A task of another principal is not found.
     pub(crate) async fn task(&self, id: &str) -> Option<TaskRecord> {
         let task = load(&self.core, id).await.ok().flatten()?;
         (task.owner == self.owner && task.revision.task_negotiation() == TaskNegotiation::ByServer).then_some(task)
     }
 
-    /// Those of these that are there.
+    /// Filters these ids for the tasks that exist and belong to the principal.
     pub(crate) async fn theirs(&self, ids: &[String]) -> Vec<String> {
-        let mut theirs: Vec<String> = Vec::new();
+        let mut theirs = Vec::new();
         for id in ids {
             if self.task(id).await.is_some() {
                 theirs.push(id.clone());

@@ -141,7 +141,9 @@ fn form_with_unsupported_field_panics() {
     };
     let tool = told(|| drop(tools![named]));
     assert!(tool.starts_with(&format!("tool `named`: {NO_FORM}")), "{tool}");
-    assert!(tool.ends_with("a form can ask for text, numbers, booleans, enums without data, and lists of such enums"));
+    assert!(
+        tool.ends_with("a form can ask for strings, numbers, booleans, enums without data, and lists of such enums")
+    );
     let prompt = told(|| drop(prompts![taken_apart]));
     assert!(prompt.starts_with(&format!("prompt `ask_where`: {NO_FORM}")), "{prompt}");
     let resource = told(|| drop(Server::new("s", "1").mount(Post)));

@@ -1,4 +1,4 @@
-//! Values against what a field asks for.
+//! Validation of a value against a field.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -9,7 +9,7 @@ use super::field::{FieldKind, Size};
 use crate::jsonrpc::error::shorten;
 
 impl FieldKind {
-    /// Holds a value against it; an error ends the sentence "the field …".
+    /// Validates a value. The error completes the sentence "the field …".
     pub(super) fn check(&self, value: &Value) -> Result<(), String> {
         match (self, value) {
             (FieldKind::Text { size, format, .. }, Value::String(text)) => {
@@ -50,7 +50,7 @@ impl FieldKind {
         }
     }
 
-    /// What a value must be, in words.
+    /// What a value must be, for error texts.
     pub(super) fn describe(&self) -> String {
         let listed = |values: &[String]| {
             shorten(&values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")).into_owned()
@@ -86,7 +86,7 @@ fn range(number: &Number, minimum: Option<&Number>, maximum: Option<&Number>) ->
     }
 }
 
-/// Whole numbers exactly, others as well as `f64` can.
+/// Compares integers exactly, and other numbers as `f64`.
 fn compare(one: &Number, other: &Number) -> Ordering {
     match (one.as_i128(), other.as_i128()) {
         (Some(one), Some(other)) => one.cmp(&other),
@@ -94,7 +94,7 @@ fn compare(one: &Number, other: &Number) -> Ordering {
     }
 }
 
-/// What a value is, in words.
+/// What a value is, for error texts.
 pub(super) fn describe(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

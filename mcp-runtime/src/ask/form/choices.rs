@@ -1,4 +1,4 @@
-//! The choices of an enum, and what people read for them.
+//! The choices of an enum, with the titles that users read.
 
 use serde_json::{Map, Value, json};
 
@@ -10,21 +10,20 @@ pub(super) struct Choices {
 
 #[derive(Debug, Clone)]
 enum Names {
-    /// The values are what people read.
+    /// Users read the values.
     None,
     Titles(Vec<String>),
-    /// As `enumNames`, which a type asked for by name. Deprecated, but all that 2025-06-18 has.
+    /// `enumNames`, which the type's schema sets explicitly. Deprecated, but all that 2025-06-18 has.
     Legacy(Vec<String>),
 }
 
 impl Choices {
-    /// Whether a schema is that of an enum, of whichever kind.
+    /// Whether a schema is that of an enum, of any kind.
     pub(super) fn are_in(schema: &Value) -> bool {
         ["enum", "oneOf", "const"].iter().any(|key| schema.get(key).is_some())
     }
 
-    /// Reads them. The variants of an enum are one list, or one by one where they have a title or
-    /// docs of their own.
+    /// Reads the choices. Variants are listed together, or one by one where they have a title or a doc comment.
     pub(super) fn read(schema: &Value) -> Result<Choices, String> {
         let each = match schema.get("oneOf").and_then(Value::as_array) {
             Some(variants) => variants.iter().map(listed).collect::<Result<Vec<_>, _>>()?.concat(),
@@ -34,7 +33,7 @@ impl Choices {
         if let Some(Value::Array(names)) = schema.get("enumNames") {
             let names: Vec<String> = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
             if names.len() != values.len() {
-                return Err(format!("has {} choices, but {} texts in `enumNames`", values.len(), names.len()));
+                return Err(format!("has {} choices, but {} names in `enumNames`", values.len(), names.len()));
             }
             return Ok(Choices { values, names: Names::Legacy(names) });
         }
@@ -45,7 +44,7 @@ impl Choices {
         Ok(Choices { names: Names::Titles(titles.collect()), values })
     }
 
-    /// The keywords of a field with one of them.
+    /// The keywords of a single choice.
     pub(super) fn single(&self, old: bool) -> Map<String, Value> {
         let values = &self.values;
         let schema = match &self.names {
@@ -61,7 +60,7 @@ impl Choices {
         }
     }
 
-    /// The items of a field with several of them, which is younger than titles.
+    /// The items of a multiple choice. Every revision that has them has titles as well.
     pub(super) fn items(&self) -> Value {
         match &self.names {
             Names::None => json!({"type": "string", "enum": self.values}),
@@ -74,11 +73,11 @@ impl Choices {
     }
 }
 
-/// The values of a list of variants, or that of one, with its title.
+/// The values of a list of variants, or the value of one variant with its title.
 fn listed(schema: &Value) -> Result<Vec<(String, Option<String>)>, String> {
     let value = |value: &Value| match (value, schema.get("properties")) {
         (Value::String(value), None) => Ok(value.clone()),
-        _ => Err("is an enum whose values are not texts".to_owned()),
+        _ => Err("is an enum whose values are not strings".to_owned()),
     };
     match (schema.get("const"), schema.get("enum")) {
         (Some(only), _) => Ok(vec![(value(only)?, title(schema))]),
@@ -87,7 +86,7 @@ fn listed(schema: &Value) -> Result<Vec<(String, Option<String>)>, String> {
     }
 }
 
-/// The title of a variant, or the first paragraph of its docs, on one line.
+/// The title of a variant, or the first paragraph of its doc comment, on one line.
 fn title(variant: &Value) -> Option<String> {
     let docs = || variant.get("description")?.as_str()?.split("\n\n").next();
     let title = variant.get("title").and_then(Value::as_str).or_else(docs)?;

@@ -1,4 +1,4 @@
-//! One field of a form: what it asks for, and how it is told.
+//! One field of a form: how it is read from a schema and written for a revision.
 
 use serde_json::{Map, Number, Value, json};
 
@@ -34,17 +34,17 @@ pub(super) struct Size {
 }
 
 impl Field {
-    /// Reads a property; an error ends the sentence "the field …".
+    /// Reads a property. The error completes the sentence "the field …".
     pub(super) fn read(name: &str, required: bool, schema: &Value) -> Result<Field, String> {
         let kind = FieldKind::read(schema)?;
-        // A default that the field itself would refuse helps nobody who fills it in.
+        // A default that the field would reject does not help the user.
         let default = schema.get("default").filter(|value| kind.check(value).is_ok()).cloned();
         let text = |key| schema.get(key).and_then(Value::as_str).map(str::to_owned);
         let (title, description) = (text("title"), text("description"));
         Ok(Field { name: name.to_owned(), required, title, description, default, kind })
     }
 
-    /// The property, as `revision` knows it.
+    /// The property's schema for `revision`.
     pub(super) fn schema(&self, revision: Revision) -> Result<Value, String> {
         let old = !revision.has_rich_forms();
         if old && matches!(self.kind, FieldKind::Many { .. }) {
@@ -55,13 +55,13 @@ impl Field {
         self.kind.write(&mut schema, old);
         schema.extend(self.title.iter().map(|text| ("title".to_owned(), json!(text))));
         schema.extend(self.description.iter().map(|text| ("description".to_owned(), json!(text))));
-        // At first only booleans had one.
+        // In 2025-06-18, only booleans have one.
         let default = self.default.iter().filter(|_| !old || matches!(self.kind, FieldKind::Boolean));
         schema.extend(default.map(|value| ("default".to_owned(), value.clone())));
         Ok(schema.into())
     }
 
-    /// Holds a value against the field.
+    /// Validates a value of this field.
     pub(super) fn check(&self, value: Option<&Value>) -> Result<(), String> {
         match value {
             None if self.required => Err(format!("`{}` is missing; it must be {}", self.name, self.kind.describe())),
@@ -88,7 +88,7 @@ impl FieldKind {
             }
             Some("string") => Ok(FieldKind::Text {
                 size: Size::read(schema, "minLength", "maxLength"),
-                // Of a format no client was promised, the type itself holds the check.
+                // Other formats are not in the specification. The type's `Deserialize` checks them.
                 format: schema.get("format").and_then(Value::as_str).and_then(Format::named),
             }),
             Some(name @ ("integer" | "number")) => {
@@ -110,11 +110,11 @@ impl FieldKind {
                 unique: schema["uniqueItems"] == true,
             }),
             _ if schema.get("prefixItems").is_some() => Err("is a tuple: give each of its parts a field".into()),
-            _ => Err("is a list of something else than the variants of an enum".into()),
+            _ => Err("is a list of something other than the variants of an enum".into()),
         }
     }
 
-    /// Writes the keywords of the specification, and no other: strict clients refuse them.
+    /// Writes the keywords of the specification and no others: strict clients reject those.
     fn write(&self, schema: &mut Map<String, Value>, old: bool) {
         let mut put = |key: &str, value: Option<Value>| schema.extend(value.map(|value| (key.to_owned(), value)));
         match self {

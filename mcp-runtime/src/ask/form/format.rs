@@ -1,6 +1,6 @@
-//! The formats of text a form can ask for.
+//! The string formats that a form can ask for.
 
-/// The four of the specification.
+/// The four formats of the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Email,
@@ -23,7 +23,7 @@ impl Format {
         }
     }
 
-    /// What a text must be, with an example.
+    /// What a string must be, with an example.
     pub(super) fn describe(self) -> &'static str {
         match self {
             Format::Email => "an email address, like name@example.com",
@@ -33,8 +33,8 @@ impl Format {
         }
     }
 
-    /// Whether a text is one. Simple checks: what they refuse is wrong, but only a mail tells whether
-    /// there is such an address.
+    /// Whether a string has the format. The checks are simple: they reject only what is wrong, but accept an
+    /// address that does not exist.
     pub(super) fn fits(self, text: &str) -> bool {
         match self {
             Format::Email => email(text),
@@ -109,14 +109,14 @@ fn date_time(text: &str) -> bool {
     date(day) && clock(time, &[23, 59, 60]) && fraction_fits && offset_fits
 }
 
-/// Two digits each, none above its limit.
+/// Two digits for each part, each within its limit.
 fn clock(text: &str, limits: &[u32]) -> bool {
     let parts: Vec<_> = text.split(':').collect();
     parts.len() == limits.len()
         && parts.iter().zip(limits).all(|(part, limit)| digits(part, 2).is_some_and(|n| n <= *limit))
 }
 
-/// A number of exactly so many digits.
+/// A number of exactly `count` digits.
 fn digits(text: &str, count: usize) -> Option<u32> {
     let fits = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
     fits.then(|| text.parse().ok())?
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn emails() {
+    fn email_format() {
         let good =
             ["a@b", "first.last+tag@example.co.uk", "\"odd one\"@example.com", "root@[127.0.0.1]", "jörg@müller.de"];
         let bad = ["", "a", "@b", "a@", "a b@c", "a@b c", "a@-b", "a@b.", "a@.b", ".a@b", "a@b\n", "a..b@c", "a@b@"];
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn uris() {
+    fn uri_format() {
         let good = ["https://example.com/a?b=c#d", "file:///tmp/x", "mailto:a@b", "urn:isbn:1", "http://[::1]/%20"];
         let bad = [
             "",
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn dates() {
+    fn date_format() {
         let good = ["2026-07-28", "2024-02-29", "2000-02-29"];
         let bad =
             ["", "2026-7-28", "2026-13-01", "2026-00-01", "2026-04-31", "2023-02-29", "1900-02-29", "2026-07-28Z"];
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_with_times() {
+    fn date_time_format() {
         let good = [
             "2026-07-28T09:30:00Z",
             "2026-07-28t09:30:60.25z",

@@ -1,4 +1,4 @@
-//! Forms: which types can be asked for, how a revision is told of them, what fits them.
+//! Forms: from a type's schema to the `requestedSchema` of a revision, and the validation of answers.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
 
 mod check;
@@ -18,27 +18,27 @@ use crate::handler::schema::without_null;
 use crate::protocol::Revision;
 pub use precheck::{check_form, check_form_of};
 
-/// The fields a person fills in, from a struct's schema.
+/// The fields that the user fills in, from a struct's schema.
 #[derive(Debug, Clone)]
 pub(crate) struct Form {
     fields: Vec<Field>,
 }
 
-/// What a form can ask for, for error texts.
-const CAN: &str = "a form can ask for text, numbers, booleans, enums without data, and lists of such enums";
+/// The end of error texts.
+const CAN: &str = "a form can ask for strings, numbers, booleans, enums without data, and lists of such enums";
 
 impl Form {
-    /// The form that asks for a `T`; an error names the field that cannot be in a form, why, and
-    /// what can.
+    /// The form that asks for a `T`. The error names the field that no form can have, why, and what to use
+    /// instead.
     pub(crate) fn of<T: JsonSchema>() -> Result<Form, String> {
         let mut settings = SchemaSettings::draft2020_12().for_deserialize();
-        // A form has no `$ref`. What contains itself keeps one, and is no field of a form anyway.
+        // A form has no `$ref`. Only a recursive type keeps one, and is rejected for it.
         settings.inline_subschemas = true;
         let schema = settings.into_generator().into_root_schema_for::<T>().to_value();
         read(&schema).map_err(|why| format!("`{}` cannot be asked for: {why}", T::schema_name()))
     }
 
-    /// The `requestedSchema`, as `revision` can be told it.
+    /// The `requestedSchema` for `revision`.
     pub(crate) fn schema(&self, revision: Revision) -> Result<Value, String> {
         if !revision.has_forms() {
             return Err(format!("revision {revision} has no forms; they came with 2025-06-18"));
@@ -53,8 +53,8 @@ impl Form {
         Ok(schema)
     }
 
-    /// Holds what a client sent against the form; an error names the field and what it must be.
-    /// What the form did not ask for is not looked at.
+    /// Validates the content that a client sent. The error names the field and what it must be. Fields that the
+    /// form does not have are ignored.
     pub(crate) fn check(&self, content: &Value) -> Result<(), String> {
         let Value::Object(content) = content else {
             return Err(format!("the content of the form must be an object, not {}", check::describe(content)));
@@ -62,8 +62,8 @@ impl Form {
         self.fields.iter().try_for_each(|field| field.check(content.get(&*field.name)))
     }
 
-    /// Removes the nulls of fields that may be left out: some clients send them for what was not
-    /// filled in, where a default should apply.
+    /// Removes the nulls of optional fields. Some clients send them for fields that were left blank, where a
+    /// default should apply.
     pub(crate) fn drop_blanks(&self, content: &mut Value) {
         if let Value::Object(content) = content {
             content.retain(|name, value| {
@@ -77,11 +77,11 @@ fn read(schema: &Value) -> Result<Form, String> {
     let whole = |what: &str| Err(format!("a form is a struct with named fields, and it is {what}"));
     let has = |keys: &[&str]| keys.iter().any(|key| schema.get(key).is_some());
     if schema["type"] != "object" {
-        let what = if has(&["oneOf", "anyOf", "enum"]) { "an enum" } else { "no object" };
+        let what = if has(&["oneOf", "anyOf", "enum"]) { "an enum" } else { "not an object" };
         return whole(&format!("{what}; put it into a field of a struct"));
     }
     if has(&["oneOf", "anyOf", "allOf"]) {
-        return whole("a choice of several, from a flattened enum perhaps; make that a field without data");
+        return whole("a choice of several, perhaps from a flattened enum; make that a field without data");
     }
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
         return match schema.get("additionalProperties") {

@@ -1,4 +1,4 @@
-//! A look at a form when the handler that asks for it is described: sooner than when somebody is asked.
+//! Checks a form when its handler is registered, before it is first asked for.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,27 +8,27 @@ use schemars::JsonSchema;
 
 use super::Form;
 
-/// A type the body of a handler asks for. It has two methods called `check`, and the compiler takes
-/// the first that fits: its own if there is a schema, otherwise the one of what it derefs to.
+/// A type that the body of a handler asks for. It has two methods called `check`: its own, if the type has a
+/// schema, or else that of [`NoSchema`], found by auto-deref.
 pub struct FormCheck<T>(PhantomData<T>);
 
-/// A type without a schema: where it is asked for, the compiler says so, and once is enough.
+/// A type without a schema. The call of `elicit` is a compile error already, so this adds none.
 #[derive(Debug)]
 pub struct NoSchema;
 
-/// The type that is named in a body.
+/// Checks a type that the handler names.
 pub fn check_form<T>() -> FormCheck<T> {
     FormCheck(PhantomData)
 }
 
-/// The type that is taken apart in a body: that of the parameter.
+/// Checks a type that the handler destructures: the type of the parameter.
 pub fn check_form_of<T>(_: fn(T)) -> FormCheck<T> {
     FormCheck(PhantomData)
 }
 
-#[expect(clippy::unused_self, reason = "which `check` it is, is found by the type of the receiver")]
+#[expect(clippy::unused_self, reason = "the receiver's type selects the `check`")]
 impl<T: JsonSchema> FormCheck<T> {
-    /// Panics if nobody can be asked for a `T`.
+    /// Panics if no form can ask for a `T`.
     #[track_caller]
     pub fn check(&self, handler: &str) {
         if let Err(why) = Form::of::<T>() {

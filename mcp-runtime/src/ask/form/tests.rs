@@ -1,5 +1,5 @@
-//! Types as forms, and contents that fit them or not.
-#![expect(dead_code, reason = "only the schemas of these types are looked at")]
+//! Types as forms, and the validation of contents.
+#![expect(dead_code, reason = "only the schemas of these types are used")]
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -69,7 +69,7 @@ fn colours() -> Value {
 }
 
 #[test]
-fn every_kind_of_enum_has_its_shape() {
+fn enum_schemas_by_kind() {
     assert_eq!(
         properties::<Enums>(Revision::V2026_07_28),
         json!({
@@ -91,7 +91,7 @@ fn every_kind_of_enum_has_its_shape() {
 }
 
 #[test]
-fn older_revisions_are_told_what_they_know() {
+fn older_revisions_get_the_schema_they_know() {
     assert_eq!(
         properties::<Enums>(Revision::V2025_06_18),
         json!({
@@ -132,7 +132,7 @@ impl Default for Profile {
 }
 
 #[test]
-fn defaults_are_told_where_the_revision_has_them() {
+fn defaults_are_sent_where_the_revision_has_them() {
     assert_eq!(
         form::<Profile>().schema(Revision::V2025_11_25).unwrap(),
         json!({"type": "object", "properties": {
@@ -181,7 +181,7 @@ struct Contact {
 }
 
 #[test]
-fn limits_and_texts_are_kept_and_options_are_plain() {
+fn limits_and_labels_are_kept_and_options_are_not_required() {
     assert_eq!(
         form::<Contact>().schema(Revision::V2026_07_28).unwrap(),
         json!({
@@ -199,7 +199,7 @@ fn limits_and_texts_are_kept_and_options_are_plain() {
                 "big": {"type": "integer", "minimum": 0},
                 "colour": {"type": "string", "oneOf": colours(), "description": "The one you like."},
                 "sizes": {"type": "array", "items": {"type": "string", "enum": ["small", "large"]}},
-                // Its default, the empty text, is too short for it.
+                // Its default, the empty string, is too short for it.
                 "note": {"type": "string", "minLength": 1},
                 "address": {"type": "string"},
             },
@@ -209,7 +209,7 @@ fn limits_and_texts_are_kept_and_options_are_plain() {
 }
 
 #[test]
-fn what_fits_is_let_through() {
+fn fitting_content_is_accepted() {
     let contact = form::<Contact>();
     for content in [
         json!({"email": "a@b.c"}),
@@ -224,7 +224,7 @@ fn what_fits_is_let_through() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn content_errors_name_the_field() {
     let contact = form::<Contact>();
     let wrong = |name: &str, value: Value| {
         let mut content = json!({"email": "a@b.c"});
@@ -257,7 +257,7 @@ fn what_does_not_fit_is_named() {
 }
 
 #[test]
-fn blanks_are_dropped_where_a_field_may_be_absent() {
+fn nulls_of_optional_fields_are_dropped() {
     let mut content = json!({"email": null, "site": null, "unknown": null, "day": 0});
     form::<Contact>().drop_blanks(&mut content);
     assert_eq!(content, json!({"email": null, "day": 0}));
@@ -299,31 +299,33 @@ struct Coded {
     it: u8,
 }
 
-fn refused<T: JsonSchema>() -> String {
+fn rejected<T: JsonSchema>() -> String {
     Form::of::<T>().unwrap_err()
 }
 
 #[test]
-fn what_cannot_be_in_a_form_is_named_with_advice() {
+fn unsupported_field_types_are_named_with_advice() {
     let cases = [
-        (refused::<With<Measure>>(), "is a struct, and a form is flat: give each of its parts a field"),
-        (refused::<With<Tree>>(), "is a struct, and a form is flat"),
-        (refused::<With<Option<Measure>>>(), "is a struct, and a form is flat"),
-        (refused::<With<BTreeMap<String, u8>>>(), "is a map, and a form is flat: give each key a field"),
-        (refused::<With<Vec<String>>>(), "is a list of something else than the variants of an enum"),
-        (refused::<With<Vec<Data>>>(), "is an enum with data in its variants"),
-        (refused::<With<Data>>(), "is an enum with data in its variants"),
-        (refused::<With<Untagged>>(), "may be of several types"),
-        (refused::<With<(u8, u8)>>(), "is a tuple: give each of its parts a field"),
-        (refused::<With<()>>(), "has no value"),
-        (refused::<With<Value>>(), "may be anything: its type says nothing of its values"),
-        (refused::<With<Unbalanced>>(), "has 2 choices, but 1 texts in `enumNames`"),
-        (refused::<Coded>(), "is an enum whose values are not texts"),
+        (rejected::<With<Measure>>(), "is a struct, and a form is flat: give each of its parts a field"),
+        (rejected::<With<Tree>>(), "is a struct, and a form is flat"),
+        (rejected::<With<Option<Measure>>>(), "is a struct, and a form is flat"),
+        (rejected::<With<BTreeMap<String, u8>>>(), "is a map, and a form is flat: give each key a field"),
+        (rejected::<With<Vec<String>>>(), "is a list of something other than the variants of an enum"),
+        (rejected::<With<Vec<Data>>>(), "is an enum with data in its variants"),
+        (rejected::<With<Data>>(), "is an enum with data in its variants"),
+        (rejected::<With<Untagged>>(), "may be of several types"),
+        (rejected::<With<(u8, u8)>>(), "is a tuple: give each of its parts a field"),
+        (rejected::<With<()>>(), "has no value"),
+        (rejected::<With<Value>>(), "may be anything: its type says nothing of its values"),
+        (rejected::<With<Unbalanced>>(), "has 2 choices, but 1 names in `enumNames`"),
+        (rejected::<Coded>(), "is an enum whose values are not strings"),
     ];
     for (error, why) in cases {
         assert!(error.contains(&format!("its field `it` {why}")), "{error}");
         assert!(
-            error.ends_with("a form can ask for text, numbers, booleans, enums without data, and lists of such enums")
+            error.ends_with(
+                "a form can ask for strings, numbers, booleans, enums without data, and lists of such enums"
+            )
         );
     }
 }
@@ -348,21 +350,21 @@ enum Tagged {
 }
 
 #[test]
-fn a_form_is_a_struct() {
+fn unsupported_form_types_are_named() {
     assert_eq!(
-        refused::<u8>(),
-        "`uint8` cannot be asked for: a form is a struct with named fields, and it is no object; put it into a field of a struct"
+        rejected::<u8>(),
+        "`uint8` cannot be asked for: a form is a struct with named fields, and it is not an object; put it into a field of a struct"
     );
     for (error, why) in [
-        (refused::<Size>(), "is an enum"),
-        (refused::<Tagged>(), "is an enum"),
-        (refused::<Untagged>(), "is an enum"),
-        (refused::<Flattened>(), "is a choice of several"),
-        (refused::<BTreeMap<String, u8>>(), "is a map"),
-        (refused::<()>(), "is no object"),
-        (refused::<(u8, u8)>(), "is no object"),
-        (refused::<Value>(), "is no object"),
-        (refused::<Option<Measure>>(), "is no object"),
+        (rejected::<Size>(), "is an enum"),
+        (rejected::<Tagged>(), "is an enum"),
+        (rejected::<Untagged>(), "is an enum"),
+        (rejected::<Flattened>(), "is a choice of several"),
+        (rejected::<BTreeMap<String, u8>>(), "is a map"),
+        (rejected::<()>(), "is not an object"),
+        (rejected::<(u8, u8)>(), "is not an object"),
+        (rejected::<Value>(), "is not an object"),
+        (rejected::<Option<Measure>>(), "is not an object"),
     ] {
         assert!(error.contains(&format!("it {why}")), "{error}");
     }
@@ -380,7 +382,7 @@ struct Outer {
 }
 
 #[test]
-fn a_form_may_be_empty_or_flattened() {
+fn empty_and_flattened_forms_are_supported() {
     let nothing = form::<Nothing>();
     assert_eq!(nothing.schema(Revision::V2025_11_25).unwrap(), json!({"type": "object", "properties": {}}));
     assert_eq!(nothing.check(&json!({})), Ok(()));

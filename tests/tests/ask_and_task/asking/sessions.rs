@@ -73,7 +73,7 @@ async fn ask_errors_distinguish_decline_cancel_mismatch_and_refusal() -> Result<
         (r#""result":{"action":"accept"}"#, "other: the answer does not fit the question"),
         (r#""result":{"action":"perhaps"}"#, "other: the answer does not fit the question"),
         (r#""result":{}"#, "other: the answer does not fit the question"),
-        (r#""error":{"code":-1,"message":"busy"}"#, "other: the client refused to ask: busy (-1)"),
+        (r#""error":{"code":-1,"message":"busy"}"#, "other: the client responded with an error: busy (-1)"),
     ]
     .into_iter()
     .enumerate()
@@ -133,7 +133,7 @@ async fn ask_timeout_withdraws_the_question() -> Result<()> {
     let result = next(&client).await?["result"].clone();
     assert_eq!(
         (&result["isError"], &result["content"][0]["text"]),
-        (&json!(true), &json!("nobody answered within 50ms"))
+        (&json!(true), &json!("the client did not answer within 50ms"))
     );
     Ok(())
 }
@@ -145,7 +145,7 @@ async fn disconnect_fails_the_ask() -> Result<()> {
     assert_eq!(next(&client).await?["id"], "ask-1");
     let begun = std::time::Instant::now();
     let unread = client.close().await?;
-    assert!(unread[0].contains("the client is gone"), "{unread:?}");
+    assert!(unread[0].contains("the client has disconnected"), "{unread:?}");
     assert!(begun.elapsed() < std::time::Duration::from_secs(3));
     Ok(())
 }

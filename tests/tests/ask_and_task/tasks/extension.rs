@@ -233,6 +233,6 @@ async fn shutdown_fails_running_tasks() -> Result<()> {
     client.close().await?;
     let record = store.load(task["taskId"].as_str().unwrap()).await?.unwrap();
     assert_eq!(record.status, TaskStatus::Failed);
-    assert_eq!(record.status_message.as_deref(), Some("The server has ended before the task was done"));
+    assert_eq!(record.status_message.as_deref(), Some("The server shut down before the task was done"));
     Ok(())
 }
