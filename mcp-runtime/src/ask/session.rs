@@ -138,7 +138,7 @@ impl SessionChannel {
         Some(SessionChannel { control: Arc::clone(control), notifier: invocation.channel.notifier() })
     }
 
-    /// Sends a request, and waits for its response. The client is told if the future is dropped before.
+    /// Sends a request, and waits for its response. Dropping the future cancels the request.
     pub(crate) async fn ask(&self, method: &str, params: &Value, limit: Duration) -> Result<Value, AskError> {
         let (number, answer) = self.control.asks.expect().ok_or(AskError::Disconnected)?;
         let asked = CancelOnDrop { channel: self, number };

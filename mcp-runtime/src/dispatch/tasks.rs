@@ -156,7 +156,7 @@ struct OpenQuestions {
 }
 
 impl OpenQuestions {
-    /// Withdraws the questions that the task does not ask any more.
+    /// Withdraws the questions that the task no longer asks.
     async fn retain(&mut self, questions: &BTreeMap<String, TaskQuestion>) {
         for (_, asked) in self.asked.iter().filter(|(key, asked)| !questions.contains_key(*key) && !asked.is_finished())
         {

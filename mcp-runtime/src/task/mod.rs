@@ -58,7 +58,7 @@ impl Tasks {
         Tasks { store, running, stopped, sweeping: AtomicBool::new(false) }
     }
 
-    /// Stops the tasks that run in this process, since no client can fetch their results any more. They may
+    /// Stops the tasks that run in this process, since no client can fetch their results now. They may
     /// finish within `grace`; then they fail, and their outcome is stored.
     pub(crate) async fn end(&self, grace: Duration) {
         let _ = tokio::time::timeout(grace, self.running.at_most(0)).await;
