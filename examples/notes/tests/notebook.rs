@@ -9,7 +9,7 @@ use mcp_runtime::testing::TestClient;
 use serde_json::Value;
 
 async fn connect(revision: Revision) -> Result<TestClient, ServerError> {
-    Ok(TestClient::with_revision(notes::server(Path::new(":memory:"))?, revision).await?)
+    TestClient::with_revision(notes::server(Path::new(":memory:"))?, revision).await
 }
 
 /// A notebook with three notes in it.

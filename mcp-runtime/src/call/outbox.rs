@@ -29,8 +29,12 @@ pub(crate) struct Outbox {
     queue: Queue,
     /// The authenticated caller, if there is one.
     principal: Option<Arc<str>>,
+    /// Whether the response to an HTTP request is a stream in a session, which the client can resume and
+    /// respond on.
+    resumable: bool,
+    /// The HTTP request without its body.
     #[cfg(feature = "http")]
-    request: Option<RequestStream>,
+    parts: Option<Arc<Parts>>,
 }
 
 #[derive(Debug)]
@@ -42,16 +46,6 @@ enum Queue {
     Request(OnceLock<(mpsc::Sender<Outgoing>, mpsc::Receiver<Outgoing>)>),
 }
 
-/// The HTTP request whose response carries the messages.
-#[cfg(feature = "http")]
-#[derive(Debug)]
-struct RequestStream {
-    /// The request without its body.
-    parts: Arc<Parts>,
-    /// Whether the response is a stream in a session, which the client can resume and answer on.
-    resumable: bool,
-}
-
 impl Outbox {
     /// The outbox of a connection, and the receiving half.
     pub(crate) fn connection() -> (Self, mpsc::Receiver<Outgoing>) {
@@ -59,8 +53,9 @@ impl Outbox {
         let outbox = Outbox {
             queue: Queue::Connection(sender),
             principal: None,
+            resumable: false,
             #[cfg(feature = "http")]
-            request: None,
+            parts: None,
         };
         (outbox, receiver)
     }
@@ -68,8 +63,8 @@ impl Outbox {
     /// The outbox of one HTTP request.
     #[cfg(feature = "http")]
     pub(crate) fn request(parts: &Arc<Parts>, resumable: bool) -> Self {
-        let request = RequestStream { parts: Arc::clone(parts), resumable };
-        Outbox { queue: Queue::Request(OnceLock::new()), principal: None, request: Some(request) }
+        let queue = Queue::Request(OnceLock::new());
+        Outbox { queue, principal: None, resumable, parts: Some(Arc::clone(parts)) }
     }
 
     /// Sets the authenticated caller.
@@ -85,22 +80,18 @@ impl Outbox {
     /// The HTTP request, where there is one.
     #[cfg(feature = "http")]
     pub(crate) fn parts(&self) -> Option<&Arc<Parts>> {
-        self.request.as_ref().map(|request| &request.parts)
+        self.parts.as_ref()
     }
 
     /// Whether the client can reconnect to the stream of this request.
     #[cfg(feature = "http")]
     pub(crate) fn is_resumable(&self) -> bool {
-        self.request.as_ref().is_some_and(|request| request.resumable)
+        self.resumable
     }
 
     /// Whether the client can receive a request here, and respond to it.
     pub(crate) fn can_ask(&self) -> bool {
-        #[cfg(feature = "http")]
-        let can_ask = self.request.as_ref().is_none_or(|request| request.resumable);
-        #[cfg(not(feature = "http"))]
-        let can_ask = true;
-        can_ask
+        self.resumable || self.connection_sender().is_some()
     }
 
     /// The queue that outlives the request, if there is one.
