@@ -34,11 +34,13 @@ pub(crate) enum Begun {
         notifications: Vec<u8>,
         outcome: Outcome,
     },
-    Waiting(WaitingCall),
+    /// It is pending. Boxed: most calls are not, and pay for no more than a pointer.
+    Waiting(Box<WaitingCall>),
 }
 
 /// Begins a call: resumes what an earlier round left, finds its handler through `route`, and polls it once.
 /// `has_room` is asked only if the handler may have to wait.
+#[inline]
 pub(crate) fn begin<'a>(
     env: &CallEnv<'a>,
     id: Id<'a>,
@@ -46,10 +48,10 @@ pub(crate) fn begin<'a>(
     has_room: impl FnMut() -> bool,
     route: impl FnOnce(Invocation<'_>) -> Result<Started, Failure>,
 ) -> Begun {
-    let channel = match CallChannel::resuming(env, call) {
-        Ok(channel) => channel,
-        Err(failure) => return Begun::Done { notifications: Vec::new(), outcome: Err(failure) },
-    };
+    let channel = CallChannel::new(env);
+    if let Err(failure) = channel.resume(call) {
+        return Begun::Done { notifications: Vec::new(), outcome: Err(failure) };
+    }
     // A call whose log events nobody wants pays nothing for them.
     let log = env.catalog.settings.forwards_logs.then(|| channel.call_log(call.envelope.log_level)).flatten();
     let first = run::start(&env.core.blocking_threads, log, has_room, || route(Invocation::new(id, call, &channel)));
@@ -61,7 +63,7 @@ pub(crate) fn begin<'a>(
         }
         FirstPoll::Pending(pending) => {
             let to = ResponseTo { id, method: call.method, revision: call.envelope.revision };
-            Begun::Waiting(WaitingCall::new(to, pending, CloseOnDrop(notifier)))
+            Begun::Waiting(Box::new(WaitingCall::new(to, pending, CloseOnDrop(notifier))))
         }
     }
 }

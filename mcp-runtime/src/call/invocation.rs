@@ -93,15 +93,14 @@ impl<'a> CallChannel<'a> {
         CallChannel { outbox, core, control, notifier, dialogue, resumed: RefCell::new(None) }
     }
 
-    /// The channel of a call that may bring back what an earlier round left.
-    pub(crate) fn resuming(env: &CallEnv<'a>, call: &Accepted<'_>) -> Result<Self, Failure> {
-        let channel = Self::new(env);
+    /// Takes what a call brings back from an earlier round, if it brings anything.
+    pub(crate) fn resume(&self, call: &Accepted<'_>) -> Result<(), Failure> {
         if call.params.get("inputResponses").or_else(|| call.params.get("requestState")).is_some()
-            && let Some(binding) = state_binding(call, env.outbox)
+            && let Some(binding) = state_binding(call, self.outbox)
         {
-            channel.resumed.replace(Resumed::read(&call.params, &binding, &env.core.secrets)?);
+            self.resumed.replace(Resumed::read(&call.params, &binding, &self.core.secrets)?);
         }
-        Ok(channel)
+        Ok(())
     }
 
     /// Where the call's `tracing` events go, if its client wants them.

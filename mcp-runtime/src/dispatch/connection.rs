@@ -78,7 +78,7 @@ enum Handled {
     Rejected {
         at: usize,
     },
-    Waiting(WaitingCall),
+    Waiting(Box<WaitingCall>),
 }
 
 impl Connection {
@@ -161,7 +161,7 @@ impl Connection {
             Handled::Answered { at } => Received { answer_at: Some(at), rejected: false },
             Handled::Rejected { at } => Received { answer_at: Some(at), rejected: true },
             Handled::Waiting(call) => {
-                self.spawn(call, outbox.sender().clone());
+                self.spawn(*call, outbox.sender().clone());
                 Received::default()
             }
         }
@@ -241,7 +241,7 @@ impl Connection {
                 out.extend_from_slice(&lines[..at]);
             }
             Handled::Waiting(call) => {
-                self.spawn(call, answers.clone());
+                self.spawn(*call, answers.clone());
                 return true;
             }
         }
@@ -333,7 +333,7 @@ impl Connection {
         // Guarded, because a predicate or a bus of the user's may panic.
         match panic::catch(|| self.own_business(to, &call, outbox)).unwrap_or(Err(Failure::Panicked)) {
             Ok(None) => {}
-            Ok(Some(waiting)) => return Handled::Waiting(waiting),
+            Ok(Some(waiting)) => return Handled::Waiting(Box::new(waiting)),
             Err(failure) => {
                 let at = out.len();
                 encode::answer(&self.core.info, to, Err(failure), out);

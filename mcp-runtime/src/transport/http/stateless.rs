@@ -80,7 +80,7 @@ pub(super) fn serve<'a>(
             let notifications = if http.format().streams() { notifications } else { Vec::new() };
             Responding::Done(answered(core, to, outcome, notifications, http.format()))
         }
-        (Ok(permit), Begun::Waiting(call)) => respond_later(core, http.format(), call, permit, outbox),
+        (Ok(permit), Begun::Waiting(call)) => respond_later(core, http.format(), *call, permit, outbox),
     }
 }
 
