@@ -1,4 +1,7 @@
 //! `#[tool]`, `#[prompt]` and `#[resource]` on a function: emits the function, and a type that registers it.
+//!
+//! The function stays as it is; the type of the same name stands beside it. Its braces keep it out of the value
+//! namespace, so one `use` imports both, and `tools![add]` is an ordinary array.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};

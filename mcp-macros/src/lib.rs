@@ -3,6 +3,9 @@
 //! Each macro parses its input (`attr`, `param`, `elicit`, `handler`), checks it (`check`), and generates code
 //! (`describe`, `function`, `impl_block`, `derive`). On an error it emits the user's item unchanged, with a
 //! stand-in for the generated item, so that one mistake causes one compile error.
+//!
+//! Some rules exist in both crates: names, URI templates, suggestions. A macro crate can export only macros, and a
+//! third crate for a hundred lines would be one more dependency of every user. Tests hold each side to the rules.
 #![forbid(unsafe_code)]
 // `mcp-runtime` documents the macros where it re-exports them; docs here would be appended to those.
 #![allow(missing_docs)]

@@ -1,4 +1,8 @@
 //! The error types of handlers ([`Error`]) and of serving ([`ServerError`]), and application error codes.
+//!
+//! There are two, because one type cannot play both roles. A handler's `?` takes every error, through a blanket
+//! `From`; that excludes implementing `std::error::Error`, as in `anyhow`. What `serve_*` and `TestClient` return
+//! must implement it, so that `?` works in a `main` that returns `anyhow::Result` or `Box<dyn Error>`.
 
 use std::error::Error as StdError;
 use std::fmt;

@@ -1,7 +1,8 @@
 //! Subscriptions to changes: of legacy sessions, and of `subscriptions/listen` streams.
 //!
-//! A subscription is a filter and a queue of pending changes. Equal changes are coalesced, so a slow
-//! reader takes bounded memory and delays nobody.
+//! A subscription is a filter and a queue of pending changes, the same for a session and for a stream. Equal
+//! changes are coalesced, so a slow reader takes bounded memory and delays nobody. One future acknowledges a
+//! stream and then delivers its changes, so that none overtakes the acknowledgement.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>
 
 #[cfg(feature = "http")]

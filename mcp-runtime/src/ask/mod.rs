@@ -3,6 +3,13 @@
 //! In a session, an ask is a request on the stream of the call (`session`). Since 2026-07-28, the response
 //! to the call contains the questions, and the client retries with the answers (`rounds`). A task puts its
 //! questions into its record (`task`). Handlers see no difference; `dialogue` chooses.
+//!
+//! By rounds, an ask without an answer stays pending, and the handler is dropped. It is not an error value: a
+//! handler could take it for a refusal, or swallow it. While a `once` runs the handler is not dropped, so that
+//! no effect is interrupted.
+//!
+//! The key of an ask is its position in the handler, unless it is given one, and its question is remembered as a
+//! digest. A retry that asks another question under a key is an error for the handler's author.
 
 mod dialogue;
 mod error;

@@ -1,5 +1,9 @@
 //! Sealing the state that a client carries between the rounds of a call: the client cannot read it, change it,
 //! or use it for another call.
+//!
+//! Each state has its own key, derived from the secret and a random salt, so that no nonce is used twice with one
+//! key, however many states a fleet seals. Principal, method and arguments (in canonical form) are authenticated
+//! with the state and not part of it: for another call it does not open.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 
 use std::sync::OnceLock;

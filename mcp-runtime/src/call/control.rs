@@ -1,4 +1,8 @@
-//! The end of a connection, decided from outside: what serves it may be waiting for the next message.
+//! The end of a connection, decided from outside: its reader may be blocked on input that never comes.
+//!
+//! A handle or a signal closes the [`ConnectionControl`], then waits for the messages the reader has taken and for
+//! their calls; calls that take too long are dropped. A task of the transport does this, because the user may have
+//! stopped polling the future that serves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

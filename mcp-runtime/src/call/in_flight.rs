@@ -1,4 +1,7 @@
 //! The calls of one client that are waiting, by request id: none twice, each answered or cancelled.
+//!
+//! A call over the limit is rejected (`-32603`, with what to do next), not left unread: a reader that waited for room
+//! could read neither `ping` nor a cancellation.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,6 +1,12 @@
 //! The catalog: a server's tools, prompts, resources, custom methods and settings.
 //!
-//! Copy-on-write: each call keeps the snapshot it started with.
+//! Copy-on-write: a change edits a copy of the tables, which share their items, and replaces the catalog with it.
+//! A connection compares a version number with each message, so an unchanged catalog costs one atomic load. No
+//! client sees half a change, and each call keeps the snapshot it started with.
+//!
+//! Capabilities are declared once, when a client connects, and clients keep streams open because of them. So
+//! `listChanged` is declared only if the server has a handle or is `dynamic()`, and `subscribe` only if it has
+//! subscribable resources or is dynamic.
 
 pub(crate) mod pagination;
 pub(crate) mod table;

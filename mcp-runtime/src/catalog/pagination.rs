@@ -1,4 +1,6 @@
 //! Pagination of the four lists: cursors, and a cache of the first pages.
+//!
+//! A cursor is not signed: it gives access to nothing that the list itself does not.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination>
 
 use std::sync::{Arc, OnceLock};

@@ -1,4 +1,7 @@
 //! Calls to handlers: the way from a method to a function.
+//!
+//! A handler that `visible_if` hides from a caller does not exist for that caller: not in lists, calls, completions,
+//! subscriptions or suggestions. A list that depends on the caller is never declared cacheable for others.
 
 use std::borrow::Cow;
 use std::sync::Arc;

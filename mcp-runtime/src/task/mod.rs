@@ -1,7 +1,15 @@
 //! Tasks, the calls that outlive their response: which calls become one, and what all tasks of a server share.
 //!
 //! There is one model for two wire formats: the experimental tasks of 2025-11-25, which the client requests, and
-//! the extension of 2026-07-28, where the server decides. `era::task` has the differences.
+//! the extension of 2026-07-28, where the server decides. `era::encode::task` has the differences.
+//!
+//! A task is a record, changed by compare-and-set: by the handler's job, by `tasks/update` and by `tasks/cancel`, at
+//! any replica. The bus tells the others to load it again. They have no other channel, so a store and a bus are
+//! all that replicas need.
+//!
+//! `asks_first` with `ctx.start_task()` is all a handler says about tasks. The extension forbids rounds once a task
+//! has begun, and without it a tool that needs answers to begin would leave a waiting task for each call. The
+//! running handler becomes the task; it does not run again.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 
 mod job;

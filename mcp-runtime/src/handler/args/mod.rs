@@ -1,4 +1,7 @@
 //! Arguments: decodes a call's JSON, prompt strings or URI variables into the handler's types.
+//!
+//! Arguments are decoded one by one, each through a [`Key`]. A hidden struct with derives would take longer to
+//! compile, and one missing derive of the user's would be several errors.
 
 pub(super) mod locate;
 pub(super) mod missing;

@@ -1,4 +1,7 @@
-//! JSON Schemas of a tool's arguments and of its result.
+//! JSON Schemas of a tool's arguments and of its result, as small as they can be.
+//!
+//! A type used once is inlined; a type used more often is shared in `$defs`. Optional arguments have plain types.
+//! Formats such as `uint32` are dropped: no vocabulary defines them, and strict clients reject them.
 
 pub(super) mod choices;
 

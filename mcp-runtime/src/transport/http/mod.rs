@@ -1,7 +1,12 @@
 //! The HTTP transports: one endpoint for every revision.
 //!
-//! A request of 2026-07-28 is served by itself (`modern`); older ones belong to a session (`legacy`).
-//! Which it is, the message says, and its headers must not contradict it.
+//! A request of 2026-07-28 is served by itself (`stateless`); an older one belongs to a session (`session`), unless
+//! the server has none (`sessionless`). `route` decides once, by the message and by headers that must not
+//! contradict it.
+//!
+//! A request that can be answered at once is served by plain functions, which return [`Responding`]. A future has
+//! room for every path it might take, hyper keeps it in each connection, and by the next request it has left the
+//! cache. So a future is boxed where it begins to wait. `benches/README.md` has the figures.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 #![allow(clippy::result_large_err, reason = "a refusal is a response, and made once")]
 

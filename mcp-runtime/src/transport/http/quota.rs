@@ -1,7 +1,11 @@
 //! Per-principal quotas, for calls and streams that no session counts.
 //!
 //! Each principal has a quota of its own. Anonymous callers have none: a shared quota would let one of them
-//! starve the others. They are bounded by `Limits::requests`, of which streams never take all.
+//! starve the others. They are bounded by `Limits::requests`, of which streams never take all, since an open
+//! stream costs its client nothing.
+//!
+//! A call takes a permit only if it may have to wait. 429 tells a caller that its own quota is used up; 503, that a
+//! limit of the whole server is reached.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -1,4 +1,7 @@
 //! The contracts of stores and buses: correct ones pass, and each rule catches a faulty one.
+//!
+//! A contract is code (`testing::contract`): rules with names, which users run against their own stores. Here they
+//! run against ours, against differently built ones, and against faulty ones, so that no rule is vacuous.
 
 mod bus;
 mod events;

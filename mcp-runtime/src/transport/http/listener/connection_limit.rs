@@ -1,5 +1,11 @@
 //! The listener's connection limit: evicts idle connections when full, and closes those whose request is
 //! overdue.
+//!
+//! A connection over the limit waits; it is not rejected. A 503 would answer a client whose request has not been
+//! read, and closing a socket with unread bytes discards the response. Waiting is safe, because no connection
+//! holds its slot forever: idle ones are evicted, a request must arrive within `request_timeout`, and a response
+//! must be read within `write_timeout`. The others serve calls and streams. `Limits::requests` bounds those, by
+//! default to half of `Limits::connections`, and rejects more of them with 503.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,9 @@
 //! The response half of an exchange: status, headers and body.
+//!
+//! The head of a response waits for the first message of its call. If that is the answer, the response is JSON
+//! with the status of the answer; if it is a notification, the response is an event stream. So a call without
+//! notifications costs no stream, and no handler has to declare which it is. `request::accept` has the clients that
+//! accept only one of the two. A question is an event, too: a client that accepts only JSON is not asked.
 
 pub(super) mod body;
 pub(super) mod sse;

@@ -3,7 +3,12 @@
 //!
 //! A call never waits for the store. It writes to the stream in this process, which is bounded, and a task
 //! copies that to the store. When the store is so slow that the stream drops events before they are copied,
-//! the store learns which ones are missing, and a client that needs them gets an error.
+//! the store learns which ones are missing, and a client that needs them gets an error. The writer alone decides
+//! which events are kept, so a store needs no limits.
+//!
+//! A replica that follows another's stream polls the store for as long as a client waits: a store with
+//! notifications of its own would be much harder to implement. The writer sends heartbeats; without them its
+//! streams expire, and their readers are disconnected.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,5 +1,10 @@
 //! Sessions of the legacy era over HTTP: made by `initialize`, found by their id, ended by the client,
 //! by time or with the server.
+//!
+//! `shutdown` ends its session when the session's calls are done, as DELETE does; `exit` is ignored. The
+//! specification has neither, but clients that know them from other protocols send both when they close. With a
+//! `-32601` their shutdown would fail, and the session would have to time out. Neither ends the server, which has
+//! other clients. 2026-07-28 has no sessions, and neither method.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management>
 
 pub(super) mod event_log;

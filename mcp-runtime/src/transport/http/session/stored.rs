@@ -1,7 +1,17 @@
 //! Sessions in a store: the session in this process is a copy, which every request brings up to date.
 //!
+//! Every request reads the store, so a session that one replica ends is over at all of them, and a subscription
+//! made at one counts at the next. Sessions with an open stream or a running call, which may go without requests,
+//! are refreshed by a timer. Reading and touching are two operations, so that a database need not write for every
+//! read. Without a store none of this runs, and a request waits for nothing.
+//!
 //! Replicas write with optimistic concurrency. A copy remembers the record it was made of; what its client
-//! has changed since is applied on top of what other replicas have written.
+//! has changed since is applied on top of what other replicas have written. A copy can be evicted; the session
+//! stays in the store, which expires its records itself, so that nothing cleans up after a crashed replica.
+//!
+//! Running calls do not migrate. A cancellation, or the answer to a question, must reach the replica that runs the
+//! call: that takes session affinity, and the store is for when that replica is gone. Two replicas may each have a
+//! session's own stream; changes are delivered to both.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,8 @@
-//! One stream of events, bounded: written by a call, read by its client, however often that comes back.
+//! One stream of events, bounded: written by a call, read by its client, which may reconnect any number of times.
+//!
+//! While a client reads, it applies backpressure to the call, and no event is dropped before it was read; a client
+//! that stops reading is disconnected (`write_timeout`). Without a reader the call does not wait, and the newest
+//! events are kept for replay.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery>
 
 use std::collections::VecDeque;
