@@ -95,7 +95,9 @@ impl<'a> CallChannel<'a> {
 
     /// Takes what a call brings back from an earlier round, if it brings anything.
     pub(crate) fn resume(&self, call: &Accepted<'_>) -> Result<(), Failure> {
-        if call.params.get("inputResponses").or_else(|| call.params.get("requestState")).is_some()
+        // Asked first: most revisions have no rounds.
+        if call.envelope.revision.asks_by_rounds()
+            && call.params.get("inputResponses").or_else(|| call.params.get("requestState")).is_some()
             && let Some(binding) = state_binding(call, self.outbox)
         {
             self.resumed.replace(Resumed::read(&call.params, &binding, &self.core.secrets)?);

@@ -165,15 +165,21 @@ pub(crate) struct ResponseTo<'a> {
 
 /// Appends the response to `out`, one line.
 pub(crate) fn answer(server: &ServerInfo, to: ResponseTo<'_>, outcome: Outcome, out: &mut Vec<u8>) {
-    match reply(to, outcome) {
-        Ok(reply) => {
-            begin_response(to.id, out);
-            out.extend_from_slice(br#","result":"#);
-            result::write(server, to, &reply, out);
-            out.extend_from_slice(b"}\n");
-        }
-        Err(error) => self::error(to.id, &error, out),
+    match outcome {
+        // Written where it is: a reply is large, and most are moved nowhere.
+        Ok(reply) => result(server, to, &reply, out),
+        Err(failure) => match failure::translate(failure, to.method, to.revision.wire()) {
+            Ok(failed) => result(server, to, &Reply::Tool(failed), out),
+            Err(error) => self::error(to.id, &error, out),
+        },
     }
+}
+
+fn result(server: &ServerInfo, to: ResponseTo<'_>, reply: &Reply, out: &mut Vec<u8>) {
+    begin_response(to.id, out);
+    out.extend_from_slice(br#","result":"#);
+    result::write(server, to, reply, out);
+    out.extend_from_slice(b"}\n");
 }
 
 /// Appends an error response to `out`, one line.
@@ -191,15 +197,11 @@ fn begin_response(id: Id<'_>, out: &mut Vec<u8>) {
 
 /// The `result` of the response, or else its `error`, without the response around it.
 pub(crate) fn result_or_error(server: &ServerInfo, to: ResponseTo<'_>, outcome: Outcome) -> Result<Value, Value> {
-    let reply = reply(to, outcome).map_err(|error| json!(error))?;
+    let reply = outcome.or_else(|failure| failure::translate(failure, to.method, to.revision.wire()).map(Reply::Tool));
+    let reply = reply.map_err(|error| json!(error))?;
     let mut result = Vec::new();
     result::write(server, to, &reply, &mut result);
     Ok(serde_json::from_slice(&result).unwrap_or_default())
-}
-
-/// The reply to send: a failure may be a tool result in the client's revision.
-fn reply(to: ResponseTo<'_>, outcome: Outcome) -> Result<Reply, RpcError> {
-    outcome.or_else(|failure| failure::translate(failure, to.method, to.revision.wire()).map(Reply::Tool))
 }
 
 #[cfg(test)]

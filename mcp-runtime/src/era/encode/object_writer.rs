@@ -30,6 +30,17 @@ impl ObjectWriter<'_> {
         self.out
     }
 
+    /// Appends the beginning of a member as it stands. The caller appends the rest.
+    #[inline]
+    pub(super) fn literal(&mut self, text: &'static str) -> &mut Vec<u8> {
+        if !self.is_empty {
+            self.out.push(b',');
+        }
+        self.is_empty = false;
+        self.out.extend_from_slice(text.as_bytes());
+        self.out
+    }
+
     #[inline]
     pub(super) fn member<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) {
         write_json(self.key(name), value);

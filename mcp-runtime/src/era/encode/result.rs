@@ -113,10 +113,8 @@ impl ResultWriter<'_> {
     fn tool(self, result: &ToolResult, out: &mut Vec<u8>) {
         self.complete(&result.meta, out, |object| {
             match &result.content {
-                Blocks::Text(text) => object.array("content", [&**text], text_block),
-                Blocks::Mirror => {
-                    object.array("content", [result.structured.as_deref().unwrap_or_default()], text_block);
-                }
+                Blocks::Text(text) => text_content(text, object),
+                Blocks::Mirror => text_content(result.structured.as_deref().unwrap_or_default(), object),
                 Blocks::List(blocks) => object.array("content", blocks, |out, block| self.content(block, out)),
             }
             let allowed = |json: &&str| self.wire.structured_output.allows(json.starts_with('{'));
@@ -236,9 +234,10 @@ impl ResultWriter<'_> {
     }
 }
 
-fn text_block(out: &mut Vec<u8>, text: &str) {
-    ObjectWriter::write(out, |block| {
-        block.raw("type", r#""text""#);
-        block.member("text", text);
-    });
+/// Content of one text block: what most calls return, so it is written in three pieces.
+#[inline]
+fn text_content(text: &str, result: &mut ObjectWriter<'_>) {
+    let out = result.literal(r#""content":[{"type":"text","text":"#);
+    write_json(out, text);
+    out.extend_from_slice(b"}]");
 }
