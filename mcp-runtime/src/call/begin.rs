@@ -30,10 +30,7 @@ pub(crate) struct CallEnv<'a> {
 #[derive(Debug)]
 pub(crate) enum Begun {
     /// It is over. The notifications are lines that go before its answer.
-    Done {
-        notifications: Vec<u8>,
-        outcome: Outcome,
-    },
+    Done { notifications: Vec<u8>, outcome: Outcome },
     /// It is pending. Boxed: most calls are not, and pay for no more than a pointer.
     Waiting(Box<WaitingCall>),
 }

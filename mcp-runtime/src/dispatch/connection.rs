@@ -1,5 +1,5 @@
-//! One client's connection: it receives frames, admits requests, and answers them. Notifications are in
-//! `client_notifications`, subscriptions in `listen`.
+//! One client's connection: it receives frames, admits requests, and answers them. Batches are in `batch`,
+//! notifications in `client_notifications`, subscriptions in `listen`.
 //!
 //! A call that completes on its first poll is answered at once, into the caller's buffer: no task, no channel, no
 //! other thread. A pending call becomes a task, which sends its answer to the outbox.
@@ -16,11 +16,9 @@ use crate::call::in_flight::{CallKind, TaskSet};
 use crate::call::notifier::CloseOnDrop;
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::call::run::PendingCall;
-use crate::era::batch::{self, Batch};
 use crate::era::encode::{self, ResponseTo, notification};
 use crate::era::{self, Accepted, Era, LegacySession, Method, RequestParams};
 use crate::jsonrpc::error::RpcError;
-use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{self, Id, Message, Rejection, Request, depth};
 use crate::outcome::{Failure, Reply};
 use crate::panic;
@@ -68,7 +66,7 @@ pub(crate) struct Received {
 }
 
 /// The result of one message.
-enum Handled {
+pub(super) enum Handled {
     /// It has no answer.
     Nothing,
     /// Its answer is in the buffer, starting at `at`.
@@ -156,7 +154,7 @@ impl Connection {
         self.conclude(handled, outbox)
     }
 
-    fn conclude(&mut self, handled: Handled, outbox: &Outbox) -> Received {
+    pub(super) fn conclude(&mut self, handled: Handled, outbox: &Outbox) -> Received {
         match handled {
             Handled::Nothing => Received::default(),
             Handled::Answered { at } => Received { answer_at: Some(at), rejected: false },
@@ -169,7 +167,7 @@ impl Connection {
     }
 
     /// Handles one message. Its answer is appended to `out`, unless it is pending.
-    fn message(
+    pub(super) fn message(
         &mut self,
         message: Result<Message<'_>, Rejection<'_>>,
         raw: &[u8],
@@ -196,81 +194,6 @@ impl Connection {
             }
         }
         Handled::Nothing
-    }
-
-    /// Handles a batch. Its answers are one list, sent when the last of them is complete.
-    fn batch(&mut self, frame: &[u8], outbox: &Outbox, out: &mut Vec<u8>) -> Received {
-        let elements = match batch::elements(frame, self.core.limits.batch) {
-            Ok(elements) => elements,
-            Err(rejection) => {
-                self.core.hooks.protocol_error(frame, &rejection.error);
-                let rejected = reject(&rejection, out);
-                return self.conclude(rejected, outbox);
-            }
-        };
-        let (answers, pending) = mpsc::channel(elements.len());
-        let mut list = Batch::default();
-        let mut has_pending = false;
-        for element in elements {
-            has_pending |= self.batch_element(element, &mut list, &answers, outbox, out);
-        }
-        drop(answers);
-        if has_pending {
-            self.complete_batch(list, pending, outbox.sender().clone());
-            return Received::default();
-        }
-        let list = list.finish();
-        let answer_at = (!list.is_empty()).then_some(out.len());
-        out.extend_from_slice(&list);
-        Received { answer_at, rejected: false }
-    }
-
-    /// Handles one message of a batch. Returns true if its answer is pending. Its notifications go to `out`.
-    fn batch_element(
-        &mut self,
-        element: Raw<'_>,
-        list: &mut Batch,
-        answers: &mpsc::Sender<Outgoing>,
-        outbox: &Outbox,
-        out: &mut Vec<u8>,
-    ) -> bool {
-        let mut lines = Vec::new();
-        match self.message(batch::element(element), element.get().as_bytes(), outbox, &mut lines) {
-            Handled::Nothing => {}
-            Handled::Answered { at } | Handled::Rejected { at } => {
-                list.add(&lines[at..]);
-                out.extend_from_slice(&lines[..at]);
-            }
-            Handled::Waiting(call) => {
-                self.spawn(*call, answers.clone());
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Sends the list of a batch when its last pending answer is complete.
-    fn complete_batch(
-        &mut self,
-        mut list: Batch,
-        mut pending: mpsc::Receiver<Outgoing>,
-        outbox: mpsc::Sender<Outgoing>,
-    ) {
-        let running = self.control.in_flight.running();
-        let task = async move {
-            let _running = running;
-            while let Some(message) = pending.recv().await {
-                if let Outgoing::Answer(line) = message {
-                    list.add(&line);
-                }
-            }
-            let list = list.finish();
-            if !list.is_empty() {
-                // The outbox is closed when the client is gone.
-                let _ = outbox.send(Outgoing::Answer(list)).await;
-            }
-        };
-        self.calls.spawn_on(task, &self.runtime);
     }
 
     /// Rejects a frame that is nested too deep for any decoder.
@@ -387,7 +310,7 @@ impl Connection {
     }
 
     /// Finishes a call in a task, which sends its answer to `answers`.
-    fn spawn(&mut self, call: WaitingCall, answers: mpsc::Sender<Outgoing>) {
+    pub(super) fn spawn(&mut self, call: WaitingCall, answers: mpsc::Sender<Outgoing>) {
         let (id, method) = (call.to.id.clone(), call.to.method);
         let (core, in_flight) = (Arc::clone(&self.core), Arc::clone(&self.control.in_flight));
         // Made outside of the task: a task that is aborted before its first poll runs nothing, but drops what it
@@ -423,7 +346,8 @@ impl Connection {
     }
 }
 
-fn reject(rejection: &Rejection<'_>, out: &mut Vec<u8>) -> Handled {
+/// Answers a malformed message with an error.
+pub(super) fn reject(rejection: &Rejection<'_>, out: &mut Vec<u8>) -> Handled {
     let at = out.len();
     encode::error(rejection.id, &rejection.error, out);
     Handled::Rejected { at }

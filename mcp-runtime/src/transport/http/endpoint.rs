@@ -10,7 +10,7 @@ use super::request::headers::Headers;
 use super::request::{HttpRequest, body};
 use super::route::{self, Posted, Route, Target};
 use super::session::{open, serve};
-use super::{Body, BoxError, Responding, Service, response, sessionless, stateless};
+use super::{Body, Responding, Service, response, sessionless, stateless};
 use crate::era;
 use crate::error::Result;
 use crate::jsonrpc::error::RpcError;
@@ -27,7 +27,6 @@ impl Service {
     ) -> Response<Body>
     where
         B: http_body::Body,
-        B::Error: Into<BoxError>,
     {
         let target = route::target(parts, self.options.endpoint.as_deref().or(path), self.options.legacy_sse);
         let has_message = match target {
