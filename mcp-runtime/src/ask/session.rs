@@ -43,7 +43,7 @@ impl PendingRequests {
 
     /// Makes the ids unique among replicas, which ask the same client without knowing of each other.
     #[cfg(feature = "http")]
-    pub(crate) fn are_not_alone(&self) {
+    pub(crate) fn make_ids_unique(&self) {
         if let Ok(replica) = crate::random::id() {
             let _ = self.replica.set(format!("{}-", &replica[..8]));
         }
@@ -140,10 +140,10 @@ impl SessionChannel {
 
     /// Sends a request, and waits for its response. Dropping the future cancels the request.
     pub(crate) async fn ask(&self, method: &str, params: &Value, limit: Duration) -> Result<Value, AskError> {
-        let (number, answer) = self.control.asks.expect().ok_or(AskError::Disconnected)?;
+        let (number, answer) = self.control.pending_requests.expect().ok_or(AskError::Disconnected)?;
         let asked = CancelOnDrop { channel: self, number };
         let answer = async {
-            self.notifier.send(notification::question(&self.control.asks.id(number), method, params)).await;
+            self.notifier.send(notification::question(&self.control.pending_requests.id(number), method, params)).await;
             answer.await.unwrap_or(Err(AskError::Disconnected))
         };
         let answer = tokio::time::timeout(limit, answer).await;
@@ -160,9 +160,9 @@ struct CancelOnDrop<'a> {
 
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        let asks = &self.channel.control.asks;
-        if asks.forget(self.number) {
-            self.channel.notifier.try_send(notification::request_cancelled(&asks.id(self.number)));
+        let pending = &self.channel.control.pending_requests;
+        if pending.forget(self.number) {
+            self.channel.notifier.try_send(notification::request_cancelled(&pending.id(self.number)));
         }
     }
 }

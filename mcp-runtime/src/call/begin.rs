@@ -50,7 +50,7 @@ pub(crate) fn begin<'a>(
         return Begun::Done { notifications: Vec::new(), outcome: Err(failure) };
     }
     // A call whose log events nobody wants pays nothing for them.
-    let log = env.catalog.settings.forwards_logs.then(|| channel.call_log(call.envelope.log_level)).flatten();
+    let log = env.catalog.settings.has_tracing_layer.then(|| channel.call_log(call.envelope.log_level)).flatten();
     let first = run::start(&env.core.blocking_threads, log, has_room, || route(Invocation::new(id, call, &channel)));
     let notifier = channel.into_notifier();
     match first {

@@ -1,4 +1,4 @@
-//! What a handler can know of the call it serves.
+//! [`Context`]: what a handler knows of its call, and its notifications to the client. Its asks are in `ask`.
 
 use std::sync::Arc;
 
@@ -17,19 +17,44 @@ use crate::jsonrpc::raw::Raw;
 use crate::protocol::{LogLevel, Revision};
 use crate::server::handle::ServerHandle;
 
-/// The call a handler serves: who asks, in which revision, with which metadata.
+/// The call a handler serves: its caller, and the way back to the client.
 ///
-/// A handler that wants it takes it by reference:
+/// A handler takes it by reference, at any position. It is not an argument of the caller, and not part of the
+/// schema.
 ///
 /// ```
 /// use mcp_runtime::prelude::*;
+/// use mcp_runtime::testing::TestClient;
 ///
-/// /// Greet the client by its name.
+/// /// Count the words of a text.
 /// #[tool]
-/// fn whoami(ctx: &Context) -> String {
-///     format!("you are {}", ctx.client_name().unwrap_or("nobody I know"))
+/// async fn count(ctx: &Context, texts: Vec<String>) -> usize {
+///     let mut words = 0;
+///     for (index, text) in texts.iter().enumerate() {
+///         words += text.split_whitespace().count();
+///         ctx.progress(index + 1, texts.len()).await;
+///     }
+///     words
 /// }
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<()> {
+/// let client = TestClient::connect(Server::new("words", "1.0.0").tools(tools![count])).await?;
+/// assert_eq!(client.call("count", json!({"texts": ["one two", "three"]})).await?.text(), "3");
+/// # Ok(())
+/// # }
 /// ```
+///
+/// - **The caller**: [`client_name`](Self::client_name), [`revision`](Self::revision),
+///   [`client_capability`](Self::client_capability), [`principal`](Self::principal), [`meta`](Self::meta) and,
+///   over HTTP, `http`.
+/// - **Notifications**: [`progress`](Self::progress) and [`log`](Self::log). They are sent before the response and
+///   dropped after it.
+/// - **Questions and tasks**: [`elicit`](Self::elicit), [`sample`](Self::sample),
+///   [`list_roots`](Self::list_roots), [`once`](Self::once) and [`start_task`](Self::start_task).
+/// - **The server**: [`server`](Self::server).
+///
+/// A handler that takes no `Context` does not pay for it. Clone it to move it into a task or a thread of your own.
 #[derive(Debug, Clone)]
 pub struct Context {
     request_id: Box<str>,
@@ -49,29 +74,33 @@ pub struct Context {
 }
 
 impl Context {
-    /// The JSON text of the request's id.
+    /// The id of the request, as JSON text: `7`, or `"a"` with its quotes. `null` in the handler of a notification.
     pub fn request_id(&self) -> &str {
         &self.request_id
     }
 
-    /// The revision the client speaks.
+    /// The protocol revision of the call.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// The client's name for itself. A label, not an identity.
+    /// The name the client gives itself, like `claude-code`. Not authenticated: use it for logs and workarounds, not
+    /// for access control.
     pub fn client_name(&self) -> Option<&str> {
         self.client.name()
     }
 
-    /// The client's version.
+    /// The version the client gives itself.
     pub fn client_version(&self) -> Option<&str> {
         self.client.version()
     }
 
-    /// What the client says it can do, by the capability's name: the JSON text of its settings.
+    /// The settings of a capability that the client declares, as JSON text; `{}` if there are none. `None` if the
+    /// client does not declare the capability.
     ///
-    /// In 2026-07-28 every request says it, before that the session did.
+    /// Since 2026-07-28 every request declares capabilities, before that `initialize` does. For the capabilities this
+    /// crate uses, prefer [`can_elicit`](Self::can_elicit), [`can_sample`](Self::can_sample) and the like: they also
+    /// know whether the client can be asked on this connection.
     pub fn client_capability(&self, name: &str) -> Option<&str> {
         let all = if self.revision.is_stateless() {
             self.meta(CAPABILITIES)?
@@ -81,36 +110,49 @@ impl Context {
         member(all, name)
     }
 
-    /// Who makes the call, where a layer in front has found out and
-    /// [`HttpService::principal`](crate::http::HttpService::principal) says so. None on stdio.
+    /// The authenticated caller, as named by [`HttpService::principal`](crate::http::HttpService::principal). `None`
+    /// for anonymous callers, and on stdio.
     pub fn principal(&self) -> Option<&str> {
         self.principal.as_deref()
     }
 
-    /// The JSON text of anything else the client said when it opened its session, like the `rootUri`
-    /// of clients that have it from the Language Server Protocol. Nothing to base decisions of access on.
+    /// A parameter of the client's `initialize`, as JSON text, like the `rootUri` of clients that also speak the
+    /// Language Server Protocol. Not authenticated. `None` since 2026-07-28, which has no `initialize`.
     pub fn initialize_param(&self, name: &str) -> Option<&str> {
         self.client.initialize_param(name)
     }
 
-    /// The JSON text of one entry of the request's `_meta`.
+    /// An entry of the request's `_meta`, as JSON text.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    ///
+    /// /// Say hello.
+    /// #[tool]
+    /// fn greet(ctx: &Context) -> Result<&'static str> {
+    ///     let locale: Option<String> = ctx.meta("com.example/locale").map(serde_json::from_str).transpose()?;
+    ///     Ok(if locale.as_deref() == Some("de") { "Hallo!" } else { "Hello!" })
+    /// }
+    /// ```
     pub fn meta(&self, key: &str) -> Option<&str> {
         member(self.meta.as_deref()?, key)
     }
 
-    /// The span of the client's trace this call belongs to, if the client sent one of the form the
-    /// [W3C](https://www.w3.org/TR/trace-context/) gives it.
+    /// The client's span, from `_meta`: a [W3C `traceparent`](https://www.w3.org/TR/trace-context/). `None` if the
+    /// client sent none, or a malformed one.
     pub fn traceparent(&self) -> Option<String> {
         self.meta_text("traceparent").filter(|text| trace_context::is_parent(text))
     }
 
-    /// What vendors add to the [trace](Self::traceparent).
+    /// The vendor data of the client's [trace](Self::traceparent): a W3C `tracestate`. `None` if it is malformed, or
+    /// without a valid `traceparent`.
     pub fn tracestate(&self) -> Option<String> {
         self.traceparent()?;
         self.meta_text("tracestate").filter(|text| trace_context::is_list(text, 512))
     }
 
-    /// Properties that travel with the request, in the form of [W3C baggage](https://www.w3.org/TR/baggage/).
+    /// The properties of the client's trace: [W3C `baggage`](https://www.w3.org/TR/baggage/). `None` if it is
+    /// malformed.
     pub fn baggage(&self) -> Option<String> {
         self.meta_text("baggage").filter(|text| trace_context::is_list(text, 8192))
     }
@@ -119,11 +161,11 @@ impl Context {
         serde_json::from_str(self.meta(key)?).ok()
     }
 
-    /// The server, to change what it offers, announce updates or end it.
+    /// A handle to the server: to add and remove handlers, to announce changes, or to shut it down.
     ///
-    /// A call that is cancelled while it waits does not come to what stands after: announce a change
-    /// where it is made. And a call cannot wait for the end of the server, which waits for the call: it
-    /// ends it with [`start_shutdown`](ServerHandle::start_shutdown).
+    /// Announce a change right after making it, before the next `.await`: a cancelled handler is dropped there. To
+    /// shut down, use [`start_shutdown`](ServerHandle::start_shutdown): a handler that waits for the
+    /// [`shutdown`](ServerHandle::shutdown) waits for itself.
     ///
     /// ```
     /// use mcp_runtime::prelude::*;
@@ -139,18 +181,18 @@ impl Context {
         &self.server
     }
 
-    /// The HTTP request the call came in, without its body: headers, and the extensions that layers in
-    /// front of the server have put in. None on stdio. For the feature `http`.
+    /// The HTTP request without its body: its headers, and the extensions that middleware has added. `None` on stdio.
+    /// Requires the feature `http`.
     #[cfg(feature = "http")]
     pub fn http(&self) -> Option<&http::request::Parts> {
         self.http.as_deref()
     }
 
-    /// Lets go of the client's connection while the call goes on: the client comes back for the
-    /// answer. For calls that take long, so that nobody has to hold a connection open.
+    /// Closes the HTTP stream while the call continues; the client reconnects for the result. Long calls then do not
+    /// hold a connection open.
     ///
-    /// Does nothing where the client cannot come back: it can over HTTP, in sessions of 2025-11-25. For
-    /// the feature `http`.
+    /// Takes effect over HTTP, in sessions of 2025-11-25, for clients that accept a stream. Elsewhere the client could
+    /// not reconnect, and this does nothing. Requires the feature `http`.
     #[cfg(feature = "http")]
     pub async fn close_stream(&self) {
         if self.resumable && self.revision.has_event_priming() {
@@ -158,33 +200,59 @@ impl Context {
         }
     }
 
-    /// Whether nobody waits for the answer any more: the client has cancelled the call or is gone, or
-    /// the call has timed out.
+    /// Whether the response is no longer needed: the client has cancelled the call or disconnected, or the call has
+    /// timed out.
     ///
-    /// A `blocking` handler asks now and then and returns if so. An `async` one need not: its future
-    /// is dropped at its next `.await`.
+    /// A `blocking` handler should check it regularly and return early. An `async` handler need not: its future is
+    /// dropped at its next `.await`.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    ///
+    /// /// Count the primes below a number.
+    /// #[tool(blocking)]
+    /// fn primes(ctx: &Context, below: u64) -> usize {
+    ///     let is_prime = |n: &u64| (2..*n).all(|divisor| n % divisor != 0);
+    ///     (2..below).take_while(|_| !ctx.is_cancelled()).filter(is_prime).count()
+    /// }
+    /// ```
     pub fn is_cancelled(&self) -> bool {
         let task = self.dialogue.task().map(|job| &job.notifier);
         task.unwrap_or(&self.notifier).is_closed()
     }
 
-    /// Tells the client how far the call has come: `done` of `total`, in whatever unit. Both are numbers of
-    /// any type; where the total is unknown it is `None`.
+    /// Reports progress to the client: `done` of `total`, in any unit. Both are numbers of any primitive type; an
+    /// unknown total is `None`.
     ///
-    /// Does nothing if the client did not ask for it. What is no further than the last time is not
-    /// sent, nor what follows it too closely, except the end.
+    /// Does nothing if the client did not ask for progress. Reports that do not advance are dropped, and reports less
+    /// than 10 ms apart, except the one that reaches the total. Report as often as you like. In a task, the report
+    /// also becomes the status message of the task.
+    ///
+    /// Waits for room if the client reads slowly; see [`try_progress`](Self::try_progress).
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    ///
+    /// /// Import rows.
+    /// #[tool]
+    /// async fn import(ctx: &Context, rows: Vec<String>) {
+    ///     for (index, _row) in rows.iter().enumerate() {
+    ///         // …
+    ///         ctx.progress(index + 1, rows.len()).await; // or `None`, if the total is unknown
+    ///     }
+    /// }
+    /// ```
     pub async fn progress(&self, done: impl Amount, total: impl Total) {
         self.report(done.amount(), total.total(), None).await;
     }
 
-    /// Like [`progress`](Self::progress), with a text for people. Clients of 2024-11-05 get the
-    /// numbers alone.
+    /// Like [`progress`](Self::progress), with a message for the user. Clients of 2024-11-05 get the numbers only.
     pub async fn progress_message(&self, done: impl Amount, total: impl Total, message: &str) {
         self.report(done.amount(), total.total(), Some(message)).await;
     }
 
-    /// Like [`progress`](Self::progress), for a function that cannot wait: a `blocking` handler, or
-    /// a thread of your own. If the client has no room for it now, it is lost.
+    /// Like [`progress`](Self::progress), without waiting: for `blocking` handlers and threads of your own. If the
+    /// client reads slowly and its queue is full, the report is dropped.
     pub fn try_progress(&self, done: impl Amount, total: impl Total) {
         let (done, total) = (done.amount(), total.total());
         self.report_task(done, total, None);
@@ -200,7 +268,7 @@ impl Context {
         }
     }
 
-    /// A task says in words where it is: whoever looks after it may not have the call's stream any more.
+    /// Sets the status message of a task: a client that polls the task does not read the call's stream.
     fn report_task(&self, done: f64, total: Option<f64>, message: Option<&str>) {
         if let Some(job) = self.dialogue.task() {
             let so_far = total.map_or_else(|| done.to_string(), |total| format!("{done} of {total}"));
@@ -208,15 +276,18 @@ impl Context {
         }
     }
 
-    /// A report, if it is worth one.
+    /// The notification, unless the report is dropped.
     fn report_line(&self, done: f64, total: Option<f64>, message: Option<&str>) -> Option<Vec<u8>> {
         let progress = self.progress.as_ref().filter(|progress| progress.advances(done, total))?;
-        let site = notification::NotificationTo { revision: self.revision, task: self.dialogue.named(self.revision) };
-        Some(notification::progress(&progress.token, done, total, message, site))
+        let to = notification::NotificationTo { revision: self.revision, task: self.dialogue.named(self.revision) };
+        Some(notification::progress(&progress.token, done, total, message, to))
     }
 
-    /// Sends the client a log message, if it wants messages of this level. More than
-    /// [`Limits::log_rate`](crate::Limits::log_rate) of one call are dropped.
+    /// Sends a log message to the client, if the client asked for messages of this level. `data` is a text or any
+    /// value with `Serialize`.
+    ///
+    /// Messages above [`Limits::log_rate`](crate::Limits::log_rate) are dropped. Waits for room if the client reads
+    /// slowly; see [`try_log`](Self::try_log). To send `tracing` events instead, see `Server::tracing_layer`.
     ///
     /// ```
     /// use mcp_runtime::protocol::LogLevel;
@@ -234,24 +305,25 @@ impl Context {
     /// }
     /// ```
     pub async fn log(&self, level: LogLevel, data: impl Serialize) {
-        if self.wants(level) {
+        if self.may_log(level) {
             self.notifier.send(notification::log(level, None, &data, self.dialogue.named(self.revision))).await;
         }
     }
 
-    /// Like [`log`](Self::log), for a function that cannot wait. What there is no room for is lost.
+    /// Like [`log`](Self::log), without waiting: for `blocking` handlers and threads of your own. If the client reads
+    /// slowly and its queue is full, the message is dropped.
     pub fn try_log(&self, level: LogLevel, data: impl Serialize) {
-        if self.wants(level) {
+        if self.may_log(level) {
             self.notifier.try_send(notification::log(level, None, &data, self.dialogue.named(self.revision)));
         }
     }
 
-    fn wants(&self, level: LogLevel) -> bool {
+    fn may_log(&self, level: LogLevel) -> bool {
         self.log_level.is_some_and(|least| level >= least) && self.notifier.may_log()
     }
 }
 
-/// One member of an object.
+/// A member of a JSON object, as JSON text.
 pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let object = Object::read(Raw::new_unchecked(object)).ok()?;
     object.get(name).map(Raw::get)
@@ -267,7 +339,7 @@ impl FromInvocation for Context {
             client: invocation.envelope.client(),
             meta: invocation.envelope.meta.map(|meta| meta.get().into()),
             log_level: invocation.envelope.log_level,
-            progress: invocation.envelope.meta.and_then(Progress::wanted).map(Arc::new),
+            progress: invocation.envelope.meta.and_then(Progress::requested).map(Arc::new),
             notifier,
             dialogue: invocation.dialogue(),
             principal: invocation.channel.principal().cloned(),

@@ -1,4 +1,4 @@
-//! The end of a connection, decided from outside: its reader may be blocked on input that never comes.
+//! Closing a connection from outside: its reader may be blocked on input that never comes.
 //!
 //! A handle or a signal closes the [`ConnectionControl`], then waits for the messages the reader has taken and for
 //! their calls; calls that take too long are dropped. A task of the transport does this, because the user may have
@@ -14,78 +14,80 @@ use super::in_flight::InFlight;
 use crate::ask::PendingRequests;
 use crate::sync::until;
 
-/// What a connection and whoever ends it share.
+/// State shared by a connection and the transport that can close it.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionControl {
     pub(crate) in_flight: Arc<InFlight>,
-    /// What the client was asked and has not answered.
-    pub(crate) asks: PendingRequests,
+    /// Requests to the client that it has not answered.
+    pub(crate) pending_requests: PendingRequests,
+    /// No new requests are accepted.
     closing: AtomicBool,
-    /// Nothing is taken or written any more.
+    /// Nothing is received or written any more.
     ended: AtomicBool,
-    /// Whether messages have been read that are not answered and written yet, or given to a task.
-    at_work: AtomicBool,
-    told: Notify,
+    /// Whether the reader has messages that are neither answered and written, nor handed to a task.
+    reading: AtomicBool,
+    /// Notified when one of the flags has changed.
+    changed: Notify,
 }
 
-/// The reader is taking messages. Dropped when it waits for more.
+/// The reader is handling messages. Dropped when it waits for more.
 #[derive(Debug)]
 pub(crate) struct ReadingGuard<'a>(&'a ConnectionControl);
 
 impl Drop for ReadingGuard<'_> {
     fn drop(&mut self) {
-        self.0.at_work.store(false, Ordering::SeqCst);
-        // Whoever began to wait before that line has said so before this one.
+        self.0.reading.store(false, Ordering::SeqCst);
+        // `drain` sets `closing` before it reads `reading`. If it read true, this sees `closing` and wakes it.
         if self.0.is_closing() {
-            self.0.told.notify_waiters();
+            self.0.changed.notify_waiters();
         }
     }
 }
 
 impl ConnectionControl {
-    /// Lets nothing new begin and ends what would go on for ever.
+    /// Rejects new requests, and ends subscription streams, which would not end by themselves.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::SeqCst);
-        self.told.notify_waiters();
+        self.changed.notify_waiters();
     }
 
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::SeqCst)
     }
 
-    /// Waits until the connection is to end.
+    /// Waits until the connection is closing.
     pub(crate) async fn closing(&self) {
-        until(&self.told, || self.is_closing()).await;
+        until(&self.changed, || self.is_closing()).await;
     }
 
-    /// Says that messages have been read and are being taken.
-    pub(crate) fn at_work(&self) -> ReadingGuard<'_> {
-        self.at_work.store(true, Ordering::SeqCst);
+    /// Marks the connection as reading: messages have been read and are being handled.
+    pub(crate) fn start_reading(&self) -> ReadingGuard<'_> {
+        self.reading.store(true, Ordering::SeqCst);
         ReadingGuard(self)
     }
 
-    /// Ends the connection: waits for calls in flight as long as they may take, and drops the rest,
-    /// whose ids it returns.
+    /// Ends the connection gracefully: waits up to `limit` for calls in flight, and cancels the rest. Returns the ids
+    /// of the cancelled calls.
     pub(crate) async fn drain(&self, limit: Duration) -> Vec<Box<str>> {
         self.close();
         let done = async {
-            // What the reader has taken may be a call yet; from then on it takes nothing.
-            until(&self.told, || !self.at_work.load(Ordering::SeqCst)).await;
+            // A message that the reader has may still become a call. Afterwards it receives no more.
+            until(&self.changed, || !self.reading.load(Ordering::SeqCst)).await;
             self.in_flight.at_most(0).await;
         };
         if tokio::time::timeout(limit, done).await.is_err() {
-            tracing::warn!(?limit, "calls were still running when the connection ended; they are dropped");
+            tracing::warn!(?limit, "calls exceeded the drain timeout and were cancelled");
         }
         self.abort()
     }
 
-    /// Ends the connection without waiting; the ids of the calls that had not been answered.
+    /// Ends the connection at once. Returns the ids of the calls that were not answered.
     pub(crate) fn abort(&self) -> Vec<Box<str>> {
-        // In this order: what is entered among the calls after they were cancelled sees that it has ended.
+        // In this order: a call that is entered after `cancel_all` sees that the connection has ended.
         self.ended.store(true, Ordering::SeqCst);
         self.close();
-        // Who asks on a thread, or in a task of their own, is not among the calls.
-        self.asks.close();
+        // A handler may ask from its own thread or task, which no call tracks.
+        self.pending_requests.close();
         self.in_flight.cancel_all()
     }
 
@@ -95,6 +97,6 @@ impl ConnectionControl {
 
     /// Waits until the connection has ended.
     pub(crate) async fn ended(&self) {
-        until(&self.told, || self.has_ended()).await;
+        until(&self.changed, || self.has_ended()).await;
     }
 }

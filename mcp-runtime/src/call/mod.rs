@@ -1,4 +1,4 @@
-//! One call from the inside: how it runs, what its handler sees, and what it tells the client.
+//! One call: how it runs, what its handler sees (`Context`), and how it notifies its client.
 
 pub(crate) mod begin;
 pub(crate) mod context;

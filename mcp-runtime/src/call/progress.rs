@@ -1,63 +1,67 @@
-//! Progress of one call: what is worth telling the client.
+//! Progress notifications of one call: which reports are sent, and which are throttled.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/progress>
 
-use crate::sync::lock;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::jsonrpc::Id;
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
+use crate::sync::lock;
 
-/// Reports closer together than this tell nobody anything.
+/// The minimum time between two reports.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// The reports of one call.
+/// The progress of one call, for a client that asked for reports.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// The JSON text of the token the client recognises them by.
+    /// The JSON text of the client's progress token.
     pub(crate) token: Box<str>,
     last: Mutex<Option<(f64, Instant)>>,
 }
 
 impl Progress {
-    /// The reports a request asks for in its `_meta`, if it does.
-    pub(crate) fn wanted(meta: Raw<'_>) -> Option<Self> {
+    /// Reads the progress token from a request's `_meta`. `None` if the client does not want reports.
+    pub(crate) fn requested(meta: Raw<'_>) -> Option<Self> {
         let entries = Object::read(meta).ok()?;
-        // A token is what an id is: a string or an integer.
+        // A token has the type of a request id: a string or an integer.
         let token = Id::parse(entries.get("progressToken")?.get())?;
         Some(Progress { token: token.as_str().into(), last: Mutex::new(None) })
     }
 
-    /// Whether a report is to be sent: it must say more than the last, and not too soon after it,
-    /// unless it is the end.
+    /// Whether to send a report: progress must increase, and reports are throttled, except the one that reaches the
+    /// total.
     pub(crate) fn advances(&self, done: f64, total: Option<f64>) -> bool {
         let mut last = lock(&self.last);
         let now = Instant::now();
-        let worth_it = match *last {
+        let advances = match *last {
+            _ if !done.is_finite() => false,
             None => true,
             Some((before, at)) => done > before && (now - at >= INTERVAL || total.is_some_and(|total| done >= total)),
         };
-        if worth_it && done.is_finite() {
+        if advances {
             *last = Some((done, now));
         }
-        worth_it && done.is_finite()
+        advances
     }
 }
 
-/// A number of any type, as an amount of work.
+/// A number of any primitive type, as an amount of work. See [`Context::progress`](crate::Context::progress).
 pub trait Amount {
+    /// The number. Large integers lose precision.
     fn amount(self) -> f64;
 }
 
-/// An amount that may be unknown: a number of any type, or an `Option<f64>`. Of one type only, so that a
-/// plain `None` needs no annotation.
+/// A total amount of work that may be unknown: a number of any primitive type, or an `Option<f64>`. See
+/// [`Context::progress`](crate::Context::progress).
+// Implemented for one `Option` only, so that a plain `None` needs no annotation.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a total",
     label = "a number, `None` or an `Option<f64>`",
     note = "an `Option` of another number: `total.map(|total| total as f64)`"
 )]
 pub trait Total {
+    /// The number, or `None` if it is unknown.
     fn total(self) -> Option<f64>;
 }
 
@@ -91,9 +95,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_says_more_is_told() {
+    fn report_must_advance() {
         let meta = Raw::new_unchecked(r#"{"progressToken":7}"#);
-        let progress = Progress::wanted(meta).unwrap();
+        let progress = Progress::requested(meta).unwrap();
         assert_eq!(&*progress.token, "7");
         assert!(progress.advances(1.0, Some(10.0)));
         assert!(!progress.advances(1.0, Some(10.0)), "no further");
@@ -106,11 +110,11 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_a_string_or_an_integer() {
-        let wanted = |meta: &str| Progress::wanted(Raw::new_unchecked(meta)).is_some();
-        assert!(wanted(r#"{"progressToken":"p"}"#));
-        assert!(!wanted(r#"{"progressToken":1.5}"#));
-        assert!(!wanted(r#"{"progressToken":null}"#));
-        assert!(!wanted("{}"));
+    fn token_is_a_string_or_an_integer() {
+        let requested = |meta: &str| Progress::requested(Raw::new_unchecked(meta)).is_some();
+        assert!(requested(r#"{"progressToken":"p"}"#));
+        assert!(!requested(r#"{"progressToken":1.5}"#));
+        assert!(!requested(r#"{"progressToken":null}"#));
+        assert!(!requested("{}"));
     }
 }

@@ -1,4 +1,5 @@
-//! Running a handler: the first step where the message was read, the rest where it may wait.
+//! Runs handlers: the first poll on the thread that read the message, the rest in a task, `blocking` ones on threads
+//! of their own.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::panic::catch;
 use crate::server::core::Core;
 use crate::task;
 
-/// A call on its way: the handler's first step, and how long it may take.
+/// A call that has been routed: the handler's first step, and its timeout.
 pub(crate) struct Started {
     pub(crate) step: Step,
     pub(crate) timeout: Option<Duration>,
@@ -30,13 +31,13 @@ impl From<Reply> for Started {
     }
 }
 
-/// How far a call got on its first step.
+/// The result of a call's first poll.
 pub(crate) enum FirstPoll {
     Done(Outcome),
     Pending(PendingCall),
 }
 
-/// A call that has to wait.
+/// A call that is pending after its first poll.
 #[derive(Debug)]
 pub(crate) struct PendingCall {
     future: GuardedFuture,
@@ -44,10 +45,10 @@ pub(crate) struct PendingCall {
     log: Option<CallLog>,
 }
 
-/// A handler's future. Whatever it does when polled or dropped stays in here.
+/// A handler's future. Panics are caught when it is polled, and when it is dropped.
 struct GuardedFuture {
     future: Option<Work>,
-    /// Its conversation with the client, if it has one.
+    /// The dialogue with the client, if the handler has a context.
     dialogue: Option<Arc<Dialogue>>,
 }
 
@@ -59,24 +60,23 @@ impl GuardedFuture {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
         let Some(future) = &mut self.future else { return Poll::Ready(Err(Failure::Panicked)) };
         match catch(|| future.as_mut().poll(cx)).unwrap_or(Poll::Ready(Err(Failure::Panicked))) {
-            // Perhaps for what only the next round can bring.
-            Poll::Pending => self.goes_on(cx),
-            Poll::Ready(answer) => self.is_done(answer, cx),
+            Poll::Pending => self.on_pending(cx),
+            Poll::Ready(answer) => self.on_ready(answer, cx),
         }
     }
 
-    /// A handler that is done may have been promised to be a task, and has not become one.
-    fn is_done(&mut self, answer: Outcome, cx: &mut Context<'_>) -> Poll<Outcome> {
+    /// The handler has returned. If its answer is owed as a task and it has not become one, it becomes one now.
+    fn on_ready(&mut self, answer: Outcome, cx: &mut Context<'_>) -> Poll<Outcome> {
         let job = self.dialogue.as_ref().and_then(|dialogue| dialogue.planned_task());
         let Some(job) = job.filter(|job| job.is_owed(&answer)) else { return Poll::Ready(answer) };
         self.future = Some(task::launch(job, PendingCall::new(async { answer }), |_| ()));
         self.poll(cx)
     }
 
-    /// A handler that waits may wait for another round, or to become a task.
-    fn goes_on(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
+    /// The handler waits: for I/O, for another round of answers, or to become a task.
+    fn on_pending(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
         let Some(dialogue) = &self.dialogue else { return Poll::Pending };
-        // What is asked before it is a task is asked before it is one.
+        // A round goes first: questions asked before `start_task` belong to the call, not to the task.
         if let Poll::Ready(round) = dialogue.poll_round(cx) {
             return Poll::Ready(round);
         }
@@ -109,11 +109,10 @@ impl Drop for GuardedFuture {
     }
 }
 
-/// Starts a call: a sync function runs to its end, an async one until it has to wait. One that may
-/// have to wait is not begun unless there is room for it.
+/// Starts a call: a synchronous handler runs to its end, an `async` one until its first `.await` that is pending. A
+/// handler that may have to wait is started only if `has_room`.
 ///
-/// The first poll has no waker. What is pending is polled again by the task it becomes, so no
-/// wake-up is lost; what is ready needed none.
+/// The first poll has no waker. A pending call is polled again by the task it becomes, so no wake-up is lost.
 pub(crate) fn start(
     blocking_threads: &BlockingThreads,
     log: Option<CallLog>,
@@ -132,7 +131,7 @@ pub(crate) fn start(
             }
             FirstPoll::Done(answer)
         }
-        // Before anything of it ran: the caller is told to try again.
+        // Rejected before any of it has run, so that the client can safely retry.
         Step::Future(_) | Step::Blocking(_) if !has_room() => FirstPoll::Done(Err(busy())),
         Step::Future(future) => {
             let mut future = GuardedFuture::new(future, dialogue);
@@ -153,20 +152,20 @@ pub(crate) fn start(
     }
 }
 
-/// Work for another thread, heard there by who listens here, if its client is to hear it.
+/// Wraps work for another thread. If the call's `tracing` events go to its client, they go to this thread's
+/// subscriber there, too.
 fn with_subscriber<T>(log: Option<CallLog>, work: impl FnOnce() -> T) -> impl FnOnce() -> Option<T> {
-    let says = log.is_some().then(|| tracing::dispatcher::get_default(tracing::Dispatch::clone));
+    let subscriber = log.is_some().then(|| tracing::dispatcher::get_default(tracing::Dispatch::clone));
     move || {
-        let _says = says.as_ref().map(tracing::dispatcher::set_default);
+        let _default = subscriber.as_ref().map(tracing::dispatcher::set_default);
         catch(|| CallLog::with(log.as_ref(), work))
     }
 }
 
-/// Threads for handlers that block.
+/// The threads of `blocking` handlers.
 ///
-/// Not Tokio's pool: a runtime waits for its pool before it shuts down, so one handler that never
-/// returns would keep the process from exiting. These are let go. A handler over its timeout
-/// still has its thread, and still counts.
+/// Not Tokio's pool: a runtime waits for its pool at shutdown, so a handler that never returns would keep the process
+/// from exiting. These threads are detached. A handler that has timed out still occupies its thread, and still counts.
 #[derive(Debug)]
 pub(crate) struct BlockingThreads(Arc<Semaphore>);
 
@@ -184,7 +183,7 @@ impl BlockingThreads {
         let (sender, done) = oneshot::channel();
         let body = move || {
             let _in_runtime = runtime.enter();
-            // Nobody waits any more if the call timed out.
+            // The receiver is gone if the call has timed out.
             let _ = sender.send(work());
             drop(permit);
         };
@@ -193,18 +192,18 @@ impl BlockingThreads {
     }
 }
 
-/// The answer to a call there is no room for.
+/// The answer to a call beyond the limit.
 fn busy() -> Failure {
     RpcError::new(RpcError::INTERNAL, "Too many calls in flight: wait for an answer, then try again").into()
 }
 
 impl PendingCall {
-    /// Something to wait for that is no handler's.
+    /// A pending call without a handler, like a subscription stream.
     pub(crate) fn new(future: impl Future<Output = Outcome> + Send + 'static) -> Self {
         PendingCall { future: GuardedFuture::new(Box::pin(future), None), timeout: None, log: None }
     }
 
-    /// A call that goes on as a task: nothing of it runs before it is polled.
+    /// A call that runs as a task. None of it runs before it is polled.
     pub(crate) fn of_task(core: Arc<Core>, started: Started) -> Self {
         let Started { step, timeout, dialogue } = started;
         let work: Work = match step {
@@ -222,7 +221,7 @@ impl PendingCall {
         PendingCall { future: GuardedFuture::new(work, dialogue), timeout, log: None }
     }
 
-    /// Limits how long it may take.
+    /// Sets the timeout.
     pub(crate) fn within(self, timeout: Option<Duration>) -> Self {
         PendingCall { timeout, ..self }
     }
@@ -236,20 +235,20 @@ impl PendingCall {
             Some(limit) => tokio::select! {
                 biased;
                 answer = answer => answer,
-                () = time_is_up(limit, dialogue.as_deref()) => Err(Failure::TimedOut(limit)),
+                () = timed_out(limit, dialogue.as_deref()) => Err(Failure::TimedOut(limit)),
             },
         }
     }
 }
 
-/// Waits until a handler had its time. While it waits for an answer of the client's, that is not its own.
-async fn time_is_up(limit: Duration, dialogue: Option<&Dialogue>) {
-    let mut granted = Duration::ZERO;
+/// Waits until a handler has used up its timeout. Time spent waiting for the client's answers does not count.
+async fn timed_out(limit: Duration, dialogue: Option<&Dialogue>) {
+    let mut extended = Duration::ZERO;
     tokio::time::sleep(limit).await;
-    while let Some(more) = dialogue.map(|dialogue| dialogue.waited().saturating_sub(granted))
+    while let Some(more) = dialogue.map(|dialogue| dialogue.waited().saturating_sub(extended))
         && !more.is_zero()
     {
-        granted += more;
+        extended += more;
         tokio::time::sleep(more).await;
     }
 }

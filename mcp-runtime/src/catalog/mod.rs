@@ -72,7 +72,7 @@ pub(crate) struct Settings {
     /// Whether the lists may change while the server runs.
     pub(crate) dynamic: bool,
     /// Whether the handlers' `tracing` events are sent to the clients that called them.
-    pub(crate) forwards_logs: bool,
+    pub(crate) has_tracing_layer: bool,
     /// The timeout of handlers that do not set one.
     pub(crate) timeout: Option<Duration>,
     pub(crate) page_size: Option<usize>,
@@ -207,11 +207,11 @@ impl Catalog {
 
 impl Offers for Catalog {
     fn offers(&self, method: Method) -> bool {
-        let Settings { dynamic, remote_shutdown, forwards_logs, .. } = self.settings;
+        let Settings { dynamic, remote_shutdown, has_tracing_layer, .. } = self.settings;
         match method {
             Method::Initialize | Method::Ping | Method::Discover | Method::Custom(_) => true,
             Method::Shutdown => remote_shutdown,
-            Method::SetLevel => forwards_logs || dynamic || self.can_log(),
+            Method::SetLevel => has_tracing_layer || dynamic || self.can_log(),
             Method::ToolsList | Method::ToolsCall => dynamic || !self.tools.is_empty(),
             Method::PromptsList | Method::PromptsGet => dynamic || !self.prompts.is_empty(),
             Method::ResourcesList | Method::TemplatesList | Method::ResourcesRead => {

@@ -1,9 +1,10 @@
-//! What a client tells a connection without asking for an answer.
+//! The part of a [`Connection`] that receives notifications: `initialized`, cancellations, `exit`, and those with a
+//! handler of the server's own.
 
 use std::sync::Arc;
 
 use super::connection::{Connection, Exited};
-use super::router::own_params;
+use super::router::custom_params;
 use crate::call::begin::CallEnv;
 use crate::call::in_flight::CallKind;
 use crate::call::invocation::{CallChannel, Invocation, extract};
@@ -20,19 +21,19 @@ use crate::server::hooks::ConnectedClient;
 use crate::{era, panic};
 
 impl Connection {
-    /// What is told and not asked is never answered, understood or not. What goes wrong is told to
-    /// the server's author.
+    /// Handles a notification. Notifications are never answered, even malformed ones; errors go to the
+    /// `on_protocol_error` hook.
     pub(crate) fn notification(&mut self, notification: &Notification<'_>, raw: &[u8], outbox: &Outbox) {
         let catalog = Arc::clone(self.view.catalog());
-        let own = catalog.notifications.get(&notification.method);
+        let custom = catalog.notifications.get(&notification.method);
         match &*notification.method {
             "notifications/cancelled" => self.cancel(notification),
-            // Without its prefix, some clients have it from the Language Server Protocol.
-            "notifications/initialized" | "initialized" => self.ready(outbox),
+            // Some clients send it without the prefix, as in the Language Server Protocol.
+            "notifications/initialized" | "initialized" => self.initialized(outbox),
             "exit" if catalog.settings.remote_shutdown => {
                 self.exited = Some(Exited { announced: self.control.is_closing() });
             }
-            method => match own.map(|own| self.take(own, notification, outbox)) {
+            method => match custom.map(|custom| self.start_custom(custom, notification, outbox)) {
                 None => tracing::trace!(method, "notification"),
                 Some(Ok(())) => {}
                 Some(Err(error)) => self.core.hooks.protocol_error(raw, &error),
@@ -40,12 +41,15 @@ impl Connection {
         }
     }
 
-    /// The client has taken note of what was settled: from now on it is told of changes.
-    fn ready(&mut self, outbox: &Outbox) {
-        let Some(client) = self.session.client().filter(|_| !self.ready) else { return };
-        self.ready = true;
+    /// The client has finished its handshake: from now on it receives change notifications.
+    fn initialized(&mut self, outbox: &Outbox) {
+        if self.initialized {
+            return;
+        }
+        let Some(client) = self.session.client() else { return };
+        self.initialized = true;
         self.core.hooks.initialized(&ConnectedClient { client, revision: self.session.revision() });
-        // Where every request has a stream of its own, the client opens one for this.
+        // Over HTTP there is no queue that outlives a request: the client opens a stream for changes with GET.
         let (Some(subscription), Some(outbox)) = (self.subscription.clone(), outbox.connection_sender()) else {
             return;
         };
@@ -58,8 +62,8 @@ impl Connection {
         self.notifying.spawn_on(notifying, &self.runtime);
     }
 
-    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>: a call
-    /// that is unknown or done by now is none to cancel.
+    /// Cancels a call. An unknown or finished call is ignored: the cancellation may have crossed its answer.
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>
     fn cancel(&self, notification: &Notification<'_>) {
         let params = optional_object("params", notification.params).unwrap_or_default();
         let id = params.get("requestId").and_then(|raw| Id::parse(raw.get()));
@@ -67,34 +71,34 @@ impl Connection {
         tracing::debug!(id = id.map(Id::as_str), cancelled, "cancellation");
     }
 
-    /// Runs the handler of a notification of the server's own making, in a task.
-    fn take(
+    /// Runs the handler of a custom notification, in a task.
+    fn start_custom(
         &mut self,
-        own: &CustomMethod<Result<()>>,
+        custom: &CustomMethod<Result<()>>,
         notification: &Notification<'_>,
         outbox: &Outbox,
     ) -> Result<(), RpcError> {
         let limit = self.core.limits.in_flight;
         if self.control.is_closing() || !self.control.in_flight.has_room(CallKind::Call, limit, &mut self.calls) {
-            return Err(internal("there is no room for another call; the notification is lost".to_owned()));
+            return Err(internal("too many calls in flight; the notification is dropped".to_owned()));
         }
         let params = match notification.params {
             Some(raw) if raw.get().starts_with('[') => Object::default(),
             raw => optional_object("params", raw)?,
         };
         let envelope = era::envelope(&params, &self.session);
-        // A handler of a notification cannot ask: it has no request to ask on.
+        // The handler of a notification cannot ask the client: questions belong to a request.
         let env = CallEnv { control: None, ..self.env(outbox) };
         let channel = CallChannel::new(&env);
         let invocation = Invocation::notification(&envelope, &channel);
-        let own_params = own_params(notification.params, &params);
-        let started = panic::catch(|| (own.call)(extract(&invocation), &own_params));
+        let custom_params = custom_params(notification.params, &params);
+        let started = panic::catch(|| (custom.call)(extract(&invocation), &custom_params));
         let future = started
             .ok_or_else(|| internal("the handler panicked".to_owned()))?
             .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))?;
         let done = PendingCall::new(async { future.await.map(|()| Reply::Empty).map_err(Failure::from) })
             .within(self.view.catalog().settings.timeout);
-        let (core, name, control) = (Arc::clone(&self.core), own.name.clone(), Arc::clone(&self.control));
+        let (core, name, control) = (Arc::clone(&self.core), custom.name.clone(), Arc::clone(&self.control));
         let (running, notifier) = (self.control.in_flight.running(), CloseOnDrop(channel.into_notifier()));
         let task = async move {
             let _running = running;
@@ -102,12 +106,12 @@ impl Connection {
                 notifier.go_live().await;
             }
             let done = tokio::select! {
-                // It has no id to be cancelled by.
+                // A notification has no id, so only the end of the connection cancels its handler.
                 () = control.ended() => return,
                 done = done.finish() => done,
             };
             if let Err(failure) = done {
-                core.hooks.protocol_error(name.as_bytes(), &failed(failure));
+                core.hooks.protocol_error(name.as_bytes(), &error_of(failure));
             }
         };
         self.calls.spawn_on(task, &self.runtime);
@@ -115,7 +119,8 @@ impl Connection {
     }
 }
 
-fn failed(failure: Failure) -> RpcError {
+/// The error that the `on_protocol_error` hook gets for a failed handler.
+fn error_of(failure: Failure) -> RpcError {
     match failure {
         Failure::Handler(text) => internal(text),
         Failure::Protocol(error) => error,

@@ -1,7 +1,8 @@
-//! One client's connection: frames in, answers out, pending calls in between.
+//! One client's connection: it receives frames, admits requests, and answers them. Batches are in `batch`,
+//! notifications in `client_notifications`, subscriptions in `listen`.
 //!
-//! A call that is over after its first poll is answered at once, into the caller's buffer: no task, no
-//! channel, no other thread. A pending call becomes a task, which sends its answer to the outbox.
+//! A call that completes on its first poll is answered at once, into the caller's buffer: no task, no channel, no
+//! other thread. A pending call becomes a task, which sends its answer to the outbox.
 
 use std::sync::Arc;
 
@@ -15,11 +16,9 @@ use crate::call::in_flight::{CallKind, TaskSet};
 use crate::call::notifier::CloseOnDrop;
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::call::run::PendingCall;
-use crate::era::batch::{self, Batch};
 use crate::era::encode::{self, ResponseTo, notification};
 use crate::era::{self, Accepted, Era, LegacySession, Method, RequestParams};
 use crate::jsonrpc::error::RpcError;
-use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{self, Id, Message, Rejection, Request, depth};
 use crate::outcome::{Failure, Reply};
 use crate::panic;
@@ -45,36 +44,36 @@ pub(crate) struct Connection {
     pub(crate) subscription: Option<Arc<Subscription>>,
     pub(crate) exited: Option<Exited>,
     /// Whether the client has sent `initialized`.
-    pub(crate) ready: bool,
+    pub(crate) initialized: bool,
     consecutive_errors: usize,
 }
 
 /// The client sent `exit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exited {
-    /// Whether `shutdown` came before.
+    /// Whether the client had sent `shutdown` before.
     pub(crate) announced: bool,
 }
 
-/// What came of a frame at once. The bytes are in the buffer the frame was received with.
+/// The immediate result of a frame. The bytes are in the buffer the frame was received with.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Received {
-    /// Where the answer begins in the buffer. What stands before it are notifications; without an answer,
-    /// everything is.
+    /// Where the answer begins in the buffer, behind notifications. Without an answer, the buffer has
+    /// notifications only.
     pub(crate) answer_at: Option<usize>,
     /// The frame itself was rejected: the answer is an error about it.
     pub(crate) rejected: bool,
 }
 
-/// What came of one message.
-enum Handled {
+/// The result of one message.
+pub(super) enum Handled {
     /// It has no answer.
     Nothing,
-    /// Its answer is in the buffer, from here on.
+    /// Its answer is in the buffer, starting at `at`.
     Answered {
         at: usize,
     },
-    /// It was malformed; the error is in the buffer, from here on.
+    /// It was malformed; the error is in the buffer, starting at `at`.
     Rejected {
         at: usize,
     },
@@ -94,12 +93,12 @@ impl Connection {
             notifying: TaskSet::default(),
             subscription: None,
             exited: None,
-            ready: false,
+            initialized: false,
             consecutive_errors: 0,
         }
     }
 
-    /// What can end the connection from outside.
+    /// Shared with the transport, which can end the connection.
     pub(crate) fn control(&self) -> &Arc<ConnectionControl> {
         &self.control
     }
@@ -109,7 +108,7 @@ impl Connection {
         self.exited
     }
 
-    /// Whether the last messages were all malformed, and as many as the limit.
+    /// Whether the number of consecutive malformed messages has reached its limit.
     pub(crate) fn has_too_many_errors(&self) -> bool {
         self.consecutive_errors >= self.core.limits.consecutive_errors
     }
@@ -118,15 +117,15 @@ impl Connection {
         self.consecutive_errors
     }
 
-    /// What the calls of this connection run in.
+    /// The environment of this connection's calls.
     pub(super) fn env<'a>(&'a self, outbox: &'a Outbox) -> CallEnv<'a> {
         CallEnv { core: &self.core, catalog: self.view.catalog(), outbox, control: Some(&self.control) }
     }
 
-    /// Takes one frame. What is answered at once is appended to `out`, one line each; the rest goes through
-    /// the outbox.
+    /// Receives one frame. Immediate answers are appended to `out`, one line each; later ones go through the
+    /// outbox.
     pub(crate) fn receive(&mut self, frame: &[u8], outbox: &Outbox, out: &mut Vec<u8>) -> Received {
-        // Some shells put a byte order mark in front of what they pipe.
+        // Some shells write a byte order mark at the start of a pipe.
         let frame = frame.strip_prefix("\u{feff}".as_bytes()).unwrap_or(frame);
         self.view.refresh(&self.core.shared);
         if depth::exceeds(frame, self.core.limits.depth) {
@@ -139,7 +138,7 @@ impl Connection {
         self.conclude(handled, outbox)
     }
 
-    /// Takes a request whose frame has been parsed and whose era is known.
+    /// Receives a request whose frame has been parsed and whose era is known.
     #[cfg(feature = "http")]
     pub(crate) fn receive_request<'a>(
         &mut self,
@@ -155,7 +154,7 @@ impl Connection {
         self.conclude(handled, outbox)
     }
 
-    fn conclude(&mut self, handled: Handled, outbox: &Outbox) -> Received {
+    pub(super) fn conclude(&mut self, handled: Handled, outbox: &Outbox) -> Received {
         match handled {
             Handled::Nothing => Received::default(),
             Handled::Answered { at } => Received { answer_at: Some(at), rejected: false },
@@ -167,8 +166,8 @@ impl Connection {
         }
     }
 
-    /// Takes one message. Its answer is appended to `out`, unless it is pending.
-    fn message(
+    /// Handles one message. Its answer is appended to `out`, unless it is pending.
+    pub(super) fn message(
         &mut self,
         message: Result<Message<'_>, Rejection<'_>>,
         raw: &[u8],
@@ -184,7 +183,7 @@ impl Connection {
             }
             Ok(Message::Notification(notification)) => self.notification(&notification, raw, outbox),
             Ok(Message::Response(response)) => {
-                if !self.control.asks.answered(&response) {
+                if !self.control.pending_requests.answered(&response) {
                     let error = RpcError::invalid_request("response matches no pending server request");
                     self.core.hooks.protocol_error(raw, &error);
                 }
@@ -197,85 +196,10 @@ impl Connection {
         Handled::Nothing
     }
 
-    /// Takes a batch. Its answers are one list, sent when the last of them is there.
-    fn batch(&mut self, frame: &[u8], outbox: &Outbox, out: &mut Vec<u8>) -> Received {
-        let elements = match batch::elements(frame, self.core.limits.batch) {
-            Ok(elements) => elements,
-            Err(rejection) => {
-                self.core.hooks.protocol_error(frame, &rejection.error);
-                let rejected = reject(&rejection, out);
-                return self.conclude(rejected, outbox);
-            }
-        };
-        let (answers, pending) = mpsc::channel(elements.len());
-        let mut list = Batch::default();
-        let mut waits = false;
-        for element in elements {
-            waits |= self.batch_element(element, &mut list, &answers, outbox, out);
-        }
-        drop(answers);
-        if waits {
-            self.complete_batch(list, pending, outbox.sender().clone());
-            return Received::default();
-        }
-        let list = list.finish();
-        let answer_at = (!list.is_empty()).then_some(out.len());
-        out.extend_from_slice(&list);
-        Received { answer_at, rejected: false }
-    }
-
-    /// Takes one message of a batch; true if its answer is pending. Its notifications go to `out`.
-    fn batch_element(
-        &mut self,
-        element: Raw<'_>,
-        list: &mut Batch,
-        answers: &mpsc::Sender<Outgoing>,
-        outbox: &Outbox,
-        out: &mut Vec<u8>,
-    ) -> bool {
-        let mut lines = Vec::new();
-        match self.message(batch::element(element), element.get().as_bytes(), outbox, &mut lines) {
-            Handled::Nothing => {}
-            Handled::Answered { at } | Handled::Rejected { at } => {
-                list.add(&lines[at..]);
-                out.extend_from_slice(&lines[..at]);
-            }
-            Handled::Waiting(call) => {
-                self.spawn(*call, answers.clone());
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Sends the list of a batch when its last pending answer is there.
-    fn complete_batch(
-        &mut self,
-        mut list: Batch,
-        mut pending: mpsc::Receiver<Outgoing>,
-        outbox: mpsc::Sender<Outgoing>,
-    ) {
-        let running = self.control.in_flight.running();
-        let task = async move {
-            let _running = running;
-            while let Some(message) = pending.recv().await {
-                if let Outgoing::Answer(line) = message {
-                    list.add(&line);
-                }
-            }
-            let list = list.finish();
-            if !list.is_empty() {
-                // The outbox is closed when the client is gone.
-                let _ = outbox.send(Outgoing::Answer(list)).await;
-            }
-        };
-        self.calls.spawn_on(task, &self.runtime);
-    }
-
     /// Rejects a frame that is nested too deep for any decoder.
     fn refuse_deep(&mut self, frame: &[u8], out: &mut Vec<u8>) -> Received {
         if let Ok(Message::Response(response)) = jsonrpc::parse(frame) {
-            self.control.asks.reject_unreadable(response.id, "it is nested too deep");
+            self.control.pending_requests.reject_unreadable(response.id, "it is nested too deep");
         }
         let Some(rejection) = jsonrpc::refuse_deep(frame, self.core.limits.depth) else { return Received::default() };
         self.core.hooks.protocol_error(frame, &rejection.error);
@@ -284,14 +208,14 @@ impl Connection {
         Received { answer_at, rejected: true }
     }
 
-    /// Rejects a frame that is longer than the limit, of which only the beginning was kept.
+    /// Rejects a frame that is longer than the limit. Only its beginning was read.
     pub(crate) fn refuse_oversized(&self, beginning: &[u8], out: &mut Vec<u8>) {
         let limit = self.core.limits.message_bytes;
         let error = RpcError::invalid_request(&format!("the message is longer than {limit} bytes"));
         self.core.hooks.protocol_error(&beginning[..beginning.len().min(1024)], &error);
         let id = jsonrpc::id_in_prefix(beginning);
         if jsonrpc::prefix_is_response(beginning) {
-            return self.control.asks.reject_unreadable(id, &format!("it is longer than {limit} bytes"));
+            return self.control.pending_requests.reject_unreadable(id, &format!("it is longer than {limit} bytes"));
         }
         encode::error(id.unwrap_or(Id::NULL), &error, out);
     }
@@ -312,7 +236,7 @@ impl Connection {
         era::accept(era, request, params, &self.session, &**self.view.catalog(), &())
     }
 
-    /// Takes one request: admit, the connection's own business, begin, encode.
+    /// Handles one request: admits it, applies it to the connection, begins the call, and encodes its outcome.
     fn request<'a>(
         &mut self,
         era: Era,
@@ -330,8 +254,8 @@ impl Connection {
             }
         };
         let to = ResponseTo { id: request.id, method: call.method, revision: call.envelope.revision };
-        // Guarded, because a predicate or a bus of the user's may panic.
-        match panic::catch(|| self.own_business(to, &call, outbox)).unwrap_or(Err(Failure::Panicked)) {
+        // Caught, because a `visible_if` predicate or a change bus of the user's may panic.
+        match panic::catch(|| self.apply(to, &call, outbox)).unwrap_or(Err(Failure::Panicked)) {
             Ok(None) => {}
             Ok(Some(waiting)) => return Handled::Waiting(Box::new(waiting)),
             Err(failure) => {
@@ -355,8 +279,8 @@ impl Connection {
         }
     }
 
-    /// Does what a request asks of the connection rather than of a handler.
-    fn own_business(
+    /// Applies a request to the state of the connection. The methods with a pending answer return it here.
+    fn apply(
         &mut self,
         to: ResponseTo<'_>,
         call: &Accepted<'_>,
@@ -372,12 +296,13 @@ impl Connection {
         Ok(None)
     }
 
-    /// Accepts nothing new; `shutdown` is answered when everything else has been.
+    /// Closes the connection for new requests. `shutdown` is answered after all other calls, or after the drain
+    /// timeout.
     fn shut_down(&mut self, to: ResponseTo<'_>) -> WaitingCall {
         self.control.close();
         let (control, limit) = (Arc::clone(&self.control), self.core.limits.drain_timeout);
         let pending = PendingCall::new(async move {
-            // All calls but this one. Those that take longer have had their time.
+            // All calls but this one. Calls that exceed the timeout are dropped with the connection.
             let _ = tokio::time::timeout(limit, control.in_flight.at_most(1)).await;
             Ok(Reply::Empty)
         });
@@ -385,10 +310,11 @@ impl Connection {
     }
 
     /// Finishes a call in a task, which sends its answer to `answers`.
-    fn spawn(&mut self, call: WaitingCall, answers: mpsc::Sender<Outgoing>) {
+    pub(super) fn spawn(&mut self, call: WaitingCall, answers: mpsc::Sender<Outgoing>) {
         let (id, method) = (call.to.id.clone(), call.to.method);
         let (core, in_flight) = (Arc::clone(&self.core), Arc::clone(&self.control.in_flight));
-        // Out here: a task that is aborted before its first poll drops what it captured, and runs nothing.
+        // Made outside of the task: a task that is aborted before its first poll runs nothing, but drops what it
+        // has captured.
         let running = self.control.in_flight.running();
         let task = async move {
             let _running = running;
@@ -407,7 +333,7 @@ impl Connection {
                 let _ = answers.send(Outgoing::Notification(line)).await;
             }
         };
-        // A stream does not end by itself; streams have a limit of their own.
+        // A stream does not end by itself, so streams have a limit of their own.
         let (kind, tasks) = match method {
             Method::Listen => (CallKind::Stream, &mut self.streams),
             _ => (CallKind::Call, &mut self.calls),
@@ -420,7 +346,8 @@ impl Connection {
     }
 }
 
-fn reject(rejection: &Rejection<'_>, out: &mut Vec<u8>) -> Handled {
+/// Answers a malformed message with an error.
+pub(super) fn reject(rejection: &Rejection<'_>, out: &mut Vec<u8>) -> Handled {
     let at = out.len();
     encode::error(rejection.id, &rejection.error, out);
     Handled::Rejected { at }

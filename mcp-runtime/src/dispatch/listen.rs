@@ -1,5 +1,5 @@
-//! What a connection does about changes: `resources/subscribe` for its session, `subscriptions/listen`
-//! for a stream.
+//! The part of a [`Connection`] that serves subscriptions: `resources/subscribe` for its session,
+//! `subscriptions/listen` for a stream.
 
 use std::sync::Arc;
 
@@ -25,8 +25,7 @@ use crate::subscription::{Filter, Subscription, too_many};
 use crate::task::TaskReader;
 
 impl Connection {
-    /// From `initialize` on, changes are remembered for the session; it is told of them when it says
-    /// that it is ready.
+    /// Subscribes the session to changes, from `initialize` on. They are sent after the client's `initialized`.
     pub(crate) fn follow_changes(&mut self) {
         let catalog = self.view.catalog();
         if catalog.settings.dynamic || catalog.accepts_subscriptions() {
@@ -35,11 +34,12 @@ impl Connection {
         }
     }
 
-    /// Adds to what the session is told of, or removes from it. Both may be done twice.
+    /// Subscribes the session to a resource, or unsubscribes it. Both are idempotent.
     /// <https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions>
     pub(crate) fn subscribe(&mut self, id: Id<'_>, call: &Accepted<'_>, outbox: &Outbox) -> Result<(), Failure> {
         let uri = call.params.string("uri")?;
-        // The session was opened when there was nothing to subscribe to: it was told so, and that holds.
+        // When the session was opened no resource was subscribable, and its `initialize` said so. That holds for
+        // the whole session.
         let Some(subscription) = &self.subscription else { return Err(era::unknown_method(call.method.name()).into()) };
         if call.method == Method::Unsubscribe {
             subscription.remove(&uri);
@@ -48,17 +48,17 @@ impl Connection {
         let env = CallEnv { control: None, ..self.env(outbox) };
         let channel = CallChannel::new(&env);
         let router = Router { core: env.core, catalog: env.catalog, invocation: Invocation::new(id, call, &channel) };
-        match router.announces(&uri) {
+        match router.is_subscribable(&uri) {
             Some(true) => Ok(subscription.add(&uri, self.core.limits.subscriptions)?),
-            Some(false) => Err(never_announced(&uri).into()),
+            Some(false) => Err(not_subscribable(&uri).into()),
             None => Err(Failure::ResourceNotFound(uri.into_owned())),
         }
     }
 
-    /// Opens a stream, if there is room for one more.
+    /// Opens a stream, unless the client has too many.
     pub(crate) fn listen(
         &mut self,
-        site: ResponseTo<'_>,
+        to: ResponseTo<'_>,
         call: &Accepted<'_>,
         outbox: &Outbox,
     ) -> Result<WaitingCall, Failure> {
@@ -66,21 +66,23 @@ impl Connection {
         if !self.control.in_flight.has_room(CallKind::Stream, limit, &mut self.streams) {
             return Err(too_many(limit).into());
         }
-        let stream = open(&CallEnv { control: None, ..self.env(outbox) }, site.id, call)?;
+        let stream = open(&CallEnv { control: None, ..self.env(outbox) }, to.id, call)?;
         let control = Arc::clone(&self.control);
         let pending = stream.pending(outbox.sender().clone(), async move { control.closing().await });
-        Ok(WaitingCall::new(site, pending, CloseOnDrop(None)))
+        Ok(WaitingCall::new(to, pending, CloseOnDrop(None)))
     }
 }
 
-/// A stream of changes. It is entered at the bus before it is acknowledged, and tells nothing before.
+/// A stream of change notifications. It subscribes before it is acknowledged, so that no change is missed, and
+/// sends nothing before the acknowledgement.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions>
 #[derive(Debug)]
 pub(crate) struct ListenStream {
     id: Box<str>,
-    agreed: Filter,
+    /// The part of the client's filter that the server supports.
+    accepted: Filter,
     subscription: Arc<Subscription>,
-    watched: TaskReader,
+    tasks: TaskReader,
 }
 
 /// Opens the stream a request asks for.
@@ -89,7 +91,7 @@ pub(crate) fn open<'a>(env: &CallEnv<'a>, id: Id<'a>, call: &'a Accepted<'a>) ->
     let router = Router { core: env.core, catalog: env.catalog, invocation: Invocation::new(id, call, &channel) };
     let raw = call.params.get("notifications");
     let raw = raw.ok_or_else(|| RpcError::wrong_field("notifications", "object", "missing"))?;
-    let mut wanted: Filter = match raw.kind() {
+    let mut filter: Filter = match raw.kind() {
         "object" => {
             optional_object("notifications", Some(raw))?;
             serde_json::from_str(raw.get()).map_err(|error| filter_error(raw.get(), &error))?
@@ -97,47 +99,47 @@ pub(crate) fn open<'a>(env: &CallEnv<'a>, id: Id<'a>, call: &'a Accepted<'a>) ->
         other => return Err(RpcError::wrong_field("notifications", "object", other).into()),
     };
     let limit = router.core.limits.subscriptions;
-    if wanted.size() > limit {
+    if filter.size() > limit {
         return Err(too_many(limit).into());
     }
     if !router.catalog.has_tasks() {
-        // What no server of this kind tells of is not looked at.
-        wanted.tasks().clear();
+        // A server without tasks ignores task ids, and does not require the capability.
+        filter.tasks().clear();
     }
-    if !wanted.tasks().is_empty() {
+    if !filter.tasks().is_empty() {
         ask::required(ClientCapability::Tasks, &router.invocation).map_err(Failure::MissingCapability)?;
     }
-    let agreed = wanted.supported(router.catalog, |uri| router.announces(uri) == Some(true));
+    let accepted = filter.supported(router.catalog, |uri| router.is_subscribable(uri) == Some(true));
     let id: Box<str> = router.invocation.id.as_str().into();
-    let watched = TaskReader::by(&router.invocation);
-    let subscription = Subscription::with_tasks(router.core.shared.bus(), agreed.clone(), Some(watched.clone()));
-    Ok(ListenStream { id, agreed, subscription, watched })
+    let tasks = TaskReader::by(&router.invocation);
+    let subscription = Subscription::with_tasks(router.core.shared.bus(), accepted.clone(), Some(tasks.clone()));
+    Ok(ListenStream { id, accepted, subscription, tasks })
 }
 
 impl ListenStream {
-    /// Tells everything until `closing`, and then that it is over.
+    /// Acknowledges the subscription, sends changes until `closing` resolves, and then ends with a result.
     pub(crate) fn pending(
         self,
         outbox: mpsc::Sender<Outgoing>,
         closing: impl Future<Output = ()> + Send + 'static,
     ) -> PendingCall {
-        let ListenStream { id, mut agreed, subscription, watched } = self;
+        let ListenStream { id, mut accepted, subscription, tasks } = self;
         PendingCall::new(async move {
-            let tasks = agreed.tasks();
-            if !tasks.is_empty() {
-                *tasks = watched.theirs(tasks).await;
-                subscription.retain_tasks(tasks);
+            let ids = accepted.tasks();
+            if !ids.is_empty() {
+                *ids = tasks.theirs(ids).await;
+                subscription.retain_tasks(ids);
             }
-            // Nobody is left to tell if the outbox is closed.
-            let _ = outbox.send(Outgoing::Notification(notification::acknowledged(&id, &agreed))).await;
+            // The outbox is closed when the client is gone.
+            let _ = outbox.send(Outgoing::Notification(notification::acknowledged(&id, &accepted))).await;
             subscription.deliver(&outbox, Some(&id), closing).await;
             Ok(Reply::Listened)
         })
     }
 }
 
-fn never_announced(uri: &str) -> RpcError {
-    RpcError::invalid_params(format!("Changes of this resource are not announced: {}", shorten(uri)))
+fn not_subscribable(uri: &str) -> RpcError {
+    RpcError::invalid_params(format!("Resource does not support subscriptions: {}", shorten(uri)))
         .with_data(json!({"uri": shorten(uri)}))
 }
 

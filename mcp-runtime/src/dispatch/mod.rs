@@ -1,5 +1,9 @@
-//! From an accepted call to its handler, and from a connection to its answers.
+//! From a message to its handler, and from the handler's outcome to the answer.
+//!
+//! `connection` receives messages and answers them; `batch`, `client_notifications` and `listen` are parts of it.
+//! `router` finds the handler of a request; `tasks` has the methods about tasks.
 
+mod batch;
 pub(crate) mod client_notifications;
 pub(crate) mod connection;
 pub(crate) mod listen;

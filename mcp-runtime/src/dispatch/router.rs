@@ -1,4 +1,5 @@
-//! Calls to handlers: the way from a method to a function.
+//! Routes a request: finds the handler of its method, checks that the caller sees it, and takes the first step. Lists
+//! are rendered here, too.
 //!
 //! A handler that `visible_if` hides from a caller does not exist for that caller: not in lists, calls, completions,
 //! subscriptions or suggestions. A list that depends on the caller is never declared cacheable for others.
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::ask::{self};
+use crate::ask;
 use crate::call::invocation::{Invocation, ReadRequest, extract};
 use crate::call::run::{PendingCall, Started};
 use crate::catalog::Catalog;
@@ -60,7 +61,7 @@ impl<'a> Router<'a> {
                 Ok(Started { step: super::tasks::method(self, call)?, timeout: None, dialogue: None })
             }
             Method::Custom(index) => self.custom(index, call),
-            // What these do is the connection's business, and done.
+            // The connection has applied these already.
             Method::Ping
             | Method::SetLevel
             | Method::Shutdown
@@ -70,7 +71,7 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// What the server can do, as the revision of the caller says it.
+    /// The server's capabilities, in the format of the caller's revision.
     fn capabilities(&self) -> Value {
         let mut capabilities = self.catalog.capabilities();
         if self.catalog.has_tasks() {
@@ -94,7 +95,7 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// A call that goes on when it is answered: at once, or when its handler says so.
+    /// Starts a call that may become a task: at once, or when its handler calls `start_task`.
     fn task(&self, job: Arc<Job>, handler: &Handler, args: &Args<'_>) -> Started {
         let invocation = Invocation { job: Some(&job), ..self.invocation };
         // A `visible_if` predicate may have made the dialogue already.
@@ -107,7 +108,7 @@ impl<'a> Router<'a> {
         };
         let owed = match &started.step {
             Step::Ready(answer) => job.is_owed(answer),
-            // Without a context it never says so.
+            // A handler without a context never calls `start_task`.
             Step::Future(_) | Step::Blocking(_) => !job.asks_first || started.dialogue.is_none(),
         };
         if !owed {
@@ -143,23 +144,23 @@ impl<'a> Router<'a> {
         if let Some(resource) = self.catalog.resources.get(&uri).filter(|resource| self.sees(&resource.handler)) {
             return read(&resource.handler, Vec::new());
         }
-        let mut misfit = None;
+        let mut mismatch = None;
         for (_, family) in self.catalog.templates.iter() {
             let Some(variables) = family.template.matches(&uri) else { continue };
             if !self.sees(&family.handler) {
                 continue;
             }
             match read(&family.handler, variables) {
-                // The variables are of other types: the next template may be meant.
-                Err(Failure::Arguments(error)) => misfit = misfit.or(Some(Failure::Arguments(error))),
+                // The variables do not parse: another template may match.
+                Err(Failure::Arguments(error)) => mismatch = mismatch.or(Some(Failure::Arguments(error))),
                 outcome => return outcome,
             }
         }
-        Err(misfit.unwrap_or_else(|| Failure::ResourceNotFound(uri.into_owned())))
+        Err(mismatch.unwrap_or_else(|| Failure::ResourceNotFound(uri.into_owned())))
     }
 
-    /// Whether changes of the resource at `uri` can be told; none if there is no resource.
-    pub(crate) fn announces(&self, uri: &str) -> Option<bool> {
+    /// Whether clients can subscribe to the resource at `uri`. `None` if the resource is unknown.
+    pub(crate) fn is_subscribable(&self, uri: &str) -> Option<bool> {
         let fixed = self.catalog.resources.get(uri).map(|resource| (&resource.handler, resource.subscribable));
         let families = self.catalog.templates.iter().filter(|(_, family)| family.template.matches(uri).is_some());
         let families = families.map(|(_, family)| (&family.handler, family.subscribable));
@@ -176,7 +177,8 @@ impl<'a> Router<'a> {
         Ok(Started { step: handler.completers.start(request), timeout: self.timeout(handler), dialogue: None })
     }
 
-    /// The template `uri` is, or else the first it matches: a template matches the text of some others.
+    /// The template with the text `uri`, or else the first template that matches it. In this order, because the
+    /// text of one template may match another.
     fn template(&self, uri: &str) -> Result<&'a Handler, Failure> {
         let seen = || self.catalog.templates.iter().filter(|(_, family)| self.sees(&family.handler));
         let found = seen().find(|(template, _)| *template == uri);
@@ -185,10 +187,10 @@ impl<'a> Router<'a> {
         Ok(&family.handler)
     }
 
-    /// A method of the server's own: what is left of the parameters when the protocol has its share.
+    /// Calls a custom method. Its parameters are the request's, without the protocol's `_meta`.
     fn custom(&self, index: usize, call: &Accepted<'a>) -> Result<Started, Failure> {
         let method = self.catalog.methods.at(index).ok_or_else(|| era::unknown_method("?"))?;
-        let params = own_params(call.raw_params, &call.params);
+        let params = custom_params(call.raw_params, &call.params);
         let future = (method.call)(extract(&self.invocation), &params).map_err(Failure::Arguments)?;
         let dialogue = self.invocation.channel.dialogue();
         Ok(Started { step: Step::Future(future), timeout: self.catalog.settings.timeout, dialogue })
@@ -222,7 +224,7 @@ impl<'a> Router<'a> {
         Ok(Reply::List(page).into())
     }
 
-    /// Whether some of a list is only for some.
+    /// Whether the list differs between callers: some of its entries have a `visible_if` predicate.
     fn depends_on_caller(&self, list: ListKind) -> bool {
         let Catalog { tools, prompts, resources, templates, .. } = self.catalog;
         match list {
@@ -259,7 +261,7 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// One page of a list of everything the caller may know of.
+    /// Renders one page of a list. `items` are the entries the caller sees.
     fn render<T: serde::Serialize>(
         &self,
         list: ListKind,
@@ -280,13 +282,13 @@ impl<'a> Router<'a> {
     }
 }
 
-/// Whether the caller sees a handler. One it does not see does not exist for it.
+/// Whether the caller sees a handler. Hidden handlers are treated as unknown.
 pub(crate) fn sees(invocation: &Invocation<'_>, handler: &Handler) -> bool {
     handler.visible.as_ref().is_none_or(|visible| visible.allows(&extract(invocation)))
 }
 
-/// The parameters of a method that is not the protocol's, without the protocol's `_meta`.
-pub(crate) fn own_params<'a>(raw: Option<Raw<'a>>, params: &Object<'a>) -> Cow<'a, str> {
+/// The parameters of a custom method or notification, without the protocol's `_meta`.
+pub(crate) fn custom_params<'a>(raw: Option<Raw<'a>>, params: &Object<'a>) -> Cow<'a, str> {
     match raw {
         Some(raw) if params.get("_meta").is_none() && raw.get() != "null" => Cow::Borrowed(raw.get()),
         None => Cow::Borrowed("{}"),

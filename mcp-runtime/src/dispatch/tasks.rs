@@ -77,10 +77,10 @@ impl TaskRequest {
     /// The task. A task of another principal is unknown.
     async fn task(&self) -> Result<TaskRecord, Failure> {
         let task = load(&self.core, &self.id).await.map_err(unavailable)?;
-        let theirs = |task: &TaskRecord| {
+        let accessible = |task: &TaskRecord| {
             task.owner == self.owner && task.revision.task_negotiation() == self.revision.task_negotiation()
         };
-        task.filter(theirs).ok_or_else(|| {
+        task.filter(accessible).ok_or_else(|| {
             let text = format!("Unknown task: {}; it may have expired", shorten(&self.id));
             RpcError::invalid_params(text).with_data(json!({"taskId": shorten(&self.id)})).into()
         })
@@ -90,22 +90,22 @@ impl TaskRequest {
     async fn update(self, answers: Vec<(String, Value)>) -> Outcome {
         self.task().await?;
         let done = change(&self.core, &self.id, |task| {
-            let mut taken = false;
+            let mut changed = false;
             for (key, answer) in &answers {
                 let fits = |question: &TaskQuestion| Question::fits(&question.method, answer);
                 if task.questions.get(key).is_some_and(fits) {
                     task.questions.remove(key);
                     task.answers.insert(key.clone(), answer.clone());
-                    taken = true;
+                    changed = true;
                 }
             }
-            taken
+            changed
         });
         done.await.map_err(unavailable)?;
         Ok(Reply::Acknowledged)
     }
 
-    /// Cancels the task. In 2025-11-25, a task that is over cannot be cancelled.
+    /// Cancels the task. In 2025-11-25, cancelling a task that has ended is an error.
     async fn cancel(self) -> Outcome {
         self.task().await?;
         let ended = change(&self.core, &self.id, |task| {
@@ -117,11 +117,11 @@ impl TaskRequest {
         match (ended.await.map_err(unavailable)?, self.revision.task_negotiation()) {
             (_, TaskNegotiation::ByServer) => Ok(Reply::Acknowledged),
             (Some(task), _) => Ok(Reply::Task(Box::new(task))),
-            (None, _) => Err(RpcError::invalid_params("This task is over; it cannot be cancelled").into()),
+            (None, _) => Err(RpcError::invalid_params("This task has ended and cannot be cancelled").into()),
         }
     }
 
-    /// Waits until the task is over, and returns its outcome. Its questions are asked on this request's stream.
+    /// Waits until the task has ended, and returns its outcome. Its questions are asked on this request's stream.
     /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#input-required-status>
     async fn result(self, channel: Option<SessionChannel>) -> Outcome {
         let watch = TaskWatch::over(&self.core, &self.id);
@@ -138,7 +138,7 @@ impl TaskRequest {
                 Some(channel) => asking.ask(channel, &self, &task.questions),
                 None if task.questions.is_empty() => {}
                 None => {
-                    let text = "this task waits for an answer; request its result with `Accept: text/event-stream`";
+                    let text = "the task waits for an answer; request its result with `Accept: text/event-stream`";
                     return Err(RpcError::invalid_request(text).into());
                 }
             }
@@ -191,7 +191,7 @@ async fn ask(channel: &SessionChannel, core: &Core, id: &str, key: String, quest
         Ok(answer) if Question::fits(&question.method, &answer) => answer,
         Ok(_) => refusal(RpcError::INVALID_PARAMS.into(), "the client's answer has the wrong shape"),
         Err(AskError::ClientError { code, message }) => refusal(code, &message),
-        // The next client that waits is asked.
+        // The question stays open for the next `tasks/result`.
         Err(_) => return,
     };
     let given = change(core, id, |task| {
@@ -202,7 +202,7 @@ async fn ask(channel: &SessionChannel, core: &Core, id: &str, key: String, quest
         open
     });
     if given.await.is_err() {
-        tracing::error!(task = id, "an answer to a task could not be stored");
+        tracing::error!(task = id, "failed to store the answer to a question of a task");
     }
 }
 

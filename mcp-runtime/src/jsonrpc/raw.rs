@@ -1,7 +1,7 @@
 //! [`Raw`]: JSON text that has been validated before, taken apart without validating it again.
 //!
 //! serde validates each frame once. Its parts are then read several times (`params`, `_meta`, `clientInfo`); serde
-//! would validate them each time, and serde_json has no reader for text that is known to be valid. So the parts are
+//! would validate them each time, and `serde_json` has no reader for text that is known to be valid. So the parts are
 //! cut where strings and brackets end, which halves the cost of a 2026-07-28 envelope (figures: `benches/README.md`).
 //! A property test and a fuzz target compare the cuts with what serde reads.
 

@@ -163,7 +163,7 @@ impl Server {
     /// ```
     #[cfg(feature = "tracing-layer")]
     pub fn tracing_layer(&self) -> ClientLogLayer {
-        self.shared.change(|catalog| catalog.settings.forwards_logs = true);
+        self.shared.change(|catalog| catalog.settings.has_tracing_layer = true);
         ClientLogLayer
     }
 

@@ -1,4 +1,5 @@
-//! The ways bytes reach a server.
+//! Transports: stdio and HTTP. They read messages, hand them to a `Connection` or straight to `dispatch`, and write
+//! the answers.
 
 #[cfg(feature = "http")]
 pub(crate) mod http;

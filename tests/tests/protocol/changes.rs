@@ -207,7 +207,7 @@ async fn subscriptions_and_streams_are_limited() -> Result<()> {
     client.request("resources/unsubscribe", json!({"uri": "note://2"})).await?;
     client.request("resources/subscribe", json!({"uri": "note://3"})).await?;
     let silent = client.request("resources/subscribe", json!({"uri": "page://1"})).await.unwrap_err();
-    assert_eq!(silent.to_string(), "Changes of this resource are not announced: page://1");
+    assert_eq!(silent.to_string(), "Resource does not support subscriptions: page://1");
     let unknown = client.request("resources/subscribe", json!({"uri": "other://1"})).await.unwrap_err();
     assert_eq!(unknown.code(), Some(-32002));
 

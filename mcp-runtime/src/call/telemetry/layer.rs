@@ -12,14 +12,14 @@ use tracing_subscriber::registry::LookupSpan;
 use super::log::CallLog;
 use crate::protocol::LogLevel;
 
-/// Sends what handlers say with `tracing` to their clients, as `notifications/message`.
+/// A `tracing` layer that sends the events of handlers to their clients, as `notifications/message`.
 ///
-/// An event belongs to the call whose handler is running when it happens, or, in a task the handler
-/// started, to the call in which the span around it was made. Others go nowhere, nor do those of
-/// this library, nor those the client does not want: it says which level it wants.
+/// An event belongs to the call whose handler emits it. In a task or thread that the handler has started, it belongs
+/// to the call in which its span was created. Events outside of calls, events of this crate, and events below the
+/// client's log level are not sent. Messages above [`Limits::log_rate`](crate::Limits::log_rate) are dropped.
 ///
-/// Made by [`Server::tracing_layer`](crate::Server::tracing_layer). One serves every server of the process that
-/// made one; a second in the same subscriber sends everything twice.
+/// Created by [`Server::tracing_layer`](crate::Server::tracing_layer). One layer serves all servers of the process
+/// that have called that method; a second layer in the same subscriber would send every event twice.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ClientLogLayer;
@@ -27,14 +27,14 @@ pub struct ClientLogLayer;
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ClientLogLayer {
     fn on_new_span(&self, _: &Attributes<'_>, id: &Id, ctx: Context<'_, S>) {
         if let (Some(log), Some(span)) = (CallLog::current(), ctx.span(id)) {
-            // A second layer has been here before.
+            // `replace`, because a second layer may have set it before.
             span.extensions_mut().replace(log);
         }
     }
 
     fn on_event(&self, event: &Event<'_>, ctx: Context<'_, S>) {
         let target = event.metadata().target();
-        // What we say while sending would have to be sent, too.
+        // Events of this crate would cause further events while they are sent.
         if target.split("::").next() == Some("mcp_runtime") {
             return;
         }
@@ -44,7 +44,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ClientLogLayer {
         if log.wants(level) {
             let mut fields = Fields::default();
             event.record(&mut fields);
-            log.say(level, target, &fields.0);
+            log.send(level, target, &fields.0);
         }
     }
 }
@@ -98,9 +98,9 @@ mod tests {
     use super::*;
     use crate::call::notifier::Notifier;
 
-    /// What a call tells its client while `work` is done under these layers.
-    fn told(layers: impl Subscriber + Send + Sync, work: impl FnOnce()) -> String {
-        let (outbox, _told) = mpsc::channel(1);
+    /// The notifications of a call that runs `work` under these layers.
+    fn sent(layers: impl Subscriber + Send + Sync, work: impl FnOnce()) -> String {
+        let (outbox, _messages) = mpsc::channel(1);
         let notifier = Arc::new(Notifier::new(outbox, 100));
         let log = CallLog::new(Arc::clone(&notifier), LogLevel::Debug);
         tracing::subscriber::with_default(layers, || CallLog::with(Some(&log), work));
@@ -108,18 +108,18 @@ mod tests {
     }
 
     #[test]
-    fn a_second_layer_does_no_harm() {
+    fn second_layer_does_not_panic() {
         let two = tracing_subscriber::registry().with(ClientLogLayer).with(ClientLogLayer);
-        let told = told(two, || tracing::info_span!("span").in_scope(|| tracing::info!(target: "a_user", "said")));
-        assert!(told.contains("said"), "{told}");
+        let sent = sent(two, || tracing::info_span!("span").in_scope(|| tracing::info!(target: "a_user", "said")));
+        assert!(sent.contains("said"), "{sent}");
     }
 
     #[test]
-    fn only_what_we_say_ourselves_is_kept_back() {
-        let told = told(tracing_subscriber::registry().with(ClientLogLayer), || {
+    fn events_of_this_crate_are_not_sent() {
+        let sent = sent(tracing_subscriber::registry().with(ClientLogLayer), || {
             tracing::info!(target: "mcp_runtime::inside", "ours");
             tracing::info!(target: "mcp_runtime_tools", "theirs");
         });
-        assert!(told.contains("theirs") && !told.contains("ours"), "{told}");
+        assert!(sent.contains("theirs") && !sent.contains("ours"), "{sent}");
     }
 }

@@ -1,4 +1,4 @@
-//! The call a thread is working for, so that what it says to `tracing` finds its client.
+//! The current call of a thread: the destination of its `tracing` events.
 #![cfg_attr(not(feature = "tracing-layer"), allow(dead_code, reason = "for the layer"))]
 
 use std::cell::RefCell;
@@ -14,11 +14,11 @@ thread_local! {
     static CURRENT: RefCell<Option<CallLog>> = const { RefCell::new(None) };
 }
 
-/// Where a call's events go.
+/// The destination of a call's `tracing` events.
 #[derive(Debug, Clone)]
 pub(crate) struct CallLog {
     notifier: Arc<Notifier>,
-    /// The least grave its client wants.
+    /// The lowest level the client wants.
     level: LogLevel,
 }
 
@@ -27,9 +27,9 @@ impl CallLog {
         CallLog { notifier, level }
     }
 
-    /// Runs `work` for a call, or for none.
+    /// Runs `work` with `log` as the current call. Without a log, the current call stays as it is.
     pub(crate) fn with<T>(log: Option<&CallLog>, work: impl FnOnce() -> T) -> T {
-        /// Puts back what was there, however the work ends.
+        /// Restores the previous value, also if the work panics.
         struct Restore(Option<CallLog>);
         impl Drop for Restore {
             fn drop(&mut self) {
@@ -41,9 +41,9 @@ impl CallLog {
         work()
     }
 
-    /// The call this thread is working for.
+    /// The current call of this thread.
     pub(crate) fn current() -> Option<CallLog> {
-        // A thread that is ending works for nobody.
+        // The value is gone while a thread exits.
         CURRENT.try_with(|current| current.borrow().clone()).ok().flatten()
     }
 
@@ -51,8 +51,8 @@ impl CallLog {
         level >= self.level
     }
 
-    /// Sends a message if there is room for it; nobody waits for a log.
-    pub(crate) fn say(&self, level: LogLevel, logger: &str, data: &impl Serialize) {
+    /// Sends a message, or drops it if the client's queue is full: `tracing` events cannot wait.
+    pub(crate) fn send(&self, level: LogLevel, logger: &str, data: &impl Serialize) {
         if self.notifier.may_log() {
             self.notifier.try_send(notification::log(level, Some(logger), data, None));
         }

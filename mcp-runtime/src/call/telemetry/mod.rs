@@ -1,4 +1,4 @@
-//! What a call has to do with tracing: its log events, sent to its client, and the trace it belongs to.
+//! Tracing: the `tracing` events of a call, sent to its client, and the client's trace context.
 
 #[cfg(feature = "tracing-layer")]
 pub(crate) mod layer;

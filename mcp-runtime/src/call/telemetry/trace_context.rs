@@ -1,19 +1,26 @@
-//! Trace context: whether what a client sent is what it should be. It is handed on, never trusted.
+//! Validation of the trace context that clients send. Handlers pass it on, so it must be well-formed.
 //! <https://www.w3.org/TR/trace-context/>
 
-/// `version-trace-parent-flags`, in lower-case hexadecimal, none of it invalid.
+/// Whether a text is a `traceparent`: `version-trace-parent-flags`, in lower-case hexadecimal, with a valid version
+/// and ids that are not zero.
 pub(crate) fn is_parent(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let [version, trace, parent, flags, rest @ ..] = &parts[..] else { return false };
     let hex = |part: &str, length: usize| {
         part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     };
-    let some = |part: &str| part.bytes().any(|byte| byte != b'0');
+    let is_nonzero = |part: &str| part.bytes().any(|byte| byte != b'0');
     let known = hex(version, 2) && *version != "ff" && (*version != "00" || rest.is_empty());
-    text.len() <= 256 && known && hex(trace, 32) && some(trace) && hex(parent, 16) && some(parent) && hex(flags, 2)
+    text.len() <= 256
+        && known
+        && hex(trace, 32)
+        && is_nonzero(trace)
+        && hex(parent, 16)
+        && is_nonzero(parent)
+        && hex(flags, 2)
 }
 
-/// A list of `key=value`, no longer than `limit`.
+/// Whether a text is a list of `key=value`, at most `limit` bytes long: a `tracestate` or `baggage`.
 pub(crate) fn is_list(text: &str, limit: usize) -> bool {
     text.len() <= limit
         && text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
@@ -25,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_valid_passes() {
+    fn malformed_trace_context_is_rejected() {
         assert!(is_parent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
         for bad in [
             "",

@@ -111,7 +111,6 @@ fn related_task(task: Option<&str>, params: &mut ObjectWriter<'_>) {
 pub(crate) fn question(id: &str, method: &str, params: &Value) -> Vec<u8> {
     message(method, |request| {
         request.member("params", params);
-        // Last, because a line that begins with an id is taken for a response.
         request.member("id", id);
     })
 }

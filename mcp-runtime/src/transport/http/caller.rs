@@ -1,4 +1,4 @@
-//! The caller of a request: its principal, and its quota.
+//! The caller of an HTTP request: its principal, and its quota.
 
 use http::request::Parts;
 
@@ -12,13 +12,13 @@ impl Service {
     pub(super) fn principal(&self, parts: &Parts) -> Result<Option<String>, Rejected> {
         let Some(principal) = &self.options.principal else { return Ok(None) };
         panic::catch(|| principal(parts)).ok_or_else(|| {
-            tracing::error!(hook = "principal", "a hook panicked");
+            tracing::error!(hook = "principal", "a hook panicked; the request is answered 500");
             Rejected::Hook
         })
     }
 
-    /// Takes one more call or stream from the caller's quota.
-    pub(super) fn share(&self, principal: Option<&str>, kind: CallKind) -> Result<QuotaPermit, Rejected> {
-        self.shares.permit(principal, kind)
+    /// A permit of the caller's quota, for one more call or stream.
+    pub(super) fn quota_permit(&self, principal: Option<&str>, kind: CallKind) -> Result<QuotaPermit, Rejected> {
+        self.quotas.permit(principal, kind)
     }
 }

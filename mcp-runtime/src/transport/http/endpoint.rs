@@ -1,31 +1,23 @@
-//! The endpoint: reads a request, and hands it to whoever its route names.
+//! The endpoint: reads the message of a request, routes it, and dispatches it to the module that serves it.
 
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 
-use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderValue};
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
 
 use super::quota::Rejected;
-use super::request::HttpRequest;
-use super::request::body::{self, Incomplete};
-use super::request::body_budget::BodyPermit;
-use super::request::headers::{Field, Headers};
+use super::request::headers::Headers;
+use super::request::{HttpRequest, body};
 use super::route::{self, Posted, Route, Target};
 use super::session::{open, serve};
-use super::{Body, BoxError, Responding, Service, response, sessionless, stateless};
+use super::{Body, Responding, Service, response, sessionless, stateless};
 use crate::era;
 use crate::error::Result;
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::{self, Id, Message, Request, depth};
 
-const JSON: &[u8] = b"application/json";
-
 impl Service {
-    /// Answers a request. `path` is where the endpoint is, unless an option says otherwise.
+    /// Answers a request. `path` is the default path of the endpoint; `None` accepts every path.
     pub(super) async fn answer<B>(
         &self,
         parts: &Arc<Parts>,
@@ -35,9 +27,8 @@ impl Service {
     ) -> Response<Body>
     where
         B: http_body::Body,
-        B::Error: Into<BoxError>,
     {
-        let target = route::target(parts, self.options.endpoint.as_deref().or(path), self.options.sse);
+        let target = route::target(parts, self.options.endpoint.as_deref().or(path), self.options.legacy_sse);
         let has_message = match target {
             Target::Endpoint => parts.method == Method::POST,
             Target::SseMessages => true,
@@ -47,7 +38,8 @@ impl Service {
         if !has_message {
             return self.without_message(&http, &target).finish().await;
         }
-        let (frame, _permit) = match self.read(headers, body).await {
+        // The permit is held until the request has been served.
+        let (frame, _permit) = match body::read(body, headers, &self.core.limits, &self.bodies).await {
             Ok(read) => read,
             Err(refusal) => return refusal,
         };
@@ -58,7 +50,7 @@ impl Service {
         responding.finish().await
     }
 
-    /// Answers a request that carries no message.
+    /// Answers a request without a message: GET, DELETE, or a wrong method.
     fn without_message<'a>(&'a self, http: &HttpRequest<'a>, target: &Target) -> Responding<'a> {
         let route = match target {
             Target::Endpoint => route::classify_empty(http, self.options.has_sessions()),
@@ -78,6 +70,7 @@ impl Service {
         }
     }
 
+    /// Receives a message over HTTP+SSE.
     async fn sse_message(&self, parts: &Parts, frame: &[u8]) -> Response<Body> {
         match self.principal(parts) {
             Ok(principal) => self.sse.message(parts, principal.as_deref(), frame).await,
@@ -85,44 +78,12 @@ impl Service {
         }
     }
 
+    /// Opens a stream of HTTP+SSE.
     fn open_sse(&self, parts: &Parts) -> Result<Response<Body>, Rejected> {
-        let (principal, place) = (self.principal(parts)?, self.shares.stream()?);
+        let (principal, permit) = (self.principal(parts)?, self.quotas.stream()?);
         let mut response = self.sse.open(&self.core, principal);
-        response.body_mut().keep(place);
+        response.body_mut().keep(permit);
         Ok(response)
-    }
-
-    /// Reads the body of a POST, and what it takes of the budget while it is there.
-    async fn read<B>(&self, headers: &Headers<'_>, body: B) -> Result<(Bytes, BodyPermit<'_>), Response<Body>>
-    where
-        B: http_body::Body,
-        B::Error: Into<BoxError>,
-    {
-        check_content_type(headers)?;
-        let limits = &self.core.limits;
-        // Announced to be too long: nothing of it is read.
-        if body.size_hint().lower() > limits.message_bytes as u64 {
-            return Err(incomplete(Incomplete::TooLong, limits.message_bytes));
-        }
-        let mut gathering = std::pin::pin!(body::gather(body, limits.message_bytes, self.bodies.charge()));
-        // Most bodies are there already; only the others need a timer.
-        let at_once = poll_fn(|cx| match gathering.as_mut().poll(cx) {
-            Poll::Ready(gathered) => Poll::Ready(Some(gathered)),
-            Poll::Pending => Poll::Ready(None),
-        });
-        let gathered = match at_once.await {
-            Some(gathered) => Ok(gathered),
-            // Boxed: a request that needs no timer should not have room for one.
-            None => Box::pin(tokio::time::timeout(limits.request_timeout, gathering)).await,
-        };
-        match gathered {
-            Ok(Ok(gathered)) => Ok(gathered),
-            Ok(Err(why)) => Err(incomplete(why, limits.message_bytes)),
-            Err(_) => {
-                let text = "the message took too long to arrive";
-                Err(response::refuse(StatusCode::REQUEST_TIMEOUT, RpcError::INVALID_REQUEST, text))
-            }
-        }
     }
 
     /// Parses the message of a POST and routes it.
@@ -166,6 +127,7 @@ impl Service {
         }
     }
 
+    /// Routes and serves a request.
     fn request<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8], request: Request<'a>) -> Responding<'a> {
         let params = era::read(&request);
         let posted = Posted::Request(&request, params.as_ref().ok());
@@ -178,7 +140,7 @@ impl Service {
             Route::Sessionless(revision) => {
                 Responding::later(sessionless::request(self, *http, revision, request, frame))
             }
-            // Without a store, and unless the session itself changes, nothing is waited for.
+            // Fast path: without a store, and unless the session itself changes, nothing has to be awaited.
             Route::InSession
                 if self.options.stores.is_none() && !matches!(&*request.method, "initialize" | "shutdown") =>
             {
@@ -199,38 +161,7 @@ impl Service {
     }
 }
 
-fn check_content_type(headers: &Headers<'_>) -> Result<(), Response<Body>> {
-    let kind = match headers.content_type {
-        Field::Absent => None,
-        Field::Once(kind) => Some(kind),
-        Field::Twice => headers.every(CONTENT_TYPE).next(),
-    };
-    let kind = kind.map_or(&b""[..], HeaderValue::as_bytes);
-    let essence = || kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-    if kind != JSON && !essence().eq_ignore_ascii_case(JSON) {
-        let text = "a message is sent as `Content-Type: application/json`";
-        return Err(response::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, RpcError::INVALID_REQUEST, text));
-    }
-    Ok(())
-}
-
-/// The response to a body that did not arrive.
-fn incomplete(why: Incomplete, limit: usize) -> Response<Body> {
-    match why {
-        Incomplete::NoRoom => {
-            response::later(StatusCode::SERVICE_UNAVAILABLE, "too many long messages at a time; try again later")
-        }
-        Incomplete::TooLong => {
-            let text = format!("the message is longer than {limit} bytes");
-            response::refuse(StatusCode::PAYLOAD_TOO_LARGE, RpcError::INVALID_REQUEST, &text)
-        }
-        Incomplete::Broken => {
-            let text = "the message did not arrive whole";
-            response::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text)
-        }
-    }
-}
-
+/// 400, with a JSON-RPC error.
 pub(super) fn bad_request(id: Id<'_>, error: &RpcError) -> Response<Body> {
     response::error(StatusCode::BAD_REQUEST, id, error)
 }

@@ -1,10 +1,10 @@
-//! Per-principal quotas, for calls and streams that no session counts.
+//! Per-principal quotas, for the calls and streams that no session counts.
 //!
-//! Each principal has a quota of its own. Anonymous callers have none: a shared quota would let one of them
-//! starve the others. They are bounded by `Limits::requests`, of which streams never take all, since an open
-//! stream costs its client nothing.
+//! Each principal has its own quota. Anonymous callers have none: a shared quota would let one of them starve the
+//! others. They are bounded by `Limits::requests`, of which streams get at most three quarters, since an open stream
+//! costs its client nothing.
 //!
-//! A call takes a permit only if it may have to wait. 429 tells a caller that its own quota is used up; 503, that a
+//! A call takes a permit only if it may have to wait. 429 tells a caller that its own quota is exhausted; 503, that a
 //! limit of the whole server is reached.
 
 use std::collections::HashMap;
@@ -21,15 +21,15 @@ use crate::jsonrpc::error::RpcError;
 use crate::limits::Limits;
 use crate::sync::lock;
 
-/// The most requests a semaphore counts at a time.
+/// The largest number of requests: the permits of one semaphore.
 pub(super) const MOST_REQUESTS: u32 = u32::MAX >> 3;
 
 /// The quotas of a service, and how much of them is used.
 #[derive(Debug)]
 pub(super) struct Quotas {
-    /// What each principal may have.
-    each: Counts,
-    /// What each principal has. Principals without calls and streams have no entry, so there are no more
+    /// The limits of each principal.
+    limits: Counts,
+    /// The usage of each principal. Principals without calls and streams have no entry, so there are never more
     /// entries than requests.
     used: Mutex<HashMap<Box<str>, Counts>>,
     /// Permits for the streams of all callers.
@@ -58,7 +58,7 @@ impl Counts {
     }
 }
 
-/// One call or stream of a quota, until it is dropped.
+/// A permit for one call or stream. Dropping it returns it to the quota.
 #[derive(Debug, Default)]
 pub(super) struct QuotaPermit {
     _stream: Option<OwnedSemaphorePermit>,
@@ -86,9 +86,9 @@ impl Drop for PrincipalPermit {
 /// Why a permit was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rejected {
-    /// The principal's own quota is used up.
-    Own(CallKind),
-    /// All callers together have too many streams.
+    /// The principal's quota is exhausted.
+    Principal(CallKind),
+    /// The limit for the streams of all callers is reached.
     Streams,
     /// The `principal` hook panicked, so the caller is unknown.
     Hook,
@@ -96,15 +96,15 @@ pub(super) enum Rejected {
 
 impl Rejected {
     pub(super) fn answer(self, id: Id<'_>) -> Response<Body> {
-        let (own, all) = (StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE);
+        let (principal, server) = (StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE);
         match self {
-            Rejected::Own(CallKind::Call) => {
-                response::later_to(id, own, "too many concurrent calls of yours; wait for one to finish")
+            Rejected::Principal(CallKind::Call) => {
+                response::later_to(id, principal, "too many concurrent calls of yours; wait for one to finish")
             }
-            Rejected::Own(CallKind::Stream) => {
-                response::later_to(id, own, "too many open streams of yours; close one first")
+            Rejected::Principal(CallKind::Stream) => {
+                response::later_to(id, principal, "too many open streams of yours; close one first")
             }
-            Rejected::Streams => response::later_to(id, all, "too many open streams; retry later"),
+            Rejected::Streams => response::later_to(id, server, "too many open streams; retry later"),
             Rejected::Hook => {
                 let error = RpcError::new(RpcError::INTERNAL, "Internal error");
                 response::error(StatusCode::INTERNAL_SERVER_ERROR, id, &error)
@@ -116,10 +116,10 @@ impl Rejected {
 impl Quotas {
     pub(super) fn new(limits: &Limits) -> Self {
         let requests = limits.requests.min(MOST_REQUESTS as usize);
-        // A quarter is left for calls, which end by themselves.
+        // A quarter is reserved for calls, which end by themselves.
         let streams = (requests - requests.div_ceil(4)).max(1);
         Quotas {
-            each: Counts { calls: limits.in_flight, streams: limits.streams },
+            limits: Counts { calls: limits.in_flight, streams: limits.streams },
             used: Mutex::default(),
             streams: Arc::new(Semaphore::new(streams)),
         }
@@ -144,8 +144,8 @@ impl Quotas {
     fn principal_permit(self: &Arc<Self>, principal: &str, kind: CallKind) -> Result<PrincipalPermit, Rejected> {
         let mut used = self.used();
         // Checked first: a rejection leaves no entry behind.
-        if used.get(principal).map_or(0, |counts| counts.of(kind)) >= self.each.of(kind) {
-            return Err(Rejected::Own(kind));
+        if used.get(principal).map_or(0, |counts| counts.of(kind)) >= self.limits.of(kind) {
+            return Err(Rejected::Principal(kind));
         }
         *used.entry(principal.into()).or_default().of_mut(kind) += 1;
         Ok(PrincipalPermit { quotas: Arc::clone(self), principal: principal.into(), kind })
@@ -165,8 +165,8 @@ mod tests {
         let quotas = quotas(1, 1);
         let permit = |kind| quotas.permit(Some("ann"), kind);
         let (call, stream) = (permit(CallKind::Call).unwrap(), permit(CallKind::Stream).unwrap());
-        assert_eq!(permit(CallKind::Call).unwrap_err(), Rejected::Own(CallKind::Call));
-        assert_eq!(permit(CallKind::Stream).unwrap_err(), Rejected::Own(CallKind::Stream));
+        assert_eq!(permit(CallKind::Call).unwrap_err(), Rejected::Principal(CallKind::Call));
+        assert_eq!(permit(CallKind::Stream).unwrap_err(), Rejected::Principal(CallKind::Stream));
         drop(call);
         assert_eq!(quotas.used().len(), 1);
         drop(permit(CallKind::Call).unwrap());
@@ -178,7 +178,7 @@ mod tests {
     fn rejected_principal_has_no_entry() {
         let quotas = quotas(0, 0);
         for kind in [CallKind::Call, CallKind::Stream] {
-            assert_eq!(quotas.permit(Some("ann"), kind).unwrap_err(), Rejected::Own(kind));
+            assert_eq!(quotas.permit(Some("ann"), kind).unwrap_err(), Rejected::Principal(kind));
             assert!(quotas.permit(None, kind).is_ok(), "an anonymous caller has no quota");
         }
         assert_eq!(quotas.used().len(), 0);

@@ -8,7 +8,8 @@ use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
 use super::request::HttpRequest;
-use super::response::body::{Body, LineEvents, events};
+use super::response::body::{Body, LineEvents};
+use super::response::sse::events;
 use super::session::serve::{First, at_once, first};
 use super::{Service, response};
 use crate::call::in_flight::CallKind;
@@ -29,7 +30,8 @@ pub(super) async fn request(
 ) -> Response<Body> {
     // No session counts its calls, so the principal's quota does.
     let principal = service.principal(http.parts);
-    let permit = principal.and_then(|name| service.share(name.as_deref(), CallKind::Call).map(|permit| (name, permit)));
+    let permit =
+        principal.and_then(|name| service.quota_permit(name.as_deref(), CallKind::Call).map(|permit| (name, permit)));
     let (principal, permit) = match permit {
         Ok(permit) => permit,
         Err(rejected) => return rejected.answer(request.id),

@@ -15,7 +15,8 @@ use super::quota::QuotaPermit;
 use super::request::HttpRequest;
 use super::request::accept::ResponseFormat;
 use super::request::headers::Headers;
-use super::response::body::{Body, Events, events};
+use super::response::body::{Body, Events};
+use super::response::sse::events;
 use super::{Responding, Service, response};
 use crate::call::begin::{Begun, CallEnv, WaitingCall, begin};
 use crate::call::in_flight::CallKind;
@@ -58,7 +59,7 @@ pub(super) fn serve<'a>(
     let to = ResponseTo { id: request.id, method: call.method, revision: call.envelope.revision };
     let principal = outbox.principal().map(AsRef::as_ref);
     if call.method == Method::Listen {
-        let permit = match service.share(principal, CallKind::Stream) {
+        let permit = match service.quota_permit(principal, CallKind::Stream) {
             Ok(permit) => permit,
             Err(rejected) => return Responding::Done(rejected.answer(request.id)),
         };
@@ -70,7 +71,7 @@ pub(super) fn serve<'a>(
     // Only a call that may have to wait takes of the quota, so that no other pays for it.
     let mut permit = Ok(QuotaPermit::default());
     let has_room = || {
-        permit = service.share(principal, CallKind::Call);
+        permit = service.quota_permit(principal, CallKind::Call);
         permit.is_ok()
     };
     let begun = begin(&env, request.id, &call, has_room, |invocation| router::route(core, &catalog, invocation));

@@ -81,7 +81,7 @@ impl<W: Write + Send + 'static> Conversation<W> {
         };
         if finished.is_some() {
             // No response of the client's can arrive any more.
-            self.end.control.asks.close();
+            self.end.control.pending_requests.close();
         }
         let (connection, read) = finished.map_or((None, Ok(())), |(connection, read)| (Some(connection), read));
         let exited = connection.as_ref().and_then(Connection::exited);

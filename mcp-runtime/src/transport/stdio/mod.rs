@@ -62,8 +62,8 @@ where
 {
     let serving = core.shared.serving();
     // Handlers on the reader's thread log to the subscriber of whoever serves.
-    let forwards_logs = core.shared.catalog().settings.forwards_logs;
-    let subscriber = forwards_logs.then(|| tracing::dispatcher::get_default(Dispatch::clone));
+    let has_tracing_layer = core.shared.catalog().settings.has_tracing_layer;
+    let subscriber = has_tracing_layer.then(|| tracing::dispatcher::get_default(Dispatch::clone));
     let mut task = AbortOnDrop(tokio::spawn(async move {
         let _serving = serving;
         Conversation::start(core, subscriber, input, output)?.run().await

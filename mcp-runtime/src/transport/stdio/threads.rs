@@ -49,7 +49,7 @@ pub(super) fn read(
                 if lines.fill()? == 0 {
                     return Ok(());
                 }
-                reading = Some(control.at_work());
+                reading = Some(control.start_reading());
                 if control.has_ended() {
                     return Ok(());
                 }

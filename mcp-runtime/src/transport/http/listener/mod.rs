@@ -53,7 +53,7 @@ async fn listen(service: HttpService, listener: TcpListener) -> Result<(), Serve
     let drained = async {
         let answered = async {
             limit.drained().await;
-            service.0.sessions.at_rest().await;
+            service.0.sessions.idle().await;
         };
         tokio::join!(answered, core.tasks.running.at_most(0));
     };

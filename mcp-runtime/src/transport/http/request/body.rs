@@ -1,15 +1,92 @@
-//! Reads the body of a request, within the limits.
+//! Reads the message in the body of a POST, within the limits of size, memory and time.
 
 use std::future::poll_fn;
+use std::task::Poll;
 
 use bytes::{Buf, BufMut, Bytes};
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
 use http_body::Body;
 
-use super::body_budget::BodyPermit;
+use super::body_budget::{BodyBudget, BodyPermit};
+use super::headers::{Field, Headers};
+use crate::jsonrpc::error::RpcError;
+use crate::limits::Limits;
+use crate::transport::http::response;
+
+const JSON: &[u8] = b"application/json";
+
+/// The response to a request whose message is rejected unread.
+type Refusal = Response<response::body::Body>;
+
+/// Reads the message of a POST. The permit is its part of the budget for long messages, until it is dropped.
+pub(crate) async fn read<'a, B: Body>(
+    body: B,
+    headers: &Headers<'_>,
+    limits: &Limits,
+    budget: &'a BodyBudget,
+) -> Result<(Bytes, BodyPermit<'a>), Refusal> {
+    check_content_type(headers)?;
+    // Rejected by its announced length, before any of it is read.
+    if body.size_hint().lower() > limits.message_bytes as u64 {
+        return Err(incomplete(Incomplete::TooLong, limits.message_bytes));
+    }
+    let mut gathering = std::pin::pin!(gather(body, limits.message_bytes, budget.charge()));
+    // Most bodies have arrived already; only the others need a timer.
+    let at_once = poll_fn(|cx| match gathering.as_mut().poll(cx) {
+        Poll::Ready(gathered) => Poll::Ready(Some(gathered)),
+        Poll::Pending => Poll::Ready(None),
+    });
+    let gathered = match at_once.await {
+        Some(gathered) => Ok(gathered),
+        // Boxed, so that requests without a timer do not carry its size.
+        None => Box::pin(tokio::time::timeout(limits.request_timeout, gathering)).await,
+    };
+    match gathered {
+        Ok(Ok(gathered)) => Ok(gathered),
+        Ok(Err(why)) => Err(incomplete(why, limits.message_bytes)),
+        Err(_) => {
+            let text = "the message took too long to arrive";
+            Err(response::refuse(StatusCode::REQUEST_TIMEOUT, RpcError::INVALID_REQUEST, text))
+        }
+    }
+}
+
+fn check_content_type(headers: &Headers<'_>) -> Result<(), Refusal> {
+    let kind = match headers.content_type {
+        Field::Absent => None,
+        Field::Once(kind) => Some(kind),
+        Field::Twice => headers.every(CONTENT_TYPE).next(),
+    };
+    let kind = kind.map_or(&b""[..], HeaderValue::as_bytes);
+    let essence = || kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    if kind != JSON && !essence().eq_ignore_ascii_case(JSON) {
+        let text = "send messages as `Content-Type: application/json`";
+        return Err(response::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, RpcError::INVALID_REQUEST, text));
+    }
+    Ok(())
+}
+
+/// The response to a body that could not be read.
+fn incomplete(why: Incomplete, limit: usize) -> Refusal {
+    match why {
+        Incomplete::NoRoom => {
+            response::later(StatusCode::SERVICE_UNAVAILABLE, "too many long messages at a time; retry later")
+        }
+        Incomplete::TooLong => {
+            let text = format!("the message is longer than {limit} bytes");
+            response::refuse(StatusCode::PAYLOAD_TOO_LARGE, RpcError::INVALID_REQUEST, &text)
+        }
+        Incomplete::Broken => {
+            let text = "the message is incomplete: its body ended early";
+            response::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text)
+        }
+    }
+}
 
 /// Why a body could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Incomplete {
+enum Incomplete {
     TooLong,
     /// The budget for long messages is used up.
     NoRoom,
@@ -18,7 +95,7 @@ pub(crate) enum Incomplete {
 }
 
 /// Reads a whole body, and charges it to the budget. A body that arrives in one piece is not copied.
-pub(crate) async fn gather<B: Body>(
+async fn gather<B: Body>(
     body: B,
     limit: usize,
     mut charge: BodyPermit<'_>,

@@ -13,8 +13,6 @@ use tokio::time::{Instant, Sleep};
 
 use crate::call::outbox::Outgoing;
 
-pub(crate) use super::sse::events;
-
 /// How long a stream may be silent before a keep-alive comment is sent.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 

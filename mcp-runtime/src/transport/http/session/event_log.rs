@@ -43,7 +43,7 @@ struct EventLog {
 impl EventLog {
     /// The log of a session's stream, if there is an event store.
     fn of(session: &Session, stream: StreamId) -> Option<Self> {
-        let stored = session.kept.as_ref()?;
+        let stored = session.stored.as_ref()?;
         let events = Arc::clone(stored.stores.events.as_ref()?);
         Some(EventLog { events, name: format!("{}.{stream}", stored.id), timeout: session.core.limits.store_timeout })
     }
@@ -102,13 +102,10 @@ impl EventLog {
 }
 
 /// Opens a stream: the session's own, or that of a request.
-pub(crate) async fn open(session: &Arc<Session>, of_session: bool) -> Arc<EventStream> {
-    let kind = if of_session { StreamKind::Session } else { StreamKind::Request };
-    let logged = || {
-        let id = random_id(kind)?;
-        Some((id, EventLog::of(session, id)?))
-    };
-    match session.kept.as_ref().and_then(|_| logged()) {
+pub(crate) async fn open(session: &Arc<Session>, kind: StreamKind) -> Arc<EventStream> {
+    // A session without a store needs no random id.
+    let id = if session.stored.is_some() { random_id(kind) } else { None };
+    match id.and_then(|id| Some((id, EventLog::of(session, id)?))) {
         None => session.streams.open(kind, session.core.limits.event_bytes),
         Some((id, log)) => Box::pin(open_logged(session, id, log)).await,
     }
@@ -149,10 +146,10 @@ fn random_id(kind: StreamKind) -> Option<StreamId> {
 /// The rest of a stream.
 #[derive(Debug)]
 pub(crate) enum Resumed {
-    /// This process writes the stream, or has.
-    Here(Reader),
+    /// This replica writes the stream, or has.
+    Local(Reader),
     /// Another replica writes the stream, or has.
-    Elsewhere(RemoteTail),
+    Remote(RemoteTail),
 }
 
 /// Replays what came after an event, and follows the stream from there. `None` if the id is unknown or events
@@ -160,28 +157,28 @@ pub(crate) enum Resumed {
 pub(crate) async fn resume(session: &Arc<Session>, last_event: &str) -> Result<Option<Resumed>, Unavailable> {
     let Ok(id) = last_event.parse::<EventId>() else { return Ok(None) };
     let EventId { stream, event } = id;
-    let here = || session.streams.resume(id).map(Resumed::Here);
-    let Some(log) = EventLog::of(session, stream) else { return Ok(here()) };
+    let local = || session.streams.resume(id).map(Resumed::Local);
+    let Some(log) = EventLog::of(session, stream) else { return Ok(local()) };
     // If the one writer of a request's stream is here, the store has nothing that is not here, too.
     if stream.kind == StreamKind::Request
-        && let Some(reader) = here()
+        && let Some(reader) = local()
     {
         return Ok(Some(reader));
     }
     let Some(tail) = log.read_after(event).await? else { return Ok(None) };
     if stream.kind == StreamKind::Request || tail.closed {
-        return Ok(Some(Resumed::Elsewhere(RemoteTail::new(session, log, event, tail))));
+        return Ok(Some(Resumed::Remote(RemoteTail::new(session, log, event, tail))));
     }
     // The session's own stream is written by the replica its client has reconnected to: now this one.
     let last = tail.events.last().map_or(event, |(last, _)| *last);
     if session.streams.last(stream).is_some_and(|known| known >= last)
-        && let Some(reader) = here()
+        && let Some(reader) = local()
     {
         return Ok(Some(reader));
     }
     let reader = session.streams.adopt(id, tail, session.core.limits.event_bytes);
     start_writing(session, &reader.stream, log, last);
-    Ok(Some(Resumed::Here(reader)))
+    Ok(Some(Resumed::Local(reader)))
 }
 
 /// Removes the streams of a session that has ended from the store.
@@ -208,7 +205,7 @@ impl RemoteTail {
             // Keeps the session from expiring.
             let _running = session.control.in_flight.running();
             tokio::select! {
-                () = session.ends() => {}
+                () = session.closing() => {}
                 () = follow(&log, at, tail, &outbox) => {}
             }
         });

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use super::event_log::{self, Resumed};
 use super::stream::Reader;
+use super::stream_id::StreamKind;
 use super::{Session, StreamGuard};
 use crate::call::outbox::Outgoing;
 use crate::jsonrpc::error::RpcError;
@@ -23,37 +24,41 @@ use crate::transport::http::response::body::{Body, Events};
 pub(crate) async fn stream(session: &Arc<Session>, last_event: Option<&str>) -> Response<Body> {
     if let Some(id) = last_event {
         return match Box::pin(event_log::resume(session, id)).await {
-            // It takes the place of the reader before.
-            Ok(Some(Resumed::Here(reader))) if reader.stream.of_session => follow(session, session.stream(), reader),
-            Ok(Some(Resumed::Here(reader))) => response::events(Body::events(reader)),
-            Ok(Some(Resumed::Elsewhere(rest))) => response::events(Body::events(rest)),
+            // The new reader replaces the old one, which may not know yet that its connection is lost.
+            Ok(Some(Resumed::Local(reader))) if reader.stream.id.kind == StreamKind::Session => {
+                follow(session, session.claim_stream(), reader)
+            }
+            Ok(Some(Resumed::Local(reader))) => response::events(Body::events(reader)),
+            Ok(Some(Resumed::Remote(tail))) => response::events(Body::events(tail)),
             Err(Unavailable) => {
                 response::later(StatusCode::SERVICE_UNAVAILABLE, "event store unavailable; retry later")
             }
             Ok(None) => {
-                let text = "there is no such event any more; open a new stream without `Last-Event-ID`";
+                let text = "unknown or expired event; open a new stream without `Last-Event-ID`";
                 response::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text)
             }
         };
     }
-    let Some(guard) = session.stream() else {
+    let Some(guard) = session.claim_stream() else {
         return response::refuse(
             StatusCode::CONFLICT,
             RpcError::INVALID_REQUEST,
-            "this session has its stream already",
+            "this session already has an event stream; close it first",
         );
     };
-    let reader = event_log::open(session, true).await.read(session.revision().has_event_priming());
+    let reader = event_log::open(session, StreamKind::Session).await.read(session.revision().has_event_priming());
     follow(session, Some(guard), reader)
 }
 
+/// Responds with the events of the session's stream, and delivers changes to it. `guard` is `None` while the reader
+/// that was replaced still holds it.
 fn follow(session: &Arc<Session>, guard: Option<StreamGuard>, reader: Reader) -> Response<Body> {
     let (outbox, messages) = mpsc::channel(1);
     let following = Arc::clone(session);
     let notifying = Box::pin(async move {
         match &following.subscription {
-            Some(subscription) => subscription.deliver(&outbox, None, following.ends()).await,
-            None => following.ends().await,
+            Some(subscription) => subscription.deliver(&outbox, None, following.closing()).await,
+            None => following.closing().await,
         }
     });
     response::events(Body::events(ChangeEvents { _guard: guard, work: Some(notifying), messages, reader }))

@@ -1,4 +1,4 @@
-//! Messages that name a session: which one it is, and what comes of them.
+//! Looks up the session that a request names, and serves the request in it.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::transport::http::request::headers::{Field, Headers};
 use crate::transport::http::{Body, Service, response};
 
 impl Service {
-    /// Takes a notification or a response of a session.
+    /// Receives a notification or a response in a session.
     pub(crate) async fn message_in_session(&self, http: HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
         match self.session(&http).await {
             Ok(session) => {
@@ -27,6 +27,7 @@ impl Service {
         }
     }
 
+    /// Serves a request in a session.
     pub(crate) async fn request_in_session<'a>(
         &self,
         http: HttpRequest<'_>,
@@ -38,17 +39,23 @@ impl Service {
             Err(refusal) => return refusal,
         };
         if request.method == "initialize" {
-            return bad_request(request.id, &RpcError::invalid_request("this session is initialized already"));
+            return bad_request(
+                request.id,
+                &RpcError::invalid_request(
+                    "this session is already initialized; send `initialize` without `Mcp-Session-Id` to open another",
+                ),
+            );
         }
         if request.method == "shutdown" {
-            let ending = self.sessions.ending(&session);
+            let guard = self.sessions.shutdown_guard(&session);
             let response = serve::request(&session, &http, &request, params).finish().await;
-            return ending.with(response).await;
+            return guard.finish(response).await;
         }
         let response = serve::request(&session, &http, &request, params).finish().await;
         stored::save(&session).await.err().unwrap_or(response)
     }
 
+    /// Serves a batch in a session.
     pub(crate) async fn batch_in_session(&self, http: HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
         match self.session(&http).await {
             Ok(session) => {
@@ -59,49 +66,52 @@ impl Service {
         }
     }
 
-    /// The session a message names, if its version is one that has sessions.
+    /// The session that a request names, if its protocol version has sessions.
     async fn session(&self, http: &HttpRequest<'_>) -> Result<Arc<Session>, Response<Body>> {
-        // A message without a session is refused for that first, whatever its version.
+        // A missing session id is reported first, whatever the version.
         session_id(http.headers)?;
         let version = http.headers.version().map_err(|error| bad_request(Id::NULL, &error))?;
-        if let Some(version) = version.filter(|version| Revision::with_sessions(version).is_none()) {
+        if let Some(version) = version
+            && Revision::with_sessions(version).is_none()
+        {
             return Err(bad_request(Id::NULL, &era::unsupported_version(version)));
         }
         let Some(stores) = &self.options.stores else { return self.local_session(http) };
         let (id, principal) = self.session_claim(http)?;
         let found = stored::find(stores, &self.sessions, &self.core, id, principal.as_deref()).await?;
-        found.ok_or_else(no_such_session)
+        found.ok_or_else(unknown_session)
     }
 
-    /// The session a message names, where sessions are in this process only.
+    /// The session that a request names, for a service without a session store.
     pub(crate) fn local_session(&self, http: &HttpRequest<'_>) -> Result<Arc<Session>, Response<Body>> {
         let (id, principal) = self.session_claim(http)?;
-        self.sessions.find(id, principal.as_deref(), &self.core.limits).ok_or_else(no_such_session)
+        self.sessions.find(id, principal.as_deref(), &self.core.limits).ok_or_else(unknown_session)
     }
 
-    /// The session a message names, and the principal that names it.
+    /// The session id of a request, and the principal that claims the session.
     fn session_claim<'a>(&self, http: &HttpRequest<'a>) -> Result<(&'a str, Option<String>), Response<Body>> {
         let id = session_id(http.headers)?;
         let principal = self.principal(http.parts).map_err(|rejected| rejected.answer(Id::NULL))?;
         Ok((id, principal))
     }
 
-    /// Opens or resumes an event stream of a session.
+    /// Opens or resumes an event stream of a session (GET).
     pub(crate) async fn event_stream(&self, http: HttpRequest<'_>) -> Response<Body> {
         let session = match self.session(&http).await {
             Ok(session) => session,
             Err(refusal) => return refusal,
         };
-        let place = match self.shares.stream() {
-            Ok(place) => place,
+        let permit = match self.quotas.stream() {
+            Ok(permit) => permit,
             Err(rejected) => return rejected.answer(Id::NULL),
         };
         let last_event = http.parts.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
         let mut response = get::stream(&session, last_event).await;
-        response.body_mut().keep(place);
+        response.body_mut().keep(permit);
         response
     }
 
+    /// Ends a session (DELETE).
     pub(crate) async fn end_session(&self, http: HttpRequest<'_>) -> Response<Body> {
         match (self.session(&http).await, self.principal(http.parts)) {
             (Ok(session), Ok(principal)) => {
@@ -121,7 +131,7 @@ impl Service {
 fn session_id<'a>(headers: &Headers<'a>) -> Result<&'a str, Response<Body>> {
     let text = match headers.session {
         Field::Once(id) => return Ok(id.to_str().unwrap_or_default()),
-        Field::Twice => "a request belongs to one session; `Mcp-Session-Id` is there twice",
+        Field::Twice => "send `Mcp-Session-Id` once: a request belongs to one session",
         Field::Absent => {
             "send `initialize` first and its `Mcp-Session-Id` with every request, or describe the request in its `_meta`"
         }
@@ -129,7 +139,7 @@ fn session_id<'a>(headers: &Headers<'a>) -> Result<&'a str, Response<Body>> {
     Err(response::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text))
 }
 
-fn no_such_session() -> Response<Body> {
-    let text = "there is no such session; send `initialize` to open one";
+fn unknown_session() -> Response<Body> {
+    let text = "unknown or expired session; send `initialize` to open a new one";
     response::refuse(StatusCode::NOT_FOUND, RpcError::INVALID_REQUEST, text)
 }

@@ -1,5 +1,5 @@
-//! Sessions of the legacy era over HTTP: made by `initialize`, found by their id, ended by the client,
-//! by time or with the server.
+//! HTTP sessions (2025-03-26 to 2025-11-25): opened by `initialize`, found by their id, ended by the client, by a
+//! timeout or by the server's shutdown.
 //!
 //! `shutdown` ends its session when the session's calls are done, as DELETE does; `exit` is ignored. The
 //! specification has neither, but clients that know them from other protocols send both when they close. With a
@@ -36,38 +36,40 @@ use crate::server::state::Phase;
 use crate::subscription::Subscription;
 use crate::sync::lock;
 
-/// How long a session has to be left alone before another may take its place.
-const FORGOTTEN: Duration = Duration::from_mins(1);
+/// How long a session must be idle before it can be evicted for a new one.
+const EVICTABLE_AFTER: Duration = Duration::from_mins(1);
 
-/// The sessions there are.
+/// The sessions of a service in this process, by id.
 #[derive(Debug, Default)]
 pub(super) struct Sessions(Mutex<HashMap<Box<str>, Arc<Session>>>);
 
-/// One of them.
+/// A session, or this replica's copy of a session that is in a store.
 #[derive(Debug)]
 pub(super) struct Session {
     connection: Mutex<Connection>,
     pub(super) control: Arc<ConnectionControl>,
     pub(super) core: Arc<Core>,
-    /// What it is told of, on the stream it opens for that.
+    /// The changes the client is notified of, on the session's own stream.
     pub(super) subscription: Option<Arc<Subscription>>,
-    /// The streams of its requests.
+    /// The event streams: of requests, and the session's own.
     pub(super) streams: Streams,
-    /// Whether it has such a stream.
+    /// Whether the client reads the session's own stream.
     streaming: AtomicBool,
     revision: Revision,
     principal: Option<Arc<str>>,
-    begun: Instant,
-    /// How old it was when it was last used.
+    opened: Instant,
+    /// The age of the session when it was last used.
     used: AtomicDuration,
-    /// Where it is kept besides, if it is: then this is a copy.
-    pub(super) kept: Option<Box<StoredSession>>,
+    /// The store's side, if the session is in a store.
+    pub(super) stored: Option<Box<StoredSession>>,
 }
 
-/// Why there is no room for another.
+/// The limit that another session would exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Full {
-    Everybody,
+    /// `Limits::sessions`.
+    Server,
+    /// `Limits::sessions_per_principal`.
     Principal,
 }
 
@@ -76,10 +78,10 @@ impl Sessions {
         lock(&self.0)
     }
 
-    /// Whether there is room for another, when those whose time is over are gone.
-    pub(super) fn room(&self, principal: Option<&str>, limits: &Limits) -> Result<(), Full> {
+    /// Makes room for one more session of a principal: removes expired sessions, and evicts an idle one if need be.
+    pub(super) fn make_room(&self, principal: Option<&str>, limits: &Limits) -> Result<(), Full> {
         let mut table = self.table();
-        make_room(&mut table, limits, FORGOTTEN)?;
+        make_room(&mut table, limits, EVICTABLE_AFTER)?;
         let own = || table.values().filter(|session| session.principal.as_deref() == principal).count();
         if principal.is_some() && own() >= limits.sessions_per_principal {
             return Err(Full::Principal);
@@ -87,47 +89,46 @@ impl Sessions {
         Ok(())
     }
 
-    /// Enters a session under an id nobody can guess.
-    pub(super) fn enter(&self, connection: Connection, principal: Option<&str>) -> std::io::Result<String> {
+    /// Adds a session under a new id, which is random: it is the client's credential.
+    pub(super) fn open(&self, connection: Connection, principal: Option<&str>) -> std::io::Result<String> {
         let id = random::id()?;
         self.insert(&id, Session::new(connection, principal, Duration::ZERO, None));
         Ok(id)
     }
 
-    /// Enters a session under its id, unless somebody else just did; the one that is there.
+    /// Adds a session under its id, unless a concurrent request has just added it. Returns the one in the table.
     pub(super) fn insert(&self, id: &str, session: Session) -> Arc<Session> {
         Arc::clone(self.table().entry(id.into()).or_insert_with(|| Arc::new(session)))
     }
 
-    /// The session with this id, whosever it is.
-    pub(super) fn copy(&self, id: &str) -> Option<Arc<Session>> {
+    /// The session with this id, of any principal.
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Session>> {
         self.table().get(id).cloned()
     }
 
-    /// Takes out the session with this id, whosever it is.
+    /// Removes the session with this id, of any principal.
     pub(super) fn remove(&self, id: &str) -> Option<Arc<Session>> {
         self.table().remove(id)
     }
 
-    /// Makes room for the copy of a session that is kept elsewhere. Copies nobody uses now can be made
-    /// again.
-    pub(super) fn room_for_copy(&self, limits: &Limits) -> Result<(), Full> {
+    /// Makes room for the copy of a stored session. Any idle copy can be evicted, since it can be restored.
+    pub(super) fn make_room_for_copy(&self, limits: &Limits) -> Result<(), Full> {
         make_room(&mut self.table(), limits, Duration::ZERO)
     }
 
-    /// Those that somebody uses now.
+    /// The sessions with an open stream or a running call.
     pub(super) fn busy(&self) -> Vec<Arc<Session>> {
         self.table().values().filter(|session| session.is_busy()).cloned().collect()
     }
 
-    /// The session with this id, if it is the principal's and its time is not over.
+    /// The session with this id, if it belongs to the principal and has not expired.
     pub(super) fn find(&self, id: &str, principal: Option<&str>, limits: &Limits) -> Option<Arc<Session>> {
         let mut table = self.table();
         let session = table.get(id).filter(|session| session.principal.as_deref() == principal)?;
         let age = session.age();
-        if session.is_over(age, limits) {
+        if session.has_expired(age, limits) {
             if let Some(session) = table.remove(id) {
-                drop(session.control.abort());
+                session.control.abort();
             }
             return None;
         }
@@ -135,41 +136,43 @@ impl Sessions {
         Some(Arc::clone(session))
     }
 
-    /// Waits until no session has anything to do. A call may go on when its client is gone.
-    pub(super) async fn at_rest(&self) {
+    /// Waits until no session has running calls. A call in a session continues when its client disconnects.
+    pub(super) async fn idle(&self) {
         let all: Vec<_> = self.table().values().map(Arc::clone).collect();
         for session in all {
             session.control.in_flight.at_most(0).await;
         }
     }
 
-    /// Ends all of them.
+    /// Ends all sessions.
     pub(super) fn end_all(&self) {
         let all = std::mem::take(&mut *self.table());
         for session in all.values() {
-            drop(session.control.abort());
+            session.control.abort();
         }
     }
 
-    /// Looks after a session that may be about to be shut down.
-    pub(super) fn ending<'a>(&'a self, session: &'a Arc<Session>) -> ShutdownGuard<'a> {
+    /// A guard for a request that may shut the session down.
+    pub(super) fn shutdown_guard<'a>(&'a self, session: &'a Arc<Session>) -> ShutdownGuard<'a> {
         ShutdownGuard { sessions: self, session }
     }
 
-    /// Ends a session; false if there is none.
-    pub(super) fn end(&self, id: &str, principal: Option<&str>) -> bool {
+    /// Ends a session of the principal. Unknown sessions are ignored.
+    pub(super) fn end(&self, id: &str, principal: Option<&str>) {
         let mut table = self.table();
         if table.get(id).is_none_or(|session| session.principal.as_deref() != principal) {
-            return false;
+            return;
         }
         let session = table.remove(id);
         drop(table);
-        session.map(|session| session.control.abort()).is_some()
+        if let Some(session) = session {
+            session.control.abort();
+        }
     }
 }
 
-/// A session that is being shut down. When this is dropped it is over: its `shutdown` is answered, or
-/// nobody waits for that any more.
+/// Ends a session that is shutting down when it is dropped: its `shutdown` has been answered, or the client has
+/// disconnected.
 #[derive(Debug)]
 pub(super) struct ShutdownGuard<'a> {
     sessions: &'a Sessions,
@@ -180,55 +183,56 @@ impl Drop for ShutdownGuard<'_> {
     fn drop(&mut self) {
         if self.session.control.is_closing() {
             self.sessions.table().retain(|_, other| !Arc::ptr_eq(other, self.session));
-            drop(self.session.control.abort());
+            self.session.control.abort();
         }
     }
 }
 
-/// Makes room for another, from those whose time is over, or the one that was left alone longest.
-fn make_room(table: &mut HashMap<Box<str>, Arc<Session>>, limits: &Limits, left_alone: Duration) -> Result<(), Full> {
+/// Makes room for another session: removes the expired ones, then evicts the one that has been idle longest, if that
+/// is at least `min_idle`.
+fn make_room(table: &mut HashMap<Box<str>, Arc<Session>>, limits: &Limits, min_idle: Duration) -> Result<(), Full> {
     if table.len() >= limits.sessions {
         table.retain(|_, session| {
-            let over = session.is_over(session.age(), limits);
-            if over {
-                drop(session.control.abort());
+            let expired = session.has_expired(session.age(), limits);
+            if expired {
+                session.control.abort();
             }
-            !over
+            !expired
         });
     }
-    if table.len() >= limits.sessions && !evict(table, left_alone) {
-        return Err(Full::Everybody);
+    if table.len() >= limits.sessions && !evict(table, min_idle) {
+        return Err(Full::Server);
     }
     Ok(())
 }
 
-/// Ends the session that was not used for the longest time, if that is long: so that who opens many
-/// and uses none does not keep everybody else out for as long as sessions live.
-fn evict(table: &mut HashMap<Box<str>, Arc<Session>>, left_alone: Duration) -> bool {
+/// Evicts the session that has been idle longest, if that is at least `min_idle`. Otherwise a client that opens many
+/// sessions and uses none would lock out the others until they expire.
+fn evict(table: &mut HashMap<Box<str>, Arc<Session>>, min_idle: Duration) -> bool {
     let idle = table.iter().filter(|(_, session)| !session.is_busy());
     let idle = idle.map(|(id, session)| (id, session.idle(session.age())));
-    let oldest = idle.max_by_key(|(_, idle)| *idle).filter(|(_, idle)| *idle >= left_alone);
+    let oldest = idle.max_by_key(|(_, idle)| *idle).filter(|(_, idle)| *idle >= min_idle);
     let Some(id) = oldest.map(|(id, _)| id.clone()) else { return false };
     let Some(session) = table.remove(&id) else { return false };
-    // A copy may just have been found by a request, which is served yet. Then it goes by itself.
-    if session.kept.is_none() {
-        drop(session.control.abort());
+    // A concurrent request may just have found a copy, and can still be served. The copy ends when it is dropped.
+    if session.stored.is_none() {
+        session.control.abort();
     }
     true
 }
 
 impl Session {
-    /// A session of this age.
+    /// Creates a session of this age.
     pub(super) fn new(
         connection: Connection,
         principal: Option<&str>,
         age: Duration,
-        kept: Option<Box<StoredSession>>,
+        stored: Option<Box<StoredSession>>,
     ) -> Self {
         let now = Instant::now();
-        let begun = now.checked_sub(age).unwrap_or(now);
-        if kept.is_some() {
-            connection.control().asks.are_not_alone();
+        let opened = now.checked_sub(age).unwrap_or(now);
+        if stored.is_some() {
+            connection.control().pending_requests.make_ids_unique();
         }
         Session {
             control: Arc::clone(connection.control()),
@@ -239,9 +243,9 @@ impl Session {
             streams: Streams::default(),
             streaming: AtomicBool::new(false),
             principal: principal.map(Into::into),
-            begun,
-            used: AtomicDuration::new(now - begun),
-            kept,
+            opened,
+            used: AtomicDuration::new(now - opened),
+            stored,
         }
     }
 
@@ -249,7 +253,7 @@ impl Session {
         lock(&self.connection)
     }
 
-    /// Who opened it, where that is known.
+    /// The principal that opened the session, if it is authenticated.
     pub(super) fn principal(&self) -> Option<Arc<str>> {
         self.principal.clone()
     }
@@ -258,6 +262,7 @@ impl Session {
         self.revision
     }
 
+    /// Restarts the idle timeout.
     pub(super) fn touch(&self) {
         self.used_at(self.age());
     }
@@ -267,18 +272,18 @@ impl Session {
     }
 
     fn age(&self) -> Duration {
-        self.begun.elapsed()
+        self.opened.elapsed()
     }
 
-    /// Whether its time is over. What it is working on, and an open stream, are use. One that was shut
-    /// down is over when its calls are done, whether or not somebody waited for that.
-    fn is_over(&self, age: Duration, limits: &Limits) -> bool {
+    /// Whether the session has expired, at this age. A session with a running call or an open stream is not idle. One
+    /// that was shut down expires when its calls have finished, whether or not the client waits for that.
+    fn has_expired(&self, age: Duration, limits: &Limits) -> bool {
         age >= limits.session_lifetime
             || (self.idle(age) >= limits.session_idle_timeout && !self.is_busy())
             || (self.control.is_closing() && !self.control.in_flight.is_busy())
     }
 
-    /// How long nobody has used it, at this age.
+    /// How long the session has been idle, at this age.
     fn idle(&self, age: Duration) -> Duration {
         age.saturating_sub(self.used.load())
     }
@@ -287,38 +292,38 @@ impl Session {
         self.streaming.load(Ordering::Acquire) || self.control.in_flight.is_busy()
     }
 
-    /// Waits until it is as old as a session can be.
-    async fn too_old(&self) {
-        match self.begun.checked_add(self.core.limits.session_lifetime) {
+    /// Waits until the session reaches its maximum lifetime.
+    async fn lifetime_over(&self) {
+        match self.opened.checked_add(self.core.limits.session_lifetime) {
             Some(end) => tokio::time::sleep_until(end.into()).await,
             None => std::future::pending().await,
         }
     }
 
-    /// Waits until its streams have to end: with it, with the server, or with its time.
-    pub(super) async fn ends(&self) {
+    /// Waits until the streams of the session must end: it is closing, the server shuts down, or its lifetime is over.
+    pub(super) async fn closing(&self) {
         tokio::select! {
             () = self.control.closing() => {}
             () = self.core.shared.reaches(Phase::Draining) => {}
-            () = self.too_old() => {}
+            () = self.lifetime_over() => {}
         }
     }
 
-    /// Takes the one stream a session has for what belongs to no request; none if it is taken.
-    pub(super) fn stream(self: &Arc<Self>) -> Option<StreamGuard> {
+    /// Claims the session's own stream. `None` if it has a reader already: a session has one such stream.
+    pub(super) fn claim_stream(self: &Arc<Self>) -> Option<StreamGuard> {
         let taken = self.streaming.swap(true, Ordering::AcqRel);
         (!taken).then(|| StreamGuard(Arc::clone(self)))
     }
 }
 
-/// Whatever still waits for it waits for nothing.
+/// Ends the connection: streams and tasks may still hold its control.
 impl Drop for Session {
     fn drop(&mut self) {
-        drop(self.control.abort());
+        self.control.abort();
     }
 }
 
-/// A session's stream, until it is dropped.
+/// The claim to a session's own stream. Dropping it releases the stream.
 #[derive(Debug)]
 pub(super) struct StreamGuard(pub(super) Arc<Session>);
 

@@ -6,8 +6,8 @@ use http::header::HeaderValue;
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
-use super::stored::{self, Stores};
-use super::{Full, Sessions};
+use super::stores::Stores;
+use super::{Full, Sessions, stored};
 use crate::call::outbox::Outbox;
 use crate::dispatch::connection::Connection;
 use crate::server::core::Core;
@@ -25,9 +25,9 @@ pub(crate) async fn open(
     http: &HttpRequest<'_>,
     frame: &[u8],
 ) -> Response<Body> {
-    match sessions.room(principal, &core.limits) {
+    match sessions.make_room(principal, &core.limits) {
         Ok(()) => {}
-        Err(Full::Everybody) => return response::later(StatusCode::SERVICE_UNAVAILABLE, "too many sessions"),
+        Err(Full::Server) => return response::later(StatusCode::SERVICE_UNAVAILABLE, "too many sessions"),
         Err(Full::Principal) => {
             return response::later(StatusCode::TOO_MANY_REQUESTS, "too many sessions of yours; end one");
         }
@@ -41,7 +41,7 @@ pub(crate) async fn open(
         return response;
     }
     let id = match stores {
-        None => sessions.enter(connection, principal),
+        None => sessions.open(connection, principal),
         Some(stores) => Box::pin(stored::open(stores, sessions, connection, principal)).await,
     };
     match id.map(HeaderValue::try_from) {

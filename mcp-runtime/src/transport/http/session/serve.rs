@@ -9,6 +9,7 @@ use std::sync::Arc;
 use http::{Response, StatusCode};
 use tokio::sync::mpsc;
 
+use super::stream_id::StreamKind;
 use super::{Session, event_log};
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::dispatch::connection::Received;
@@ -136,7 +137,7 @@ impl WaitingRequest {
     /// Responds with a stream, which the client may leave and resume. It begins with these notifications, or
     /// closes at once for the client to reconnect.
     async fn stream(mut self, notifications: Option<&[u8]>) -> Response<Body> {
-        let stream = event_log::open(&self.session, false).await;
+        let stream = event_log::open(&self.session, StreamKind::Request).await;
         let reader = stream.read(self.session.revision().has_event_priming());
         match notifications {
             Some(lines) => stream.push(lines),

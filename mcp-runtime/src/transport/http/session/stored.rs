@@ -20,8 +20,7 @@ use std::time::{Duration, Instant};
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
-use super::stores::StoredSession;
-pub(crate) use super::stores::Stores;
+use super::stores::{StoredSession, Stores};
 use super::{Session, Sessions, ShutdownGuard, event_log};
 use crate::dispatch::connection::Connection;
 use crate::era::client_info::ClientInfo;
@@ -81,12 +80,12 @@ pub(crate) async fn find(
     if record.principal.as_deref() != principal || record.age() >= limits.session_lifetime {
         return Ok(None);
     }
-    let session = match sessions.copy(id) {
+    let session = match sessions.get(id) {
         Some(session) => {
             merge(&session, record);
             session
         }
-        None if sessions.room_for_copy(limits).is_err() => {
+        None if sessions.make_room_for_copy(limits).is_err() => {
             return Err(response::later(StatusCode::SERVICE_UNAVAILABLE, "too many sessions; retry later"));
         }
         None => {
@@ -101,7 +100,7 @@ pub(crate) async fn find(
 
 /// Writes what a message has changed of its session to the store, before the message is answered.
 pub(crate) async fn save(session: &Session) -> Result<(), Response<Body>> {
-    match &session.kept {
+    match &session.stored {
         None => Ok(()),
         Some(stored) => Box::pin(write(session, stored)).await.map_err(unavailable),
     }
@@ -109,7 +108,7 @@ pub(crate) async fn save(session: &Session) -> Result<(), Response<Body>> {
 
 /// Ends a session for every replica.
 pub(crate) async fn end(session: &Session) -> Result<(), Response<Body>> {
-    let Some(stored) = &session.kept else { return Ok(()) };
+    let Some(stored) = &session.stored else { return Ok(()) };
     let remove = stored.stores.sessions.remove(&stored.id);
     with_timeout(session.core.limits.store_timeout, "remove session", remove).await.map_err(unavailable)?;
     event_log::remove_all(session);
@@ -118,7 +117,7 @@ pub(crate) async fn end(session: &Session) -> Result<(), Response<Body>> {
 
 impl ShutdownGuard<'_> {
     /// Ends the session for every replica, if it is shutting down, before the answer is sent.
-    pub(crate) async fn with(self, response: Response<Body>) -> Response<Body> {
+    pub(crate) async fn finish(self, response: Response<Body>) -> Response<Body> {
         if !self.session.control.is_closing() {
             return save(self.session).await.err().unwrap_or(response);
         }
@@ -155,7 +154,7 @@ fn restore(stores: &Arc<Stores>, core: &Arc<Core>, id: &str, record: &SessionRec
     connection.session =
         era::LegacySession::restored(record.revision, ClientInfo::remembered(&record.initialize_params));
     connection.follow_changes();
-    connection.ready = record.initialized;
+    connection.initialized = record.initialized;
     let copied = Some(stores.session(id, record.clone()));
     let session = Session::new(connection, record.principal.as_deref(), record.age(), copied);
     apply(&session, record);
@@ -166,7 +165,7 @@ fn restore(stores: &Arc<Stores>, core: &Arc<Core>, id: &str, record: &SessionRec
 fn apply(session: &Session, record: &SessionRecord) {
     let mut connection = session.connection();
     connection.session.set_log_level(record.log_level);
-    connection.ready |= record.initialized;
+    connection.initialized |= record.initialized;
     if let Some(subscription) = &session.subscription {
         subscription.set_resources(&record.subscriptions);
     }
@@ -177,7 +176,7 @@ fn snapshot(session: &Session, base: &SessionRecord) -> SessionRecord {
     let connection = session.connection();
     let mut now = base.clone();
     now.log_level = connection.session.log_level();
-    now.initialized |= connection.ready;
+    now.initialized |= connection.initialized;
     if let Some(subscription) = &session.subscription {
         now.subscriptions = subscription.resources();
     }
@@ -186,7 +185,7 @@ fn snapshot(session: &Session, base: &SessionRecord) -> SessionRecord {
 
 /// Merges what other replicas have written with what was changed here and not written yet.
 fn merge(session: &Session, newer: SessionRecord) {
-    let Some(stored) = &session.kept else { return };
+    let Some(stored) = &session.stored else { return };
     let mut state = stored.state();
     if newer.version <= state.record.version {
         return;
@@ -236,7 +235,7 @@ async fn write(session: &Session, stored: &StoredSession) -> Result<(), Unavaila
 
 /// Extends the session's time to live in the store, if that is due.
 async fn touch(session: &Session) -> Result<(), Unavailable> {
-    let Some(stored) = &session.kept else { return Ok(()) };
+    let Some(stored) = &session.stored else { return Ok(()) };
     let limits = &session.core.limits;
     let ttl = {
         let mut state = stored.state();
@@ -272,7 +271,7 @@ fn start_refreshing(stores: &Arc<Stores>, sessions: &Arc<Sessions>) {
 }
 
 async fn refresh(sessions: &Sessions, session: &Session) -> Result<(), Unavailable> {
-    let Some(stored) = &session.kept else { return Ok(()) };
+    let Some(stored) = &session.stored else { return Ok(()) };
     let load = stored.stores.sessions.load(&stored.id);
     match with_timeout(session.core.limits.store_timeout, "refresh session", load).await? {
         Some(newer) => merge(session, newer),

@@ -1,4 +1,4 @@
-//! One stream of events, bounded: written by a call, read by its client, which may reconnect any number of times.
+//! One event stream: a bounded replay buffer, written by a call or a session, and read by a client that may reconnect.
 //!
 //! While a client reads, it applies backpressure to the call, and no event is dropped before it was read; a client
 //! that stops reading is disconnected (`write_timeout`). Without a reader the call does not wait, and the newest
@@ -14,20 +14,21 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 
-use super::stream_id::{EventId, StreamId, StreamKind};
+use super::stream_id::{EventId, StreamId};
 use crate::call::outbox::Outgoing;
 use crate::store::EventTail;
 use crate::sync::{lock, until};
 use crate::transport::http::response::body::Events;
 use crate::transport::http::response::sse::{self, MESSAGE};
 
-/// How many events, and bytes of them, a stream keeps for a client that may come back.
+/// The most events a stream buffers for replay.
 pub(crate) const EVENTS: usize = 256;
+/// The most bytes a stream buffers for replay.
 pub(crate) const BYTES: usize = 1024 * 1024;
-/// How long a client should wait before it comes back.
+/// How long a client should wait before it reconnects, in milliseconds.
 const RETRY: &str = "retry: 500\n";
 
-/// What the streams of a session may keep together.
+/// The bytes that all streams of a session may buffer together.
 #[derive(Debug, Default)]
 pub(crate) struct ReplayBudget {
     pub(crate) used: Arc<AtomicUsize>,
@@ -48,61 +49,58 @@ impl ReplayBudget {
     }
 }
 
-/// One stream: the events of a request, or those that belong to none.
+/// One stream: the events of a request, or those of the session that belong to no request.
 #[derive(Debug)]
 pub(crate) struct EventStream {
     pub(crate) id: StreamId,
-    /// Whether it is the session's, for what belongs to no request.
-    pub(crate) of_session: bool,
     state: Mutex<StreamState>,
     budget: ReplayBudget,
-    /// For whoever copies it.
+    /// Notified of new events and of the end, for the task that copies the stream to the store.
     news: Notify,
-    /// Told when a reader has taken something, or has gone.
+    /// Notified when a reader has taken events, or has disconnected.
     taken: Notify,
 }
 
 #[derive(Debug, Default)]
 struct StreamState {
-    /// The events that are kept, each under its number.
+    /// The buffered events, by number.
     events: VecDeque<(u64, Bytes)>,
     bytes: usize,
-    /// The number of the last event there was.
+    /// The number of the last event.
     last: u64,
     /// The newest reader that was detached.
     detached: u64,
+    /// Whether the stream has ended.
     over: bool,
     reader: Option<Waker>,
-    /// Counts readers: a new one takes the place of the one before.
+    /// Counts readers: a new one replaces the previous one.
     readers: u64,
-    /// The last event the newest reader has taken, while it is there.
+    /// The last event the current reader has taken. `None` without a reader.
     taken: Option<u64>,
 }
 
-/// What came after an event.
+/// The events after a given one.
 #[derive(Debug)]
 pub(crate) struct News {
     pub(crate) events: Vec<(u64, Bytes)>,
-    /// The oldest event that is kept.
+    /// The number of the oldest buffered event.
     pub(crate) oldest: u64,
     pub(crate) over: bool,
 }
 
 impl EventStream {
     pub(crate) fn new(id: StreamId, budget: ReplayBudget) -> Self {
-        let of_session = id.kind == StreamKind::Session;
-        EventStream { id, of_session, state: Mutex::default(), budget, news: Notify::new(), taken: Notify::new() }
+        EventStream { id, state: Mutex::default(), budget, news: Notify::new(), taken: Notify::new() }
     }
 
-    /// A session's own stream, begun elsewhere, of which this came after the event.
+    /// A session's own stream, taken over from another replica; `tail` is what came after `event`.
     pub(crate) fn adopted(id: StreamId, event: u64, tail: EventTail, budget: ReplayBudget) -> Self {
         let events: VecDeque<_> = tail.events.into_iter().map(|(number, event)| (number, Bytes::from(event))).collect();
         let bytes = events.iter().map(|(_, event)| event.len()).sum();
         let last = events.back().map_or(event, |(last, _)| *last);
         budget.take(bytes);
         let state = StreamState { events, bytes, last, over: tail.closed, ..StreamState::default() };
-        let (state, news, taken) = (Mutex::new(state), Notify::new(), Notify::new());
-        EventStream { id, of_session: true, state, budget, news, taken }
+        EventStream { id, state: Mutex::new(state), budget, news: Notify::new(), taken: Notify::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, StreamState> {
@@ -113,26 +111,26 @@ impl EventStream {
         self.state().over
     }
 
-    /// How many events it keeps, and how many bytes of them.
+    /// The number of buffered events, and of their bytes.
     #[cfg(test)]
-    pub(crate) fn kept(&self) -> (usize, usize) {
+    pub(crate) fn buffered(&self) -> (usize, usize) {
         let state = self.state();
         (state.events.len(), state.bytes)
     }
 
-    /// The number of the last event there was.
+    /// The number of the last event.
     pub(crate) fn last(&self) -> u64 {
         self.state().last
     }
 
-    /// Whether there was such an event, and nothing after it is missing.
+    /// Whether the event exists, and all events after it are buffered.
     pub(crate) fn has_all_after(&self, event: u64) -> bool {
         let state = self.state();
-        let kept = state.events.front().map_or(state.last, |(first, _)| first - 1);
-        event <= state.last && event >= kept
+        let dropped = state.events.front().map_or(state.last, |(first, _)| first - 1);
+        event <= state.last && event >= dropped
     }
 
-    /// Adds lines, an event each; nobody is waited for.
+    /// Appends an event for each line, without waiting for the reader.
     pub(crate) fn push(&self, lines: &[u8]) {
         let mut state = self.state();
         for message in sse::messages(lines) {
@@ -145,7 +143,7 @@ impl EventStream {
             let number = state.last;
             state.events.push_back((number, event.into()));
         }
-        // The newest is kept, however long it is: it may be the answer. So is what a reader has to take yet.
+        // The newest event is kept, however long: it may be the answer. So are events the reader has not taken yet.
         while state.events.len() > 1
             && (state.events.len() > EVENTS || state.bytes > BYTES || self.budget.is_spent())
             && state.oldest_is_taken()
@@ -158,7 +156,7 @@ impl EventStream {
         self.news.notify_one();
     }
 
-    /// Waits until something came after this event, or nothing will. For one who copies it.
+    /// Waits for events after `at`, or for the end of the stream. For the task that copies the stream to the store.
     pub(crate) async fn news(&self, at: u64) -> News {
         loop {
             {
@@ -173,8 +171,8 @@ impl EventStream {
         }
     }
 
-    /// Takes everything a request sends, to its end. A reader that is slower than the call applies
-    /// backpressure; without a reader nothing waits.
+    /// Writes the messages of a request to the stream, to the end. A slow reader applies backpressure to the call;
+    /// without a reader nothing waits.
     pub(crate) async fn consume(self: Arc<Self>, mut messages: mpsc::Receiver<Outgoing>) {
         while let Some(message) = messages.recv().await {
             match message {
@@ -189,7 +187,7 @@ impl EventStream {
         self.end();
     }
 
-    /// Waits until nothing has to be dropped that a reader has not taken.
+    /// Waits until an event fits without dropping one that the reader has not taken.
     async fn room(&self) {
         until(&self.taken, || self.state().has_room(&self.budget)).await;
     }
@@ -201,6 +199,7 @@ impl EventStream {
         state.wake();
     }
 
+    /// Ends the stream: readers get the rest of the events, and then its end.
     pub(crate) fn end(&self) {
         let mut state = self.state();
         state.over = true;
@@ -208,8 +207,8 @@ impl EventStream {
         self.news.notify_one();
     }
 
-    /// Reads it from the beginning; `primed` begins with an event that says where it is, so that a
-    /// client which is cut off before the first real one can come back.
+    /// Reads the stream from the beginning. If `primed`, an empty event with an id goes first, so that a client which
+    /// loses its connection before the first real event can resume.
     pub(crate) fn read(self: &Arc<Self>, primed: bool) -> Reader {
         let first = primed.then(|| {
             let mut event = Vec::new();
@@ -229,7 +228,7 @@ impl Drop for EventStream {
 }
 
 impl StreamState {
-    /// Whether there may be one more event without a gap for who reads.
+    /// Whether one more event fits without a gap for the reader.
     fn has_room(&self, budget: &ReplayBudget) -> bool {
         let Some(taken) = self.taken else { return true };
         let ahead = self.events.iter().rev().take_while(|(number, _)| *number > taken);
@@ -237,7 +236,7 @@ impl StreamState {
         count == 0 || (count < EVENTS && bytes < BYTES && !budget.is_spent())
     }
 
-    /// Whether no reader waits for the oldest event.
+    /// Whether the reader has taken the oldest event, or there is no reader.
     fn oldest_is_taken(&self) -> bool {
         let oldest = self.events.front().map_or(0, |(oldest, _)| *oldest);
         self.taken.is_none_or(|taken| oldest <= taken)
@@ -250,13 +249,14 @@ impl StreamState {
     }
 }
 
-/// A client's place in a stream.
+/// A client's position in a stream.
 #[derive(Debug)]
 pub(crate) struct Reader {
     pub(crate) stream: Arc<EventStream>,
-    /// The last event it has.
+    /// The last event the client has.
     at: u64,
     number: u64,
+    /// The priming event, until it is sent.
     first: Option<Bytes>,
 }
 
@@ -266,7 +266,7 @@ impl Reader {
         state.readers += 1;
         let number = state.readers;
         state.taken = Some(at);
-        // The one before, if it is still there, has been left.
+        // Wakes the previous reader, which ends: it has been replaced.
         state.wake();
         drop(state);
         Reader { stream, at, number, first }

@@ -170,7 +170,7 @@ mod tests {
             let mut reader = stream.read(false);
             let mut task = talk(&stream, line);
             assert!(!ends(&mut task).await);
-            let (kept, bytes) = stream.kept();
+            let (kept, bytes) = stream.buffered();
             assert!(kept <= EVENTS && bytes <= BYTES + 2 * line.len(), "{kept} events, {bytes} bytes");
             let mut text = String::new();
             loop {
@@ -194,7 +194,7 @@ mod tests {
         assert!(!ends(&mut task).await);
         drop(reader);
         assert!(ends(&mut task).await);
-        assert_eq!((stream.kept().0, stream.last()), (EVENTS, 1000), "the newest are kept");
+        assert_eq!((stream.buffered().0, stream.last()), (EVENTS, 1000), "the newest are kept");
     }
 
     #[tokio::test]

@@ -1,0 +1,85 @@
+//! The part of a [`Connection`] that handles batches, in the one revision that has them: their answers are one list.
+
+use tokio::sync::mpsc;
+
+use super::connection::{Connection, Handled, Received, reject};
+use crate::call::outbox::{Outbox, Outgoing};
+use crate::era::batch::{self, Batch};
+use crate::jsonrpc::raw::Raw;
+
+impl Connection {
+    /// Handles a batch. Its answers are one list, sent when the last of them is complete.
+    pub(super) fn batch(&mut self, frame: &[u8], outbox: &Outbox, out: &mut Vec<u8>) -> Received {
+        let elements = match batch::elements(frame, self.core.limits.batch) {
+            Ok(elements) => elements,
+            Err(rejection) => {
+                self.core.hooks.protocol_error(frame, &rejection.error);
+                let rejected = reject(&rejection, out);
+                return self.conclude(rejected, outbox);
+            }
+        };
+        let (answers, pending) = mpsc::channel(elements.len());
+        let mut list = Batch::default();
+        let mut has_pending = false;
+        for element in elements {
+            has_pending |= self.batch_element(element, &mut list, &answers, outbox, out);
+        }
+        drop(answers);
+        if has_pending {
+            self.complete_batch(list, pending, outbox.sender().clone());
+            return Received::default();
+        }
+        let list = list.finish();
+        let answer_at = (!list.is_empty()).then_some(out.len());
+        out.extend_from_slice(&list);
+        Received { answer_at, rejected: false }
+    }
+
+    /// Handles one message of a batch. Returns true if its answer is pending. Its notifications go to `out`.
+    fn batch_element(
+        &mut self,
+        element: Raw<'_>,
+        list: &mut Batch,
+        answers: &mpsc::Sender<Outgoing>,
+        outbox: &Outbox,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let mut lines = Vec::new();
+        match self.message(batch::element(element), element.get().as_bytes(), outbox, &mut lines) {
+            Handled::Nothing => {}
+            Handled::Answered { at } | Handled::Rejected { at } => {
+                list.add(&lines[at..]);
+                out.extend_from_slice(&lines[..at]);
+            }
+            Handled::Waiting(call) => {
+                self.spawn(*call, answers.clone());
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Sends the list of a batch when its last pending answer is complete.
+    fn complete_batch(
+        &mut self,
+        mut list: Batch,
+        mut pending: mpsc::Receiver<Outgoing>,
+        outbox: mpsc::Sender<Outgoing>,
+    ) {
+        let running = self.control.in_flight.running();
+        let task = async move {
+            let _running = running;
+            while let Some(message) = pending.recv().await {
+                if let Outgoing::Answer(line) = message {
+                    list.add(&line);
+                }
+            }
+            let list = list.finish();
+            if !list.is_empty() {
+                // The outbox is closed when the client is gone.
+                let _ = outbox.send(Outgoing::Answer(list)).await;
+            }
+        };
+        self.calls.spawn_on(task, &self.runtime);
+    }
+}

@@ -1,0 +1,160 @@
+//! The options of an [`HttpService`]: allowed hosts and origins, the principal hook, stores, and what is served.
+
+use std::sync::Arc;
+
+use http::request::Parts;
+
+use super::request::origin;
+use super::session::stores::Stores;
+use super::{HttpService, Options};
+use crate::store::{EventStore, SessionStore};
+
+impl HttpService {
+    /// Sets the allowed host names, without ports; `*` allows any. Requests with another `Host` are answered 403.
+    ///
+    /// Default: `localhost`, `127.0.0.1` and `[::1]`. The check protects a server on a developer's machine from web pages
+    /// that reach it under a name of their own (DNS rebinding). The list replaces the default, so include `localhost` if
+    /// it should keep working. An empty list restores the default.
+    ///
+    /// ```
+    /// use mcp_runtime::Server;
+    ///
+    /// let service = Server::new("maps", "1.0.0").into_service().allow_hosts(["mcp.example.com", "localhost"]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If a name can never match: it is empty, or has a scheme, a path or a port.
+    #[track_caller]
+    pub fn allow_hosts(self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let hosts: Vec<String> = hosts.into_iter().map(Into::into).collect();
+        for host in &hosts {
+            if let Err(mistake) = origin::check_host(host) {
+                panic!("{mistake}");
+            }
+        }
+        self.with(|options| options.origin_policy.hosts = hosts)
+    }
+
+    /// Sets the allowed origins of web pages, like `https://app.example.com`. Requests with another `Origin` are answered
+    /// 403; requests without `Origin` pass.
+    ///
+    /// Default: pages served from the [allowed hosts](Self::allow_hosts). The list replaces the default; an empty list
+    /// restores it.
+    ///
+    /// This check does not add CORS headers, without which a browser does not let a page of another origin read the
+    /// response. Add them with middleware, like the `CorsLayer` of `tower-http`, which also answers preflight requests:
+    ///
+    /// ```ignore
+    /// let page = "https://app.example.com".parse::<HeaderValue>()?;
+    /// let cors = CorsLayer::new()
+    ///     .allow_origin(page)
+    ///     .allow_methods([Method::POST, Method::GET, Method::DELETE])
+    ///     .allow_headers(AllowHeaders::mirror_request())
+    ///     .expose_headers([HeaderName::from_static("mcp-session-id")]);
+    /// let service = server.into_service().allow_hosts(["mcp.example.com"]).allow_origins(["https://app.example.com"]);
+    /// let router = Router::new().nest_service("/mcp", service).layer(cors);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If an origin can never match: it has no scheme, or a path.
+    #[track_caller]
+    pub fn allow_origins(self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let origins: Vec<String> = origins.into_iter().map(Into::into).collect();
+        for origin in &origins {
+            if let Err(mistake) = origin::check_origin(origin) {
+                panic!("{mistake}");
+            }
+        }
+        self.with(|options| options.origin_policy.origins = origins)
+    }
+
+    /// Sets the hook that names the principal of a request: the authenticated caller, as found by middleware.
+    ///
+    /// Sessions and tasks belong to the principal that created them; for others they do not exist. Quotas
+    /// ([`Limits::in_flight`](crate::Limits::in_flight), [`Limits::streams`](crate::Limits::streams) and the
+    /// `…_per_principal` ones) count per principal. Handlers read it with
+    /// [`Context::principal`](crate::Context::principal).
+    ///
+    /// `None` is an anonymous caller, which is served, too. To reject callers, use middleware. If the hook panics, the
+    /// request is answered 500.
+    ///
+    /// ```
+    /// use mcp_runtime::Server;
+    ///
+    /// #[derive(Clone)]
+    /// struct User { id: String } // middleware puts it into the request's extensions
+    ///
+    /// let service = Server::new("maps", "1.0.0")
+    ///     .into_service()
+    ///     .principal(|parts| parts.extensions.get::<User>().map(|user| user.id.clone()));
+    /// ```
+    #[track_caller]
+    pub fn principal(self, principal: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.with(|options| options.principal = Some(Arc::new(principal)))
+    }
+
+    /// Stores the sessions of clients of 2025-03-26 to 2025-11-25, so that any replica can serve them, also after a
+    /// restart. See [`store`](crate::store).
+    ///
+    /// Every request loads its session from the store. Running calls do not migrate: `notifications/cancelled` and
+    /// answers to questions must reach the replica that runs the call.
+    #[track_caller]
+    pub fn session_store(self, store: Arc<impl SessionStore>) -> Self {
+        self.with(|options| options.stores = Some(Arc::new(Stores::new(store))))
+    }
+
+    /// Stores the events of sessions' streams, so that a client can resume a stream at any replica. See
+    /// [`store`](crate::store).
+    ///
+    /// # Panics
+    ///
+    /// Without a [`session_store`](Self::session_store), which must be set first: other replicas would not know the
+    /// session.
+    #[track_caller]
+    pub fn event_store(self, store: Arc<impl EventStore>) -> Self {
+        assert!(
+            self.0.options.stores.is_some(),
+            "call `session_store` before `event_store`: without it other replicas do not know the session"
+        );
+        self.with(|options| {
+            if let Some(stores) = options.stores.as_mut().and_then(Arc::get_mut) {
+                stores.events = Some(store);
+            }
+        })
+    }
+
+    /// Serves clients of 2025-03-26 to 2025-11-25 without sessions: every request by itself, at any replica. Requests of
+    /// 2026-07-28 are always served like that.
+    ///
+    /// These clients then get no change notifications, handlers cannot ask them, streams cannot be resumed, and
+    /// `logging/setLevel` and `resources/subscribe` have no effect.
+    #[track_caller]
+    pub fn stateless(self) -> Self {
+        self.with(|options| options.stateless = true)
+    }
+
+    /// Also serves the deprecated HTTP+SSE transport of 2024-11-05: clients open a stream with `GET …/sse`, and send
+    /// messages with `POST …/messages`. Off by default. Its connections live in the memory of one replica.
+    #[track_caller]
+    pub fn legacy_sse(self) -> Self {
+        self.with(|options| options.legacy_sse = true)
+    }
+
+    /// Sets the path of the endpoint. Other paths are answered 404.
+    ///
+    /// Default: `/mcp` with [`serve`](Self::serve); every path if the service is nested, where the framework has routed
+    /// the request already.
+    #[track_caller]
+    pub fn endpoint(self, path: impl Into<String>) -> Self {
+        self.with(|options| options.endpoint = Some(path.into()))
+    }
+
+    #[track_caller]
+    fn with(mut self, change: impl FnOnce(&mut Options)) -> Self {
+        let service = Arc::get_mut(&mut self.0).expect("set the options of an `HttpService` before cloning it");
+        change(&mut service.options);
+        self
+    }
+}
