@@ -43,7 +43,7 @@ pub(crate) fn begin<'a>(
     id: Id<'a>,
     call: &'a Accepted<'a>,
     has_room: impl FnMut() -> bool,
-    route: impl FnOnce(Invocation<'_>) -> Result<Started, Failure>,
+    route: impl FnOnce(&Invocation<'_>) -> Result<Started, Failure>,
 ) -> Begun {
     let channel = CallChannel::new(env);
     if let Err(failure) = channel.resume(call) {
@@ -51,7 +51,7 @@ pub(crate) fn begin<'a>(
     }
     // A call whose log events nobody wants pays nothing for them.
     let log = env.catalog.settings.has_tracing_layer.then(|| channel.call_log(call.envelope.log_level)).flatten();
-    let first = run::start(&env.core.blocking_threads, log, has_room, || route(Invocation::new(id, call, &channel)));
+    let first = run::start(&env.core.blocking_threads, log, has_room, || route(&Invocation::new(id, call, &channel)));
     let notifier = channel.into_notifier();
     match first {
         FirstPoll::Done(outcome) => {

@@ -268,7 +268,7 @@ impl Connection {
         let env = CallEnv { core, catalog, outbox, control: Some(&self.control) };
         let (in_flight, calls) = (&self.control.in_flight, &mut self.calls);
         let has_room = || in_flight.has_room(CallKind::Call, core.limits.in_flight, calls);
-        match begin(&env, request.id, &call, has_room, |invocation| router::route(core, catalog, invocation)) {
+        match begin(&env, request.id, &call, has_room, |invocation| router::route(core, catalog, &call, invocation)) {
             Begun::Done { notifications, outcome } => {
                 out.extend_from_slice(&notifications);
                 let at = out.len();

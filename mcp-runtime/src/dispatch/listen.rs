@@ -47,7 +47,8 @@ impl Connection {
         }
         let env = CallEnv { control: None, ..self.env(outbox) };
         let channel = CallChannel::new(&env);
-        let router = Router { core: env.core, catalog: env.catalog, invocation: Invocation::new(id, call, &channel) };
+        let invocation = Invocation::new(id, call, &channel);
+        let router = Router { core: env.core, catalog: env.catalog, invocation: &invocation };
         match router.is_subscribable(&uri) {
             Some(true) => Ok(subscription.add(&uri, self.core.limits.subscriptions)?),
             Some(false) => Err(not_subscribable(&uri).into()),
@@ -88,7 +89,8 @@ pub(crate) struct ListenStream {
 /// Opens the stream a request asks for.
 pub(crate) fn open<'a>(env: &CallEnv<'a>, id: Id<'a>, call: &'a Accepted<'a>) -> Result<ListenStream, Failure> {
     let channel = CallChannel::new(env);
-    let router = Router { core: env.core, catalog: env.catalog, invocation: Invocation::new(id, call, &channel) };
+    let invocation = Invocation::new(id, call, &channel);
+    let router = Router { core: env.core, catalog: env.catalog, invocation: &invocation };
     let raw = call.params.get("notifications");
     let raw = raw.ok_or_else(|| RpcError::wrong_field("notifications", "object", "missing"))?;
     let mut filter: Filter = match raw.kind() {
@@ -107,11 +109,11 @@ pub(crate) fn open<'a>(env: &CallEnv<'a>, id: Id<'a>, call: &'a Accepted<'a>) ->
         filter.tasks().clear();
     }
     if !filter.tasks().is_empty() {
-        ask::required(ClientCapability::Tasks, &router.invocation).map_err(Failure::MissingCapability)?;
+        ask::required(ClientCapability::Tasks, router.invocation).map_err(Failure::MissingCapability)?;
     }
     let accepted = filter.supported(router.catalog, |uri| router.is_subscribable(uri) == Some(true));
     let id: Box<str> = router.invocation.id.as_str().into();
-    let tasks = TaskReader::by(&router.invocation);
+    let tasks = TaskReader::by(router.invocation);
     let subscription = Subscription::with_tasks(router.core.shared.bus(), accepted.clone(), Some(tasks.clone()));
     Ok(ListenStream { id, accepted, subscription, tasks })
 }

@@ -32,15 +32,17 @@ use crate::task::{self, Job};
 pub(crate) struct Router<'a> {
     pub(crate) core: &'a Core,
     pub(crate) catalog: &'a Catalog,
-    pub(crate) invocation: Invocation<'a>,
+    pub(crate) invocation: &'a Invocation<'a>,
 }
 
 /// Finds the handler of a call and takes its first step.
-pub(crate) fn route(core: &Core, catalog: &Catalog, invocation: Invocation<'_>) -> Result<Started, Failure> {
-    match invocation.call {
-        Some(call) => Router { core, catalog, invocation }.start(call),
-        None => Err(Failure::Protocol(RpcError::invalid_request("a notification is not a call"))),
-    }
+pub(crate) fn route<'a>(
+    core: &'a Core,
+    catalog: &'a Catalog,
+    call: &Accepted<'a>,
+    invocation: &'a Invocation<'a>,
+) -> Result<Started, Failure> {
+    Router { core, catalog, invocation }.start(call)
 }
 
 impl<'a> Router<'a> {
@@ -89,7 +91,7 @@ impl<'a> Router<'a> {
             unknown("tool", &name, known.map(|(name, _)| name))
         })?;
         let args = Args::json(params.get("arguments"))?;
-        match task::wanted(&self.invocation, self.catalog, tool)? {
+        match task::wanted(self.invocation, self.catalog, tool)? {
             None => self.started(&tool.handler, &args),
             Some(job) => Ok(self.task(job, &tool.handler, &args)),
         }
@@ -97,12 +99,12 @@ impl<'a> Router<'a> {
 
     /// Starts a call that may become a task: at once, or when its handler calls `start_task`.
     fn task(&self, job: Arc<Job>, handler: &Handler, args: &Args<'_>) -> Started {
-        let invocation = Invocation { job: Some(&job), ..self.invocation };
+        let invocation = Invocation { job: Some(&job), ..*self.invocation };
         // A `visible_if` predicate may have made the dialogue already.
         if let Some(dialogue) = invocation.channel.dialogue() {
             dialogue.plan(Arc::clone(&job));
         }
-        let started = match (Router { invocation, ..*self }).started(handler, args) {
+        let started = match (Router { invocation: &invocation, ..*self }).started(handler, args) {
             Err(failure) => Started { step: Step::Ready(Err(failure)), timeout: None, dialogue: None },
             Ok(started) => started,
         };
@@ -138,8 +140,8 @@ impl<'a> Router<'a> {
         let uri = params.string("uri")?;
         let read = |handler: &Handler, variables| {
             let read = Some(ReadRequest { uri: &uri, restricted: handler.visible.is_some() });
-            let invocation = Invocation { read, ..self.invocation };
-            Router { invocation, ..*self }.started(handler, &Args::uri(variables))
+            let invocation = Invocation { read, ..*self.invocation };
+            Router { invocation: &invocation, ..*self }.started(handler, &Args::uri(variables))
         };
         if let Some(resource) = self.catalog.resources.get(&uri).filter(|resource| self.sees(&resource.handler)) {
             return read(&resource.handler, Vec::new());
@@ -191,16 +193,16 @@ impl<'a> Router<'a> {
     fn custom(&self, index: usize, call: &Accepted<'a>) -> Result<Started, Failure> {
         let method = self.catalog.methods.at(index).ok_or_else(|| era::unknown_method("?"))?;
         let params = custom_params(call.raw_params, &call.params);
-        let future = (method.call)(extract(&self.invocation), &params).map_err(Failure::Arguments)?;
+        let future = (method.call)(extract(self.invocation), &params).map_err(Failure::Arguments)?;
         let dialogue = self.invocation.channel.dialogue();
         Ok(Started { step: Step::Future(future), timeout: self.catalog.settings.timeout, dialogue })
     }
 
     fn started(&self, handler: &Handler, args: &Args<'_>) -> Result<Started, Failure> {
         for capability in &handler.requires {
-            ask::required(*capability, &self.invocation).map_err(Failure::MissingCapability)?;
+            ask::required(*capability, self.invocation).map_err(Failure::MissingCapability)?;
         }
-        let step = handler.call(args, &self.invocation).map_err(Failure::Arguments)?;
+        let step = handler.call(args, self.invocation).map_err(Failure::Arguments)?;
         Ok(Started { step, timeout: self.timeout(handler), dialogue: self.invocation.channel.dialogue() })
     }
 
@@ -209,7 +211,7 @@ impl<'a> Router<'a> {
     }
 
     fn sees(&self, handler: &Handler) -> bool {
-        sees(&self.invocation, handler)
+        sees(self.invocation, handler)
     }
 
     fn list(&self, params: &Object<'_>, list: ListKind) -> Result<Started, Failure> {

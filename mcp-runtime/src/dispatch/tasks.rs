@@ -29,7 +29,7 @@ struct TaskRequest {
 
 /// Starts one of the methods.
 pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, Failure> {
-    declared(&router.invocation).map_err(Failure::MissingCapability)?;
+    declared(router.invocation).map_err(Failure::MissingCapability)?;
     let channel = router.invocation.channel;
     let owner = channel.principal().map(ToString::to_string);
     let (core, revision) = (Arc::clone(channel.core), router.invocation.envelope.revision);
@@ -52,7 +52,7 @@ pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, F
         }
         Method::TasksCancel => Box::pin(async move { request.cancel().await }),
         Method::TasksResult => {
-            let channel = SessionChannel::of(&router.invocation);
+            let channel = SessionChannel::of(router.invocation);
             Box::pin(async move { request.result(channel).await })
         }
         _ => Box::pin(async move { request.task().await.map(|task| Reply::Task(Box::new(task))) }),

@@ -74,7 +74,7 @@ pub(super) fn serve<'a>(
         permit = service.quota_permit(principal, CallKind::Call);
         permit.is_ok()
     };
-    let begun = begin(&env, request.id, &call, has_room, |invocation| router::route(core, &catalog, invocation));
+    let begun = begin(&env, request.id, &call, has_room, |invocation| router::route(core, &catalog, &call, invocation));
     match (permit, begun) {
         (Err(rejected), _) => Responding::Done(rejected.answer(request.id)),
         (Ok(_), Begun::Done { notifications, outcome }) => {
