@@ -10,7 +10,7 @@ use super::request::headers::Headers;
 use super::request::{HttpRequest, body};
 use super::route::{self, Posted, Route, Target};
 use super::session::{open, serve};
-use super::{Body, Responding, Service, response, sessionless, stateless};
+use super::{Body, Responding, Service, legacy_no_session, response, stateless};
 use crate::era;
 use crate::error::Result;
 use crate::jsonrpc::error::RpcError;
@@ -120,7 +120,7 @@ impl Service {
             Route::Batch => Responding::later(self.batch_in_session(*http, frame)),
             Route::SessionMessage => Responding::later(self.message_in_session(*http, frame)),
             Route::LoneNotification => {
-                sessionless::notification(&self.core, http.parts, frame);
+                legacy_no_session::notification(&self.core, http.parts, frame);
                 Responding::Done(response::empty(StatusCode::ACCEPTED))
             }
             _ => Responding::Done(response::empty(StatusCode::ACCEPTED)),
@@ -138,7 +138,7 @@ impl Service {
                 Err(rejected) => Responding::Done(rejected.answer(request.id)),
             },
             Route::Sessionless(revision) => {
-                Responding::later(sessionless::request(self, *http, revision, request, frame))
+                Responding::later(legacy_no_session::request(self, *http, revision, request, frame))
             }
             // Fast path: without a store, and unless the session itself changes, nothing has to be awaited.
             Route::InSession

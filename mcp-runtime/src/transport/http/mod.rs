@@ -13,6 +13,7 @@
 mod atomic_duration;
 mod caller;
 mod endpoint;
+mod legacy_no_session;
 mod legacy_sse;
 mod listener;
 mod options;
@@ -21,7 +22,6 @@ pub(super) mod request;
 mod response;
 mod route;
 mod session;
-mod sessionless;
 mod stateless;
 
 use std::convert::Infallible;

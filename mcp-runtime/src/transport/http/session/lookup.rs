@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 
-use super::{Session, get, serve, stored};
+use super::{Session, get, persistence, serve};
 use crate::era::{self, RequestParams};
 use crate::error::Result;
 use crate::jsonrpc::error::RpcError;
@@ -21,7 +21,7 @@ impl Service {
         match self.session(&http).await {
             Ok(session) => {
                 let response = serve::message(&session, &http, frame);
-                stored::save(&session).await.err().unwrap_or(response)
+                persistence::save(&session).await.err().unwrap_or(response)
             }
             Err(refusal) => refusal,
         }
@@ -52,7 +52,7 @@ impl Service {
             return guard.finish(response).await;
         }
         let response = serve::request(&session, &http, &request, params).finish().await;
-        stored::save(&session).await.err().unwrap_or(response)
+        persistence::save(&session).await.err().unwrap_or(response)
     }
 
     /// Serves a batch in a session.
@@ -60,7 +60,7 @@ impl Service {
         match self.session(&http).await {
             Ok(session) => {
                 let response = serve::batch(&session, &http, frame).await;
-                stored::save(&session).await.err().unwrap_or(response)
+                persistence::save(&session).await.err().unwrap_or(response)
             }
             Err(refusal) => refusal,
         }
@@ -78,7 +78,7 @@ impl Service {
         }
         let Some(stores) = &self.options.stores else { return self.local_session(http) };
         let (id, principal) = self.session_claim(http)?;
-        let found = stored::find(stores, &self.sessions, &self.core, id, principal.as_deref()).await?;
+        let found = persistence::find(stores, &self.sessions, &self.core, id, principal.as_deref()).await?;
         found.ok_or_else(unknown_session)
     }
 
@@ -115,7 +115,7 @@ impl Service {
     pub(crate) async fn end_session(&self, http: HttpRequest<'_>) -> Response<Body> {
         match (self.session(&http).await, self.principal(http.parts)) {
             (Ok(session), Ok(principal)) => {
-                if let Err(refusal) = stored::end(&session).await {
+                if let Err(refusal) = persistence::end(&session).await {
                     return refusal;
                 }
                 let id = session_id(http.headers).unwrap_or_default();

@@ -11,12 +11,12 @@ pub(super) mod event_log;
 pub(super) mod get;
 pub(super) mod lookup;
 pub(super) mod open;
+pub(super) mod persistence;
 pub(super) mod serve;
-pub(super) mod stored;
 pub(super) mod stores;
 pub(super) mod stream;
 pub(super) mod stream_id;
-pub(super) mod streams;
+pub(super) mod stream_table;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use self::stores::StoredSession;
-use self::streams::Streams;
+use self::stream_table::Streams;
 use super::atomic_duration::AtomicDuration;
 use crate::call::control::ConnectionControl;
 use crate::dispatch::connection::Connection;

@@ -7,7 +7,7 @@ use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
 use super::stores::Stores;
-use super::{Full, Sessions, stored};
+use super::{Full, Sessions, persistence};
 use crate::call::outbox::Outbox;
 use crate::dispatch::connection::Connection;
 use crate::server::core::Core;
@@ -42,7 +42,7 @@ pub(crate) async fn open(
     }
     let id = match stores {
         None => sessions.open(connection, principal),
-        Some(stores) => Box::pin(stored::open(stores, sessions, connection, principal)).await,
+        Some(stores) => Box::pin(persistence::open(stores, sessions, connection, principal)).await,
     };
     match id.map(HeaderValue::try_from) {
         Ok(Ok(id)) => {
