@@ -1,6 +1,7 @@
 //! The architecture of the crates, read from their sources: which folder may import which, where cycles may be, how
 //! large a file may grow, and who may ask for a revision of the protocol.
 
+mod document;
 mod graph;
 mod rules;
 mod rules_tests;
