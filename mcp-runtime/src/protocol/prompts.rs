@@ -45,6 +45,7 @@ pub struct PromptArgument {
 
 /// A message of a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PromptMessage {
     /// The author.
     pub role: Role,

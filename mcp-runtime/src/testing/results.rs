@@ -60,6 +60,7 @@ pub struct ReadResponse {
 /// The contents of one resource.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ReadContents {
     /// The URI.
     pub uri: String,
@@ -93,6 +94,7 @@ impl ReadResponse {
 
 /// The result of `prompts/get`.
 #[derive(Debug, Clone, Deserialize)]
+#[non_exhaustive]
 pub struct PromptResponse {
     /// The description of this result.
     #[serde(default)]
@@ -102,6 +104,7 @@ pub struct PromptResponse {
 
 /// A message of a prompt.
 #[derive(Debug, Clone, Deserialize)]
+#[non_exhaustive]
 pub struct Message {
     /// The author.
     pub role: Role,
