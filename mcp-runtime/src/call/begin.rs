@@ -49,7 +49,7 @@ pub(crate) fn begin<'a>(
     if let Err(failure) = channel.resume(call) {
         return Begun::Done { notifications: Vec::new(), outcome: Err(failure) };
     }
-    // A call whose log events nobody wants pays nothing for them.
+    // Without a tracing layer a call pays nothing for its log events.
     let log = env.catalog.settings.has_tracing_layer.then(|| channel.call_log(call.envelope.log_level)).flatten();
     let first = run::start(&env.core.blocking_threads, log, has_room, || route(&Invocation::new(id, call, &channel)));
     let notifier = channel.into_notifier();

@@ -1,4 +1,4 @@
-//! Who serves a request: decided once, by its method, path, headers and message, and by nothing else.
+//! The route of a request: decided once, by its method, path, headers and message, and by nothing else.
 
 use http::request::Parts;
 use http::{Method, StatusCode};
@@ -49,7 +49,7 @@ pub(super) enum Posted<'a> {
     Batch,
 }
 
-/// Who serves a request of the endpoint.
+/// The component that serves a request of the endpoint.
 #[derive(Debug)]
 pub(super) enum Route {
     /// A request of 2026-07-28, by itself.

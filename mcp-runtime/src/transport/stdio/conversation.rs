@@ -115,7 +115,7 @@ impl<W: Write + Send + 'static> Conversation<W> {
         }
     }
 
-    /// Ends the tasks that run here; at once if the client is gone, since nobody can ask for them.
+    /// Ends the tasks that run here; at once if the client is gone, since it cannot ask for them.
     async fn end_tasks(&self) {
         let draining = self.core.shared.phase() == Phase::Draining;
         let grace = if draining { self.core.limits.drain_timeout } else { Duration::ZERO };
@@ -141,7 +141,7 @@ impl<W: Write + Send + 'static> Conversation<W> {
     }
 }
 
-/// Drops all calls at once: nobody is owed an answer any more.
+/// Drops all calls at once, without an answer.
 fn drop_calls(control: &ConnectionControl) -> Vec<Box<str>> {
     control.abort();
     Vec::new()

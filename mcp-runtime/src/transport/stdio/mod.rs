@@ -53,15 +53,15 @@ impl Server {
 /// Serves one client until its input ends or the server shuts down, and its calls are over. Dropping the
 /// future ends it at once.
 ///
-/// The work is a task of its own: whoever serves may stop polling this future and still wait for the end, as
-/// in a branch of `select!` that shuts the server down.
+/// The work is a task of its own: the caller may stop polling this future and still wait for the end, as in a
+/// branch of `select!` that shuts the server down.
 pub(crate) async fn serve<R, W>(core: Arc<Core>, input: R, output: W) -> Result<(), ServerError>
 where
     R: Read + Send + 'static,
     W: Write + Send + 'static,
 {
     let serving = core.shared.serving();
-    // Handlers on the reader's thread log to the subscriber of whoever serves.
+    // Handlers on the reader's thread log to the subscriber of the caller.
     let has_tracing_layer = core.shared.catalog().settings.has_tracing_layer;
     let subscriber = has_tracing_layer.then(|| tracing::dispatcher::get_default(Dispatch::clone));
     let mut task = AbortOnDrop(tokio::spawn(async move {
