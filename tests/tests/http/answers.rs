@@ -1,9 +1,12 @@
 //! The format of a response: one JSON text, or a stream if the handler sends notifications first.
 
-use mcp_runtime::Revision;
+use std::time::Duration;
+
+use mcp_runtime::protocol::LogLevel;
+use mcp_runtime::{Revision, prelude::*};
 use mcp_tests::http::server::{SESSIONS, site, site_within};
-use mcp_tests::http::{Ask, Response, call, call_in, in_session, modern};
-use serde_json::{Value, json};
+use mcp_tests::http::{Ask, Response, Site, call, call_in, in_session, modern};
+use serde_json::Value;
 
 fn is_stream(response: &Response) {
     assert_eq!(response.status, 200);
@@ -35,6 +38,29 @@ async fn call_without_notifications_gets_json() {
         assert!(!response.text().contains('\n'), "{what}: one line");
         assert!(response.header("content-length").is_some(), "{what}");
     }
+}
+
+/// Log and return in one poll.
+#[tool]
+async fn log_last(ctx: &Context) -> &'static str {
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    ctx.try_log(LogLevel::Warning, "last");
+    "done"
+}
+
+#[tokio::test]
+async fn notification_of_the_last_poll_precedes_the_answer() {
+    let site = Site::of(Server::new("s", "1").tools(tools![log_last]).disable_signals()).await;
+    let meta = json!({"io.modelcontextprotocol/logLevel": "info"});
+    let ask = || modern("tools/call", json!({"name": "log_last", "arguments": {}, "_meta": meta}));
+    let response = site.ask(&ask()).await;
+    is_stream(&response);
+    assert_eq!(kinds(&response.events()), ["notifications/message", "answer"]);
+    let json_only = site.ask(&ask().but("accept", "application/json")).await;
+    assert_eq!(json_only.json()["result"]["content"][0]["text"], "done");
+    let session = site.session(Revision::V2025_11_25).await;
+    let response = site.ask(&call_in(&session, 3, "log_last", &json!({}))).await;
+    assert_eq!(kinds(&response.events()), ["notifications/message", "answer"]);
 }
 
 #[tokio::test]

@@ -201,9 +201,28 @@ async fn first(
                     return response::events(Body::events(StatelessStream { first, messages, answer: Some(answer) }));
                 }
             }
-            answer = &mut answer => return whole(format, answer),
+            answer = &mut answer => {
+                // What was sent during the last poll comes before the answer.
+                let mut lines = if format.streams() { sent_notifications(&mut messages) } else { Vec::new() };
+                if lines.is_empty() {
+                    return whole(format, answer);
+                }
+                lines.extend_from_slice(&answer.line);
+                return response::answer(ResponseFormat::Events, lines);
+            }
         }
     }
+}
+
+/// The notifications that are in the queue, one line each.
+fn sent_notifications(messages: &mut mpsc::Receiver<Outgoing>) -> Vec<u8> {
+    let mut lines = Vec::new();
+    while let Ok(message) = messages.try_recv() {
+        if let Outgoing::Notification(line) = message {
+            lines.extend_from_slice(&line);
+        }
+    }
+    lines
 }
 
 /// The events of one request: its notifications, then its answer. Dropped with the connection, and the call
@@ -227,14 +246,9 @@ impl Events for StatelessStream {
         let Some(answer) = &mut self.answer else { return Poll::Ready(None) };
         let Poll::Ready(StatelessAnswer { line, .. }) = answer.as_mut().poll(cx) else { return Poll::Pending };
         self.answer = None;
-        let mut out = Vec::new();
         // What was sent during the last poll comes before the answer.
-        while let Ok(message) = self.messages.try_recv() {
-            if let Outgoing::Notification(line) = message {
-                out.extend_from_slice(&events(&line));
-            }
-        }
-        out.extend_from_slice(&events(&line));
-        Poll::Ready(Some(out.into()))
+        let mut lines = sent_notifications(&mut self.messages);
+        lines.extend_from_slice(&line);
+        Poll::Ready(Some(events(&lines).into()))
     }
 }
