@@ -144,8 +144,17 @@ impl<'a> CallChannel<'a> {
     }
 
     /// The notifier, if a handler needed it.
-    pub(crate) fn into_notifier(self) -> Option<Arc<Notifier>> {
-        self.notifier.into_inner()
+    pub(crate) fn into_notifier(mut self) -> Option<Arc<Notifier>> {
+        self.notifier.take()
+    }
+}
+
+/// A `Context` may outlive its call: what it sends then is dropped.
+impl Drop for CallChannel<'_> {
+    fn drop(&mut self) {
+        if let Some(notifier) = self.notifier.get() {
+            notifier.close();
+        }
     }
 }
 

@@ -19,37 +19,38 @@ impl Connection {
             }
         };
         let (answers, pending) = mpsc::channel(elements.len());
-        let mut list = Batch::default();
+        let (mut list, mut notifications) = (Batch::default(), Vec::new());
         let mut has_pending = false;
         for element in elements {
-            has_pending |= self.batch_element(element, &mut list, &answers, outbox, out);
+            has_pending |= self.batch_element(element, &mut list, &answers, outbox, &mut notifications);
         }
         drop(answers);
         if has_pending {
-            self.complete_batch(list, pending, outbox.sender().clone());
+            self.complete_batch(notifications, list, pending, outbox.sender().clone());
             return Received::default();
         }
+        out.extend_from_slice(&notifications);
         let list = list.finish();
         let answer_at = (!list.is_empty()).then_some(out.len());
         out.extend_from_slice(&list);
         Received { answer_at, rejected: false }
     }
 
-    /// Handles one message of a batch. Returns true if its answer is pending. Its notifications go to `out`.
+    /// Handles one message of a batch. Returns true if its answer is pending.
     fn batch_element(
         &mut self,
         element: Raw<'_>,
         list: &mut Batch,
         answers: &mpsc::Sender<Outgoing>,
         outbox: &Outbox,
-        out: &mut Vec<u8>,
+        notifications: &mut Vec<u8>,
     ) -> bool {
         let mut lines = Vec::new();
         match self.message(batch::element(element), element.get().as_bytes(), outbox, &mut lines) {
             Handled::Nothing => {}
             Handled::Answered { at } | Handled::Rejected { at } => {
                 list.add(&lines[at..]);
-                out.extend_from_slice(&lines[..at]);
+                notifications.extend_from_slice(&lines[..at]);
             }
             Handled::Waiting(call) => {
                 self.spawn(*call, answers.clone());
@@ -59,9 +60,11 @@ impl Connection {
         false
     }
 
-    /// Sends the list of a batch when its last pending answer is complete.
+    /// Sends the list of a batch when its last pending answer is complete. The notifications of the calls that
+    /// are over go before it, by the same queue: it has their answers.
     fn complete_batch(
         &mut self,
+        notifications: Vec<u8>,
         mut list: Batch,
         mut pending: mpsc::Receiver<Outgoing>,
         outbox: mpsc::Sender<Outgoing>,
@@ -69,6 +72,9 @@ impl Connection {
         let running = self.control.in_flight.running();
         let task = async move {
             let _running = running;
+            if !notifications.is_empty() {
+                let _ = outbox.send(Outgoing::Notification(notifications)).await;
+            }
             while let Some(message) = pending.recv().await {
                 if let Outgoing::Answer(line) = message {
                     list.add(&line);

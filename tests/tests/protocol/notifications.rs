@@ -180,3 +180,49 @@ async fn held_notifications_are_bounded() -> Result<()> {
     assert!((1000..100_000).contains(&told), "{told} bytes were held");
     Ok(())
 }
+
+/// Hold up the reader of the connection.
+#[tool]
+fn hold() {
+    std::thread::sleep(Duration::from_millis(200));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn notifications_precede_a_batch_that_completes_while_the_reader_is_busy() -> Result<()> {
+    let server = Server::new("talker", "1.0.0").tools(tools![flood, afterwards, hold]);
+    let client = TestClient::with_revision(server, Revision::V2025_03_26).await?;
+    let call = |id, name, arguments| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
+    let batch = json!([call("a", "flood", json!({"count": 1})), call("b", "afterwards", json!({}))]);
+    // In one write: the reader takes the second line before it writes anything.
+    client.send_bytes(format!("{batch}\n{}\n", call("c", "hold", json!({}))))?;
+    let first = client.receive().await?;
+    assert!(first.contains("notifications/message"), "{first}");
+    let second = client.receive().await?;
+    assert!(second.starts_with('['), "{second}");
+    Ok(())
+}
+
+static CAPTURED: std::sync::Mutex<Option<Context>> = std::sync::Mutex::new(None);
+
+fn capture(ctx: &Context) -> bool {
+    *CAPTURED.lock().unwrap() = Some(ctx.clone());
+    true
+}
+
+/// A note.
+#[resource("note://1", subscribe, visible_if = capture)]
+fn note() -> &'static str {
+    "a note"
+}
+
+#[tokio::test]
+async fn context_of_a_predicate_is_cancelled_with_its_request() -> Result<()> {
+    let server = Server::new("talker", "1.0.0").resources(resources![note]);
+    let client = TestClient::with_revision(server, Revision::V2025_11_25).await?;
+    client.request("resources/subscribe", json!({"uri": "note://1"})).await?;
+    let context = CAPTURED.lock().unwrap().take().expect("the predicate ran");
+    assert!(context.is_cancelled());
+    // Returns at once: there is nobody to wait for.
+    context.log(LogLevel::Emergency, "too late").await;
+    Ok(())
+}
