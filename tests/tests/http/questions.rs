@@ -173,3 +173,18 @@ async fn task_is_bound_to_its_principal() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn response_nested_too_deep_fails_its_ask_at_once() {
+    let site = Site::serving(service()).await;
+    let session = session(&site, "ada").await;
+    let (question, mut wire) = asked(&site, &session, "greet").await;
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    let response =
+        format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"action":"accept","content":{deep}}}}}"#, question["id"]);
+    let ask = Ask::post(response).with("mcp-session-id", &session).with("x-user", "ada");
+    assert_eq!(site.ask(&ask).await.status, 202);
+    let failed = soon(wire.event()).await.unwrap();
+    assert_eq!(failed["result"]["isError"], true, "{failed}");
+    assert!(failed.to_string().contains("nested too deep"), "{failed}");
+}

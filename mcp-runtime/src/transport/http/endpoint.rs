@@ -88,13 +88,17 @@ impl Service {
 
     /// Parses the message of a POST and routes it.
     fn post<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8]) -> Responding<'a> {
-        if depth::exceeds(frame, self.core.limits.depth) {
-            return Responding::Done(match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
-                Some(rejection) => bad_request(rejection.id, &rejection.error),
-                None => response::empty(StatusCode::ACCEPTED),
-            });
-        }
         let has_sessions = self.options.has_sessions();
+        if depth::exceeds(frame, self.core.limits.depth) {
+            return match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
+                Some(rejection) => Responding::Done(bad_request(rejection.id, &rejection.error)),
+                // It may be a response: the call that waits for it is told.
+                None if has_sessions && http.names_session() => {
+                    Responding::later(self.message_in_session(*http, frame))
+                }
+                None => Responding::Done(response::empty(StatusCode::ACCEPTED)),
+            };
+        }
         let posted = if frame.trim_ascii_start().first() == Some(&b'[') {
             Posted::Batch
         } else {
