@@ -222,7 +222,7 @@ impl Context {
     }
 
     /// Reports progress to the client: `done` of `total`, in any unit. Both are numbers of any primitive type; an
-    /// unknown total is `None`.
+    /// unknown total is `None`. A total that may be known is an `Option<f64>`.
     ///
     /// Does nothing if the client did not ask for progress. Reports that do not advance are dropped, and reports less
     /// than 10 ms apart, except the one that reaches the total. Report as often as you like. In a task, the report

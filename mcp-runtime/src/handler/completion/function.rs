@@ -12,7 +12,7 @@ use crate::protocol::CompletionContext;
 /// a different type for every lifetime.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not complete an argument",
-    label = "expected `fn(&str) -> Vec<String>` or `fn(&str, &Arguments) -> Vec<String>`, `async` or not",
+    label = "expected `fn(&str) -> Vec<String>` or `fn(&str, &CompletionContext) -> Vec<String>`, `async` or not",
     note = "a method takes `&self` before these, and is named `Self::method`, by a handler in the same impl block",
     note = "what an `async` one holds across `.await` must be `Send`: no `Rc`, no guard of a `std::sync::Mutex`"
 )]
