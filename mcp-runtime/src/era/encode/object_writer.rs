@@ -126,7 +126,7 @@ pub(super) fn write_handler_json(out: &mut Vec<u8>, json: &str) {
 /// Removes newlines from the JSON that begins at `start`: a `RawValue` of a handler's may contain some, and over
 /// stdio a newline ends the message.
 fn to_single_line(out: &mut Vec<u8>, start: usize) {
-    if out[start..].contains(&b'\n') {
+    if memchr::memchr(b'\n', &out[start..]).is_some() {
         let value: Value = serde_json::from_slice(&out[start..]).unwrap_or_default();
         out.truncate(start);
         write_json(out, &value);
