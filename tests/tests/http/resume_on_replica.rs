@@ -207,6 +207,8 @@ async fn events_of_another_principal_cannot_be_replayed() {
 struct Troubled {
     store: MemoryEvents,
     trouble: AtomicU64,
+    failed: AtomicU64,
+    appended: AtomicU64,
     kept: AtomicU64,
     forgotten: AtomicU64,
 }
@@ -217,7 +219,10 @@ const HANGS: u64 = u64::MAX - 1;
 impl Troubled {
     async fn works(&self) -> io::Result<()> {
         match self.trouble.load(Ordering::SeqCst) {
-            FAILS => return Err(io::Error::other("secret: the disk is full")),
+            FAILS => {
+                self.failed.fetch_add(1, Ordering::SeqCst);
+                return Err(io::Error::other("secret: the disk is full"));
+            }
             HANGS => std::future::pending().await,
             0 => {}
             ms => sleep(Duration::from_millis(ms)).await,
@@ -235,7 +240,9 @@ impl EventStore for Troubled {
 
     async fn append(&self, stream: &str, number: u64, event: &[u8], oldest: u64) -> io::Result<()> {
         self.works().await?;
-        self.store.append(stream, number, event, oldest).await
+        self.store.append(stream, number, event, oldest).await?;
+        self.appended.fetch_add(1, Ordering::SeqCst);
+        Ok(())
     }
 
     async fn close(&self, stream: &str) -> io::Result<()> {
@@ -286,16 +293,18 @@ async fn replay_with_a_gap_is_rejected() {
     let fleet = troubled();
     let (a, b) = (fleet.replica().await, fleet.replica().await);
     let session = a.session(NEWEST).await;
-    let last = cut_off(&a, &session, 30).await;
+    let last = cut_off(&a, &session, 60).await;
     fleet.events.trouble.store(FAILS, Ordering::SeqCst);
-    sleep(Duration::from_millis(100)).await;
+    // More than the client has seen, so that at least one of the rest is missing.
+    mcp_tests::http::until(|| fleet.events.failed.load(Ordering::SeqCst) >= 8).await;
     fleet.events.trouble.store(0, Ordering::SeqCst);
-    sleep(Duration::from_millis(100)).await;
+    let before = fleet.events.appended.load(Ordering::SeqCst);
+    mcp_tests::http::until(|| fleet.events.appended.load(Ordering::SeqCst) > before).await;
     assert_eq!(b.ask(&again(&session, &last)).await.status, 400, "some after that are missing");
     let rest = soon(a.ask(&again(&session, &last))).await;
-    assert_eq!(*numbers(&rest).last().unwrap(), 61, "here they are all");
-    let late = format!("{}_60", last.split_once('_').unwrap().0);
-    assert_eq!(numbers(&soon(b.ask(&again(&session, &late))).await), [61], "and these are everywhere");
+    assert_eq!(*numbers(&rest).last().unwrap(), 121, "here they are all");
+    let late = format!("{}_120", last.split_once('_').unwrap().0);
+    assert_eq!(numbers(&soon(b.ask(&again(&session, &late))).await), [121], "and these are everywhere");
 }
 
 #[tokio::test]
