@@ -134,7 +134,7 @@ async fn idle_sessions_are_evicted_at_the_limit() {
 
 #[tokio::test]
 async fn idle_session_times_out() {
-    let idle = Duration::from_millis(150);
+    let idle = Duration::from_millis(500);
     let (site, _) = site_within(|limits| limits.session_idle_timeout = idle).await;
     let session = site.session(NEWEST).await;
     for _ in 0..4 {
@@ -147,11 +147,12 @@ async fn idle_session_times_out() {
 
 #[tokio::test]
 async fn running_call_and_open_stream_keep_a_session_alive() {
-    let idle = Duration::from_millis(100);
+    // Long enough that a slow machine can answer within a fraction of it.
+    let idle = Duration::from_millis(500);
     let (site, state) = site_within(|limits| limits.session_idle_timeout = idle).await;
     let session = site.session(NEWEST).await;
     let mut wire = site.open().await;
-    wire.send(&call_in(&session, 1, "sleep", &json!({"ms": 240})).bytes()).await;
+    wire.send(&call_in(&session, 1, "sleep", &json!({"ms": 1200})).bytes()).await;
     until(|| state.begun.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
     sleep(idle * 2).await;
     assert_eq!(site.ask(&ping(&session)).await.status, 200, "it is working");

@@ -119,6 +119,7 @@ async fn floods_of_input_responses_and_states_are_cheap() -> Result<()> {
     let arguments = json!({"amount": 1, "wide": wide});
     let round = client.request("tools/call", json!({"name": "give", "arguments": arguments})).await?;
     assert_eq!(round["resultType"], "input_required", "{round}");
-    assert!(begun.elapsed() < 2 * SOON, "{:?}", begun.elapsed());
+    // A second on a machine that has nothing else to do.
+    assert!(begun.elapsed() < 6 * SOON, "{:?}", begun.elapsed());
     Ok(())
 }
