@@ -58,7 +58,7 @@ async fn serve(
     }
     let mut out = Vec::new();
     let received = connection.receive(frame, &outbox, &mut out);
-    let Some(messages) = outbox.into_receiver().filter(|_| received.answer_at.is_none()) else {
+    let (None, Some(messages)) = (received.answer_at, outbox.into_receiver()) else {
         return at_once(received, out, format);
     };
     // Nothing else holds the connection: when the client is gone, it is dropped, and the call with it.

@@ -62,12 +62,12 @@ fn conclude(
     format: ResponseFormat,
 ) -> Responding<'static> {
     // A call that could have sent something, and is over, leaves a queue, too.
-    match outbox.into_receiver().filter(|_| received.answer_at.is_none()) {
-        Some(messages) => {
+    match (received.answer_at, outbox.into_receiver()) {
+        (None, Some(messages)) => {
             let waiting = WaitingRequest { session: Arc::clone(session), messages: Some(messages) };
             Responding::later(later(waiting, out, format))
         }
-        None => Responding::Done(at_once(received, out, format)),
+        _ => Responding::Done(at_once(received, out, format)),
     }
 }
 
