@@ -8,7 +8,7 @@ use http::{Method, Response, StatusCode};
 use super::quota::Rejected;
 use super::request::headers::Headers;
 use super::request::{HttpRequest, body};
-use super::route::{self, Posted, Route, Target};
+use super::route::{self, EmptyRoute, MessageRoute, Route, Target, Unanswered};
 use super::session::{open, serve};
 use super::{Body, Responding, Service, legacy_no_session, response, stateless};
 use crate::era;
@@ -58,15 +58,14 @@ impl Service {
                 let response = self.open_sse(http.parts).unwrap_or_else(|rejected| rejected.answer(Id::NULL));
                 return Responding::Done(response);
             }
-            Target::SseWrongMethod | Target::SseMessages => Route::NotAllowed("GET"),
+            Target::SseWrongMethod | Target::SseMessages => EmptyRoute::NotAllowed("GET"),
             Target::NotFound => return Responding::Done(response::empty(StatusCode::NOT_FOUND)),
         };
         match route {
-            Route::EventStream => Responding::later(self.event_stream(*http)),
-            Route::EndSession => Responding::later(self.end_session(*http)),
-            Route::Refuse(status, error) => Responding::Done(response::error(status, Id::NULL, &error)),
-            Route::NotAllowed(methods) => Responding::Done(response::not_allowed(methods)),
-            _ => Responding::Done(response::empty(StatusCode::ACCEPTED)),
+            EmptyRoute::EventStream => Responding::later(self.event_stream(*http)),
+            EmptyRoute::EndSession => Responding::later(self.end_session(*http)),
+            EmptyRoute::Refuse(status, error) => Responding::Done(response::error(status, Id::NULL, &error)),
+            EmptyRoute::NotAllowed(methods) => Responding::Done(response::not_allowed(methods)),
         }
     }
 
@@ -99,43 +98,42 @@ impl Service {
                 None => Responding::Done(response::empty(StatusCode::ACCEPTED)),
             };
         }
-        let posted = if frame.trim_ascii_start().first() == Some(&b'[') {
-            Posted::Batch
+        let message = if frame.trim_ascii_start().first() == Some(&b'[') {
+            Unanswered::Batch
         } else {
             match jsonrpc::parse(frame) {
                 Ok(Message::Request(request)) => return self.request(http, frame, request),
                 Ok(Message::Notification(notification)) => {
-                    let route = route::classify(http, Posted::Notification(&notification.method), has_sessions);
-                    return self.dispatch(http, frame, &route);
+                    let message = Unanswered::Notification(&notification.method);
+                    return self.message(http, frame, &route::classify_message(http, message, has_sessions));
                 }
-                Ok(Message::Response(_)) => Posted::Response,
+                Ok(Message::Response(_)) => Unanswered::Response,
                 Err(rejection) => {
                     self.core.hooks.protocol_error(frame, &rejection.error);
                     return Responding::Done(bad_request(rejection.id, &rejection.error));
                 }
             }
         };
-        self.dispatch(http, frame, &route::classify(http, posted, has_sessions))
+        self.message(http, frame, &route::classify_message(http, message, has_sessions))
     }
 
     /// Serves a message that is not a request.
-    fn dispatch<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8], route: &Route) -> Responding<'a> {
+    fn message<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8], route: &MessageRoute) -> Responding<'a> {
         match route {
-            Route::Batch => Responding::later(self.batch_in_session(*http, frame)),
-            Route::SessionMessage => Responding::later(self.message_in_session(*http, frame)),
-            Route::LoneNotification => {
+            MessageRoute::Batch => Responding::later(self.batch_in_session(*http, frame)),
+            MessageRoute::InSession => Responding::later(self.message_in_session(*http, frame)),
+            MessageRoute::LoneNotification => {
                 legacy_no_session::notification(&self.core, http.parts, frame);
                 Responding::Done(response::empty(StatusCode::ACCEPTED))
             }
-            _ => Responding::Done(response::empty(StatusCode::ACCEPTED)),
+            MessageRoute::Ignore => Responding::Done(response::empty(StatusCode::ACCEPTED)),
         }
     }
 
     /// Routes and serves a request.
     fn request<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8], request: Request<'a>) -> Responding<'a> {
         let params = era::read(&request);
-        let posted = Posted::Request(&request, params.as_ref().ok());
-        match route::classify(http, posted, self.options.has_sessions()) {
+        match route::classify(http, &request, params.as_ref().ok(), self.options.has_sessions()) {
             Route::Stateless => stateless::serve(self, http, &request, params),
             Route::Open => match self.principal(http.parts) {
                 Ok(principal) => Responding::later(self.open_session(*http, principal, frame)),
@@ -155,7 +153,6 @@ impl Service {
             }
             Route::InSession => Responding::later(self.request_in_session(*http, request, params)),
             Route::Refuse(status, error) => Responding::Done(response::error(status, request.id, &error)),
-            _ => Responding::Done(response::empty(StatusCode::ACCEPTED)),
         }
     }
 

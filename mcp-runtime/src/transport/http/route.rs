@@ -38,18 +38,7 @@ pub(super) fn target(parts: &Parts, endpoint: Option<&str>, legacy_sse: bool) ->
     if endpoint.is_some_and(|path| path != parts.uri.path()) { Target::NotFound } else { Target::Endpoint }
 }
 
-/// The message of a POST, as far as it matters here.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Posted<'a> {
-    Request(&'a Request<'a>, Option<&'a RequestParams<'a>>),
-    /// A notification, by its method.
-    Notification(&'a str),
-    Response,
-    /// Several messages in a list.
-    Batch,
-}
-
-/// The component that serves a request of the endpoint.
+/// Where a request of the endpoint goes.
 #[derive(Debug)]
 pub(super) enum Route {
     /// A request of 2026-07-28, by itself.
@@ -60,14 +49,35 @@ pub(super) enum Route {
     Open,
     /// A request of an older revision, at a server without sessions. The revision is the header's.
     Sessionless(Option<Revision>),
+    Refuse(StatusCode, RpcError),
+}
+
+/// A message of a POST that is not a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Unanswered<'a> {
+    /// A notification, by its method.
+    Notification(&'a str),
+    Response,
+    /// Several messages in a list.
+    Batch,
+}
+
+/// Where a message goes that is not a request.
+#[derive(Debug)]
+pub(super) enum MessageRoute {
     /// A batch, in the session it names.
     Batch,
     /// A notification or a response, in the session it names.
-    SessionMessage,
+    InSession,
     /// A notification that belongs to no session.
     LoneNotification,
     /// Nothing comes of it: 202.
     Ignore,
+}
+
+/// Where a request without a message goes.
+#[derive(Debug)]
+pub(super) enum EmptyRoute {
     /// GET: the event stream of a session.
     EventStream,
     /// DELETE: the end of a session.
@@ -77,20 +87,28 @@ pub(super) enum Route {
     Refuse(StatusCode, RpcError),
 }
 
-/// Routes a POST.
-pub(super) fn classify(http: &HttpRequest<'_>, message: Posted<'_>, has_sessions: bool) -> Route {
+/// Routes a message that is not a request.
+pub(super) fn classify_message(http: &HttpRequest<'_>, message: Unanswered<'_>, has_sessions: bool) -> MessageRoute {
     match message {
-        Posted::Batch => Route::Batch,
-        Posted::Request(request, params) => classify_request(http, request, params, has_sessions)
-            .unwrap_or_else(|(status, error)| Route::Refuse(status, error)),
-        Posted::Response if !has_sessions => Route::Ignore,
-        Posted::Notification(_) if !has_sessions || !http.names_session() || http.is_stateless() => {
-            Route::LoneNotification
+        Unanswered::Batch => MessageRoute::Batch,
+        Unanswered::Response if !has_sessions => MessageRoute::Ignore,
+        Unanswered::Notification(_) if !has_sessions || !http.names_session() || http.is_stateless() => {
+            MessageRoute::LoneNotification
         }
         // It follows `shutdown`, which has ended the session; and no client ends a server of many.
-        Posted::Notification("exit") => Route::Ignore,
-        Posted::Notification(_) | Posted::Response => Route::SessionMessage,
+        Unanswered::Notification("exit") => MessageRoute::Ignore,
+        Unanswered::Notification(_) | Unanswered::Response => MessageRoute::InSession,
     }
+}
+
+/// Routes a request.
+pub(super) fn classify(
+    http: &HttpRequest<'_>,
+    request: &Request<'_>,
+    params: Option<&RequestParams<'_>>,
+    has_sessions: bool,
+) -> Route {
+    classify_request(http, request, params, has_sessions).unwrap_or_else(|(status, error)| Route::Refuse(status, error))
 }
 
 fn classify_request(
@@ -119,18 +137,18 @@ fn classify_request(
 }
 
 /// Routes a request without a message.
-pub(super) fn classify_empty(http: &HttpRequest<'_>, has_sessions: bool) -> Route {
+pub(super) fn classify_empty(http: &HttpRequest<'_>, has_sessions: bool) -> EmptyRoute {
     let in_session = has_sessions && !http.is_stateless();
     match http.parts.method {
-        Method::GET if !in_session || !http.names_session() => Route::NotAllowed("POST"),
+        Method::GET if !in_session || !http.names_session() => EmptyRoute::NotAllowed("POST"),
         Method::GET if !http.format.is_some_and(ResponseFormat::streams) => {
             let text = "this is an event stream: send `Accept: text/event-stream`";
-            Route::Refuse(StatusCode::NOT_ACCEPTABLE, RpcError::new(RpcError::INVALID_REQUEST, text))
+            EmptyRoute::Refuse(StatusCode::NOT_ACCEPTABLE, RpcError::new(RpcError::INVALID_REQUEST, text))
         }
-        Method::GET => Route::EventStream,
-        Method::DELETE if !in_session => Route::NotAllowed("POST"),
-        Method::DELETE => Route::EndSession,
-        _ => Route::NotAllowed("POST, GET, DELETE"),
+        Method::GET => EmptyRoute::EventStream,
+        Method::DELETE if !in_session => EmptyRoute::NotAllowed("POST"),
+        Method::DELETE => EmptyRoute::EndSession,
+        _ => EmptyRoute::NotAllowed("POST, GET, DELETE"),
     }
 }
 
@@ -162,22 +180,33 @@ mod tests {
         let parts = parts(method, "/mcp", headers);
         let headers = Headers::of(&parts.headers);
         let http = HttpRequest::new(&parts, &headers);
-        let route = match jsonrpc::parse(body.as_bytes()) {
-            _ if method != Method::POST => classify_empty(&http, has_sessions),
-            _ if body.starts_with('[') => classify(&http, Posted::Batch, has_sessions),
+        let refused = |status: StatusCode, error: RpcError| format!("{} {}", status.as_u16(), error.code);
+        if method != Method::POST {
+            return match classify_empty(&http, has_sessions) {
+                EmptyRoute::Refuse(status, error) => refused(status, error),
+                EmptyRoute::NotAllowed(methods) => format!("405 {methods}"),
+                route => format!("{route:?}"),
+            };
+        }
+        let message = match jsonrpc::parse(body.as_bytes()) {
+            _ if body.starts_with('[') => Unanswered::Batch,
             Ok(Message::Request(request)) => {
                 let params = era::read(&request).ok();
-                classify(&http, Posted::Request(&request, params.as_ref()), has_sessions)
+                return match classify(&http, &request, params.as_ref(), has_sessions) {
+                    Route::Refuse(status, error) => refused(status, error),
+                    route => format!("{route:?}"),
+                };
             }
-            Ok(Message::Notification(told)) => classify(&http, Posted::Notification(&told.method), has_sessions),
-            Ok(Message::Response(_)) => classify(&http, Posted::Response, has_sessions),
+            Ok(Message::Notification(notification)) => {
+                return format!(
+                    "{:?}",
+                    classify_message(&http, Unanswered::Notification(&notification.method), has_sessions)
+                );
+            }
+            Ok(Message::Response(_)) => Unanswered::Response,
             Err(rejection) => panic!("{body}: {:?}", rejection.error),
         };
-        match route {
-            Route::Refuse(status, error) => format!("{} {}", status.as_u16(), error.code),
-            Route::NotAllowed(methods) => format!("405 {methods}"),
-            route => format!("{route:?}"),
-        }
+        format!("{:?}", classify_message(&http, message, has_sessions))
     }
 
     /// A request with this method and these members.
@@ -213,12 +242,12 @@ mod tests {
             (&[session], &initialize, "InSession", "Sessionless(None)"),
             (&[new], &initialize, "400 -32020", "400 -32020"),
             (&[session], "[]", "Batch", "Batch"),
-            (&[session], told, "SessionMessage", "LoneNotification"),
+            (&[session], told, "InSession", "LoneNotification"),
             (&[], told, "LoneNotification", "LoneNotification"),
             (&[new, session], told, "LoneNotification", "LoneNotification"),
             (&[session], exit, "Ignore", "LoneNotification"),
-            (&[session], answer, "SessionMessage", "Ignore"),
-            (&[], answer, "SessionMessage", "Ignore"),
+            (&[session], answer, "InSession", "Ignore"),
+            (&[], answer, "InSession", "Ignore"),
         ];
         for (headers, body, with, without) in table {
             assert_eq!(routed(&Method::POST, headers, body, true), *with, "{headers:?} {body}");
