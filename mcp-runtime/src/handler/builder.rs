@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use super::completion::{Completers, Completes};
 use crate::ask::ClientCapability;
 use crate::call::context::Context;
 use crate::call::invocation::Invocation;
-use crate::outcome::{ArgumentError, Outcome, Step};
+use crate::outcome::{ArgumentError, Step};
 use crate::protocol::{Icon, Meta};
 
 type CallFn = Box<dyn for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentError> + Send + Sync>;
@@ -74,17 +73,25 @@ pub struct ArgInfo {
     pub(crate) name: &'static str,
     pub(crate) description: Option<Cow<'static, str>>,
     pub(crate) header: Option<&'static str>,
+    /// The JSON Schema keywords that narrow its type.
+    pub(crate) keywords: Vec<(&'static str, Value)>,
 }
 
 impl ArgInfo {
     /// An argument called `name`.
     pub fn new(name: &'static str) -> Self {
-        ArgInfo { name, description: None, header: None }
+        ArgInfo { name, description: None, header: None, keywords: Vec::new() }
     }
 
     /// Sets the description.
     pub fn description(mut self, text: &'static str) -> Self {
         self.description = Some(Cow::Borrowed(text));
+        self
+    }
+
+    /// Adds a JSON Schema keyword, such as `minimum`.
+    pub fn keyword(mut self, keyword: &'static str, value: impl Into<Value>) -> Self {
+        self.keywords.push((keyword, value.into()));
         self
     }
 
@@ -128,20 +135,6 @@ pub struct Metadata {
     pub(crate) description: Option<String>,
     pub(crate) icons: Vec<Icon>,
     pub(crate) meta: Meta,
-}
-
-/// A declared return type `R`: how it becomes a reply of kind `K`.
-///
-/// Like a [`Key`], it is created where the type is written, so the compiler reports an unsupported
-/// type there, once; functions that take a `ReturnType` need no bound.
-pub struct ReturnType<K: HandlerKind, R> {
-    pub(crate) reply: fn(R, &K::ReplyInfo) -> Outcome,
-}
-
-impl<K: HandlerKind, R> fmt::Debug for ReturnType<K, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(std::any::type_name::<R>())
-    }
 }
 
 /// Builds a handler of kind `K`.
@@ -252,45 +245,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         self.takes_arguments = true;
     }
 
-    /// Finishes with a sync function, run where the message was read.
-    pub fn sync<R, F>(self, ReturnType { reply }: ReturnType<K, R>, function: F) -> K::Item
-    where
-        R: 'static,
-        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<R, ArgumentError> + Send + Sync + 'static,
-    {
-        let info = self.kind.reply_info();
-        self.build(move |args, invocation| Ok(Step::Ready(reply(function(args, invocation)?, &info(invocation)))))
-    }
-
-    /// Finishes with an async function.
-    pub fn future<R, Fut, F>(self, ReturnType { reply }: ReturnType<K, R>, function: F) -> K::Item
-    where
-        R: 'static,
-        Fut: Future<Output = R> + Send + 'static,
-        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<Fut, ArgumentError> + Send + Sync + 'static,
-    {
-        let info = self.kind.reply_info();
-        self.build(move |args, invocation| {
-            let (future, info) = (function(args, invocation)?, info(invocation));
-            Ok(Step::Future(Box::pin(async move { reply(future.await, &info) })))
-        })
-    }
-
-    /// Finishes with a long-running sync function, run on a thread of its own.
-    pub fn blocking<R, Work, F>(self, ReturnType { reply }: ReturnType<K, R>, function: F) -> K::Item
-    where
-        R: 'static,
-        Work: FnOnce() -> R + Send + 'static,
-        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<Work, ArgumentError> + Send + Sync + 'static,
-    {
-        let info = self.kind.reply_info();
-        self.build(move |args, invocation| {
-            let (work, info) = (function(args, invocation)?, info(invocation));
-            Ok(Step::Blocking(Box::new(move || reply(work(), &info))))
-        })
-    }
-
-    fn build<F>(self, call: F) -> K::Item
+    pub(super) fn build<F>(self, call: F) -> K::Item
     where
         F: for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentError> + Send + Sync + 'static,
     {

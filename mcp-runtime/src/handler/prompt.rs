@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::args::Argument;
-use super::builder::{ArgInfo, ArgumentType, Handler, HandlerBuilder, HandlerKind, Metadata, ReturnType, Visibility};
+use super::builder::{ArgInfo, ArgumentType, Handler, HandlerBuilder, HandlerKind, Metadata, Visibility};
+use super::finish::ReturnType;
 use super::output::IntoPromptResult;
 use crate::call::context::Context;
 use crate::call::invocation::Invocation;

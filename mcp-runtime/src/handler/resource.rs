@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::args::Argument;
-use super::builder::{ArgInfo, ArgumentType, Handler, HandlerBuilder, HandlerKind, Metadata, ReturnType, Visibility};
+use super::builder::{ArgInfo, ArgumentType, Handler, HandlerBuilder, HandlerKind, Metadata, Visibility};
+use super::finish::ReturnType;
 use super::output::IntoReadResult;
 use super::uri_template::UriTemplate;
 use crate::call::context::Context;

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::args::{Argument, Key};
-use super::builder::{ArgInfo, ArgumentType, Handler, HandlerBuilder, HandlerKind, Metadata, ReturnType, Visibility};
+use super::builder::{ArgInfo, ArgumentType, Handler, HandlerBuilder, HandlerKind, Metadata, Visibility};
+use super::finish::ReturnType;
 use super::header_args::{self, HeaderArg};
 use super::output::IntoToolResult;
 use super::schema::{Extras, InputSchema};
@@ -109,7 +110,8 @@ impl HandlerKind for ToolKind {
     type ReplyInfo = ();
 
     fn declare<T: Argument>(&mut self, _: &str, arg: ArgInfo, optional: bool, default: Option<Value>) -> ArgumentType {
-        let extras = Extras { description: arg.description, default, header: arg.header, optional };
+        let extras =
+            Extras { description: arg.description, default, header: arg.header, optional, keywords: arg.keywords };
         // No choices: clients complete arguments of prompts and resource templates, not of tools.
         ArgumentType { expected: self.input.property::<T>(arg.name, extras), choices: None }
     }

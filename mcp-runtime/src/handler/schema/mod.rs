@@ -28,6 +28,8 @@ pub(crate) struct Extras {
     pub(crate) default: Option<Value>,
     pub(crate) header: Option<&'static str>,
     pub(crate) optional: bool,
+    /// Further keywords.
+    pub(crate) keywords: Vec<(&'static str, Value)>,
 }
 
 impl InputSchema {
@@ -58,6 +60,7 @@ impl InputSchema {
             // A null default means "no default".
             let default = extras.default.filter(|value| !value.is_null());
             map.extend(default.map(|value| ("default".to_owned(), value)));
+            map.extend(extras.keywords.into_iter().map(|(keyword, value)| (keyword.to_owned(), value)));
             map.extend(extras.header.map(|header| ("x-mcp-header".to_owned(), header.into())));
         }
         self.properties.insert(name.to_owned(), schema);

@@ -1,0 +1,63 @@
+//! The last step of a [`HandlerBuilder`]: the function to call, and the reply that its return value becomes.
+
+use std::fmt;
+use std::future::Future;
+
+use super::args::Args;
+use super::builder::{HandlerBuilder, HandlerKind};
+use crate::call::invocation::Invocation;
+use crate::outcome::{ArgumentError, Outcome, Step};
+
+/// A declared return type `R`: how it becomes a reply of kind `K`.
+///
+/// Like a [`Key`], it is created where the type is written, so the compiler reports an unsupported
+/// type there, once; functions that take a `ReturnType` need no bound.
+pub struct ReturnType<K: HandlerKind, R> {
+    pub(crate) reply: fn(R, &K::ReplyInfo) -> Outcome,
+}
+
+impl<K: HandlerKind, R> fmt::Debug for ReturnType<K, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::any::type_name::<R>())
+    }
+}
+
+impl<K: HandlerKind> HandlerBuilder<K> {
+    /// Finishes with a sync function, run where the message was read.
+    pub fn sync<R, F>(self, ReturnType { reply }: ReturnType<K, R>, function: F) -> K::Item
+    where
+        R: 'static,
+        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<R, ArgumentError> + Send + Sync + 'static,
+    {
+        let info = self.kind.reply_info();
+        self.build(move |args, invocation| Ok(Step::Ready(reply(function(args, invocation)?, &info(invocation)))))
+    }
+
+    /// Finishes with an async function.
+    pub fn future<R, Fut, F>(self, ReturnType { reply }: ReturnType<K, R>, function: F) -> K::Item
+    where
+        R: 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<Fut, ArgumentError> + Send + Sync + 'static,
+    {
+        let info = self.kind.reply_info();
+        self.build(move |args, invocation| {
+            let (future, info) = (function(args, invocation)?, info(invocation));
+            Ok(Step::Future(Box::pin(async move { reply(future.await, &info) })))
+        })
+    }
+
+    /// Finishes with a long-running sync function, run on a thread of its own.
+    pub fn blocking<R, Work, F>(self, ReturnType { reply }: ReturnType<K, R>, function: F) -> K::Item
+    where
+        R: 'static,
+        Work: FnOnce() -> R + Send + 'static,
+        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<Work, ArgumentError> + Send + Sync + 'static,
+    {
+        let info = self.kind.reply_info();
+        self.build(move |args, invocation| {
+            let (work, info) = (function(args, invocation)?, info(invocation));
+            Ok(Step::Blocking(Box::new(move || reply(work(), &info))))
+        })
+    }
+}
