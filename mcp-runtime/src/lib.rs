@@ -49,6 +49,7 @@ mod outcome;
 mod panic;
 pub mod protocol;
 mod random;
+mod schema;
 mod server;
 pub mod store;
 mod subscription;

@@ -17,7 +17,7 @@ impl RpcError {
 /// Longer names get no suggestion: comparison is quadratic in their length.
 const LONGEST: usize = 128;
 
-fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LONGEST {
         return None;
     }

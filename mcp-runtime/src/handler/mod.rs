@@ -10,6 +10,5 @@ pub(crate) mod header_args;
 pub(crate) mod output;
 pub(crate) mod prompt;
 pub(crate) mod resource;
-pub(crate) mod schema;
 pub(crate) mod tool;
 pub(crate) mod uri_template;

@@ -116,8 +116,12 @@ impl TestClient {
         Self::serve(server, Identity::new(Revision::LATEST), Arc::default())
     }
 
+    /// Structured results are checked, unless the server was told not to.
     fn serve(server: Server, identity: Identity, replies: Arc<Replies>) -> Self {
-        let serve = |input, output| tokio::spawn(transport::stdio::serve(server.into_core(), input, output));
+        server.shared.change(|catalog| *catalog.settings.validate_output.get_or_insert(true));
+        // Here rather than in the task: mistakes in the set-up panic at the caller.
+        let core = server.into_core();
+        let serve = |input, output| tokio::spawn(transport::stdio::serve(core, input, output));
         Self::wire(identity, replies, serve)
     }
 

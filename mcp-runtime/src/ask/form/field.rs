@@ -3,8 +3,8 @@
 use serde_json::{Map, Number, Value, json};
 
 use super::choices::Choices;
-use super::format::Format;
 use crate::protocol::Revision;
+use crate::schema::format::Format;
 
 #[derive(Debug, Clone)]
 pub(super) struct Field {

@@ -4,7 +4,7 @@
 mod check;
 mod choices;
 mod field;
-mod format;
+
 mod precheck;
 #[cfg(test)]
 mod tests;
@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::handler::schema::without_null;
 use crate::protocol::Revision;
+use crate::schema::input::without_null;
 pub use precheck::{check_form, check_form_of};
 
 /// The fields that the user fills in, from a struct's schema.
