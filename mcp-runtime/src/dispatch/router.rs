@@ -62,7 +62,7 @@ impl<'a> Router<'a> {
             Method::ResourcesList => self.list(params, ListKind::Resources),
             Method::TemplatesList => self.list(params, ListKind::Templates),
             Method::TasksGet | Method::TasksResult | Method::TasksList | Method::TasksUpdate | Method::TasksCancel => {
-                Err(RpcError::new(RpcError::INTERNAL, "x").into())
+                Ok(Started { step: super::tasks::method(self, call)?, timeout: None, dialogue: None })
             }
             Method::Custom(index) => self.custom(index, call),
             // The connection has applied these already.
@@ -93,9 +93,9 @@ impl<'a> Router<'a> {
             unknown("tool", &name, known.map(|(name, _)| name))
         })?;
         let args = Args::json(params.get("arguments"))?;
-        match None::<Arc<Job>> {
+        match task::wanted(self.invocation, self.catalog, tool)? {
             None => self.started(&tool.handler, &args),
-            Some(_) => unreachable!(),
+            Some(job) => Ok(self.task(job, &tool.handler, &args)),
         }
     }
 
