@@ -15,11 +15,11 @@ pub(super) fn translate(failure: Failure, method: Method, wire: &WireFormat) -> 
         Failure::Protocol(error) => Err(error),
         Failure::ResourceNotFound(uri) => Err(resource_not_found(&uri, wire)),
         Failure::Arguments(errors) if is_tool && wire.argument_errors == ArgumentErrors::ToolResult => {
-            let text = format!("Invalid arguments: {}", sentence(&errors));
+            let text = format!("Invalid arguments:{}", sentence(&errors));
             Ok(ToolResult::error(text).with_meta("argumentError", details(&errors)))
         }
         Failure::Arguments(errors) => {
-            Err(RpcError::invalid_params(format!("Invalid params: {}", sentence(&errors))).with_data(details(&errors)))
+            Err(RpcError::invalid_params(format!("Invalid params:{}", sentence(&errors))).with_data(details(&errors)))
         }
         Failure::MissingCapability(missing) if wire.missing_capability == MissingCapabilityFormat::Code => {
             Err(missing_capability(&missing))
@@ -48,7 +48,7 @@ fn internal(text: String) -> RpcError {
 /// All errors in one text: a single one as it is, several as a list.
 fn sentence(errors: &[ArgumentError]) -> String {
     match errors {
-        [only] => only.to_string(),
+        [only] => format!(" {only}"),
         _ => errors.iter().map(|error| format!("\n- {error}")).collect(),
     }
 }
