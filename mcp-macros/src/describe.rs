@@ -11,7 +11,7 @@ use syn::{Expr, Ident, LitStr, Path, Type};
 use crate::attr::{Options, Size, is_string};
 use crate::elicit::Form;
 use crate::handler::{Handler, Kind};
-use crate::param::{Argument, Default, Param, Source};
+use crate::param::{Argument, Constraint, Default, Param, Source};
 
 /// The statements that build a handler, where `__mcp` is the runtime's hidden module. `function` is the
 /// path to call. `in_block`: whether the state is available as `__this`.
@@ -115,14 +115,17 @@ fn role(who: &LitStr) -> TokenStream {
 /// The statement that declares a parameter.
 fn declare(index: usize, param: &Param) -> TokenStream {
     let Source::Caller(argument) = &param.source else { return quote!(__builder.takes_context();) };
-    let Argument { name, description, default, header, flatten, .. } = &**argument;
+    let Argument { name, description, default, header, constraints, flatten, .. } = &**argument;
     let (key, ty) = (key(index), &param.ty);
     if flatten.is_some() {
         return quote!(let #key = __builder.flatten::<#ty>(););
     }
     let description = description.iter();
     let header = header.iter();
-    let info = quote!(__mcp::ArgInfo::new(#name) #(.description(#description))* #(.header(#header))*);
+    let (keywords, values): (Vec<_>, Vec<_>) = constraints.iter().map(Constraint::tokens).unzip();
+    let info = quote! {
+        __mcp::ArgInfo::new(#name) #(.description(#description))* #(.header(#header))* #(.keyword(#keywords, #values))*
+    };
     match default {
         None => quote!(let #key = __builder.arg::<#ty>(#info);),
         Some(default) => {
