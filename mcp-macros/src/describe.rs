@@ -192,6 +192,9 @@ fn returns(handler: &Handler) -> TokenStream {
 
 /// The expression that finishes the builder with a sync, async or blocking call. The call is spanned at
 /// the return type, so that the compiler reports a future that is not `Send` there.
+///
+/// A return value that borrows becomes a reply within the closure or future, where its owner lives. Its conversion
+/// names the type as `returns` does, at the same place: the compiler reports an unsupported type once.
 fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
     let span = handler.output.1;
     let taken = handler.params.iter().enumerate().map(|(index, param)| take(index, param));
@@ -199,20 +202,57 @@ fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
     let passed = handler.params.iter().enumerate().map(|(index, param)| pass(index, param));
     let passed = this.iter().cloned().chain(passed);
     let call = quote!(#function(#(#passed),*));
-    let (how, work) = match (handler.asyncness, handler.options.blocking) {
-        (Some(_), _) => (quote_spanned!(span=> future), quote_spanned!(span=> async move { #call.await })),
-        (None, Some(_)) => (quote_spanned!(span=> blocking), quote_spanned!(span=> move || #call)),
-        (None, None) => (quote_spanned!(span=> sync), call),
+    let awaited = if handler.asyncness.is_some() { quote!(#call.await) } else { call };
+    let borrowed = handler.output.0.as_ref().filter(|ty| borrows(&ty.to_token_stream()));
+    let (value, suffix) = match borrowed {
+        Some(ty) => {
+            let return_type = format_ident!("{}_return_type", handler.kind.attribute());
+            (quote!(__mcp::#return_type::<#ty>().convert(#awaited, &__info)), "_borrowed")
+        }
+        None => (awaited, ""),
     };
+    let (how, work) = match (handler.asyncness, handler.options.blocking) {
+        (Some(_), _) => ("future", quote_spanned!(span=> async move { #value })),
+        (None, Some(_)) => ("blocking", quote_spanned!(span=> move || #value)),
+        (None, None) => ("sync", value),
+    };
+    let how = format_ident!("{how}{suffix}", span = span);
     let runs_later = handler.asyncness.is_some() || handler.options.blocking.is_some();
     let state = (this.is_some() && runs_later).then(share_state);
+    let (returns, info) = match borrowed {
+        Some(_) => (None, Some(quote!(, __info))),
+        None => (Some(quote!(__returns,)), None),
+    };
     quote! {
-        __builder.#how(__returns, move |__args, __invocation| {
+        __builder.#how(#returns move |__args, __invocation #info| {
             #state
             #(#taken)*
             ::core::result::Result::Ok(#work)
         })
     }
+}
+
+/// Whether a type has a lifetime other than `'static`, or one that is left out: `&str`, `Cow<'_, str>`, `Cow<str>`.
+fn borrows(ty: &TokenStream) -> bool {
+    let mut tokens = ty.clone().into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let next = tokens.peek().map(ToString::to_string).unwrap_or_default();
+        let found = match token {
+            // A lifetime is a `'` and a word.
+            TokenTree::Punct(punct) if punct.as_char() == '\'' => next != "static",
+            TokenTree::Punct(punct) if punct.as_char() == '&' => next != "'",
+            TokenTree::Ident(word) if word == "Cow" && next == "<" => {
+                let _ = tokens.next();
+                tokens.peek().is_some_and(|first| first.to_string() != "'")
+            }
+            TokenTree::Group(group) => borrows(&group.stream()),
+            _ => false,
+        };
+        if found {
+            return true;
+        }
+    }
+    false
 }
 
 /// The statement that reads a parameter's value.

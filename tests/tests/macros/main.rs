@@ -10,6 +10,7 @@
 
 mod arguments;
 mod blocks;
+mod borrowed;
 mod constraints;
 mod docs;
 mod errors;
