@@ -28,7 +28,7 @@ impl App {
 const _: () = {
     use ::mcp_runtime::__private as __mcp;
     #[automatically_derived]
-    impl __mcp::Mounted for App {
+    impl __mcp::MergeTheHandlersBlocks for App {
         #[allow(
             unused_mut,
             unused_variables,

@@ -10,7 +10,7 @@ use syn::{Expr, Ident, LitStr, Path, Type};
 
 use crate::attr::{Options, Size, is_string};
 use crate::elicit::Form;
-use crate::handler::{Handler, Kind};
+use crate::handler::{Handler, Kind, State};
 use crate::param::{Argument, Constraint, Default, Param, Source};
 
 /// The statements that build a handler, where `__mcp` is the runtime's hidden module. `function` is the
@@ -198,7 +198,13 @@ fn returns(handler: &Handler) -> TokenStream {
 fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
     let span = handler.output.1;
     let taken = handler.params.iter().enumerate().map(|(index, param)| take(index, param));
-    let this = handler.receiver.as_ref().map(|_| quote!(&__this));
+    let runs_later = handler.asyncness.is_some() || handler.options.blocking.is_some();
+    let this = handler.receiver.as_ref().map(|receiver| match State::of(receiver) {
+        // A call that runs later has an `Arc` of its own.
+        Some(State::Arc) if runs_later => quote!(__this),
+        Some(State::Arc) => quote!(::core::clone::Clone::clone(&__this)),
+        Some(State::Borrowed) | None => quote!(&__this),
+    });
     let passed = handler.params.iter().enumerate().map(|(index, param)| pass(index, param));
     let passed = this.iter().cloned().chain(passed);
     let call = quote!(#function(#(#passed),*));
@@ -217,7 +223,6 @@ fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
         (None, None) => ("sync", value),
     };
     let how = format_ident!("{how}{suffix}", span = span);
-    let runs_later = handler.asyncness.is_some() || handler.options.blocking.is_some();
     let state = (this.is_some() && runs_later).then(share_state);
     let (returns, info) = match borrowed {
         Some(_) => (None, Some(quote!(, __info))),

@@ -20,6 +20,7 @@ mod places;
 mod prompts;
 mod resources;
 mod returns;
+mod state;
 mod tour;
 
 use mcp_runtime::prelude::*;
