@@ -1,11 +1,11 @@
 //! The checks of a parsed handler. A single key is checked where it is parsed (`attr`, `param`).
 
 use syn::spanned::Spanned as _;
-use syn::{GenericParam, Ident, LitStr, ReceiverKind, Safety, Signature};
+use syn::{GenericParam, Ident, LitStr, Safety, Signature};
 
 use crate::attr::{Options, Size};
 use crate::errors::Errors;
-use crate::handler::{Handler, Kind};
+use crate::handler::{Handler, Kind, State};
 use crate::name;
 use crate::param::Source;
 use crate::uri;
@@ -64,15 +64,17 @@ fn no_generics(handler: &Handler, sig: &Signature, errors: &mut Errors) {
 
 fn receiver(handler: &Handler, in_block: bool, errors: &mut Errors) {
     let Some(receiver) = &handler.receiver else { return };
-    let shared = matches!(receiver.kind, ReceiverKind::Reference(_, None, None));
     if !in_block {
         let what = handler.kind.attribute();
         errors.push_spanned(
             receiver,
             format!("put `#[handlers]` on the impl block: it collects the methods with `#[{what}]`"),
         );
-    } else if !shared {
-        errors.push_spanned(receiver, "calls run at the same time and share the state: take `&self`");
+    } else if State::of(receiver).is_none() {
+        errors.push_spanned(
+            receiver,
+            "calls run at the same time and share the state: take `&self`, or `self: Arc<Self>`",
+        );
     }
 }
 

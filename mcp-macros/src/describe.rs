@@ -10,8 +10,8 @@ use syn::{Expr, Ident, LitStr, Path, Type};
 
 use crate::attr::{Options, Size, is_string};
 use crate::elicit::Form;
-use crate::handler::{Handler, Kind};
-use crate::param::{Argument, Default, Param, Source};
+use crate::handler::{Handler, Kind, State};
+use crate::param::{Argument, Constraint, Default, Param, Source};
 
 /// The statements that build a handler, where `__mcp` is the runtime's hidden module. `function` is the
 /// path to call. `in_block`: whether the state is available as `__this`.
@@ -115,14 +115,17 @@ fn role(who: &LitStr) -> TokenStream {
 /// The statement that declares a parameter.
 fn declare(index: usize, param: &Param) -> TokenStream {
     let Source::Caller(argument) = &param.source else { return quote!(__builder.takes_context();) };
-    let Argument { name, description, default, header, flatten, .. } = &**argument;
+    let Argument { name, description, default, header, constraints, flatten, .. } = &**argument;
     let (key, ty) = (key(index), &param.ty);
     if flatten.is_some() {
         return quote!(let #key = __builder.flatten::<#ty>(););
     }
     let description = description.iter();
     let header = header.iter();
-    let info = quote!(__mcp::ArgInfo::new(#name) #(.description(#description))* #(.header(#header))*);
+    let (keywords, values): (Vec<_>, Vec<_>) = constraints.iter().map(Constraint::tokens).unzip();
+    let info = quote! {
+        __mcp::ArgInfo::new(#name) #(.description(#description))* #(.header(#header))* #(.keyword(#keywords, #values))*
+    };
     match default {
         None => quote!(let #key = __builder.arg::<#ty>(#info);),
         Some(default) => {
@@ -189,27 +192,72 @@ fn returns(handler: &Handler) -> TokenStream {
 
 /// The expression that finishes the builder with a sync, async or blocking call. The call is spanned at
 /// the return type, so that the compiler reports a future that is not `Send` there.
+///
+/// A return value that borrows becomes a reply within the closure or future, where its owner lives. Its conversion
+/// names the type as `returns` does, at the same place: the compiler reports an unsupported type once.
 fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
     let span = handler.output.1;
     let taken = handler.params.iter().enumerate().map(|(index, param)| take(index, param));
-    let this = handler.receiver.as_ref().map(|_| quote!(&__this));
+    let runs_later = handler.asyncness.is_some() || handler.options.blocking.is_some();
+    let this = handler.receiver.as_ref().map(|receiver| match State::of(receiver) {
+        // A call that runs later has an `Arc` of its own.
+        Some(State::Arc) if runs_later => quote!(__this),
+        Some(State::Arc) => quote!(::core::clone::Clone::clone(&__this)),
+        Some(State::Borrowed) | None => quote!(&__this),
+    });
     let passed = handler.params.iter().enumerate().map(|(index, param)| pass(index, param));
     let passed = this.iter().cloned().chain(passed);
     let call = quote!(#function(#(#passed),*));
-    let (how, work) = match (handler.asyncness, handler.options.blocking) {
-        (Some(_), _) => (quote_spanned!(span=> future), quote_spanned!(span=> async move { #call.await })),
-        (None, Some(_)) => (quote_spanned!(span=> blocking), quote_spanned!(span=> move || #call)),
-        (None, None) => (quote_spanned!(span=> sync), call),
+    let awaited = if handler.asyncness.is_some() { quote!(#call.await) } else { call };
+    let borrowed = handler.output.0.as_ref().filter(|ty| borrows(&ty.to_token_stream()));
+    let (value, suffix) = match borrowed {
+        Some(ty) => {
+            let return_type = format_ident!("{}_return_type", handler.kind.attribute());
+            (quote!(__mcp::#return_type::<#ty>().convert(#awaited, &__info)), "_borrowed")
+        }
+        None => (awaited, ""),
     };
-    let runs_later = handler.asyncness.is_some() || handler.options.blocking.is_some();
+    let (how, work) = match (handler.asyncness, handler.options.blocking) {
+        (Some(_), _) => ("future", quote_spanned!(span=> async move { #value })),
+        (None, Some(_)) => ("blocking", quote_spanned!(span=> move || #value)),
+        (None, None) => ("sync", value),
+    };
+    let how = format_ident!("{how}{suffix}", span = span);
     let state = (this.is_some() && runs_later).then(share_state);
+    let (returns, info) = match borrowed {
+        Some(_) => (None, Some(quote!(, __info))),
+        None => (Some(quote!(__returns,)), None),
+    };
     quote! {
-        __builder.#how(__returns, move |__args, __invocation| {
+        __builder.#how(#returns move |__args, __invocation #info| {
             #state
             #(#taken)*
             ::core::result::Result::Ok(#work)
         })
     }
+}
+
+/// Whether a type has a lifetime other than `'static`, or one that is left out: `&str`, `Cow<'_, str>`, `Cow<str>`.
+fn borrows(ty: &TokenStream) -> bool {
+    let mut tokens = ty.clone().into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let next = tokens.peek().map(ToString::to_string).unwrap_or_default();
+        let found = match token {
+            // A lifetime is a `'` and a word.
+            TokenTree::Punct(punct) if punct.as_char() == '\'' => next != "static",
+            TokenTree::Punct(punct) if punct.as_char() == '&' => next != "'",
+            TokenTree::Ident(word) if word == "Cow" && next == "<" => {
+                let _ = tokens.next();
+                tokens.peek().is_some_and(|first| first.to_string() != "'")
+            }
+            TokenTree::Group(group) => borrows(&group.stream()),
+            _ => false,
+        };
+        if found {
+            return true;
+        }
+    }
+    false
 }
 
 /// The statement that reads a parameter's value.

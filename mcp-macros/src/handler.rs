@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
-use syn::{Attribute, FnArg, Ident, Path, Receiver, ReturnType, Signature, Type, Visibility};
+use syn::{Attribute, FnArg, Ident, Path, Receiver, ReceiverKind, ReturnType, Signature, Type, Visibility};
 
 use crate::attr::Options;
 use crate::doc;
@@ -120,6 +120,31 @@ impl Handler {
             Source::Caller(argument) => Some(&**argument),
             Source::Server(_) => None,
         })
+    }
+}
+
+/// How a method takes the state.
+pub(crate) enum State {
+    /// `&self` or `self: &Arc<Self>`
+    Borrowed,
+    /// `self: Arc<Self>`
+    Arc,
+}
+
+impl State {
+    /// The form of a receiver, if it is one that calls can share.
+    pub(crate) fn of(receiver: &Receiver) -> Option<State> {
+        let is_arc = |ty: &Type| matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Arc"));
+        match &receiver.kind {
+            ReceiverKind::Reference(_, None, None) => Some(State::Borrowed),
+            ReceiverKind::Typed(_, ty) => match &**ty {
+                Type::Reference(reference) if reference.mutability.is_none() && is_arc(&reference.elem) => {
+                    Some(State::Borrowed)
+                }
+                ty => is_arc(ty).then_some(State::Arc),
+            },
+            _ => None,
+        }
     }
 }
 

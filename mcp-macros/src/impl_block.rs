@@ -1,8 +1,11 @@
-//! `#[handlers] impl T`: collects the annotated methods, and implements `Mounted` for `T`.
+//! `#[handlers] impl T`: collects the annotated methods, and implements the runtime's `Mounted` for `T`.
+//!
+//! A type has one block: the language allows one impl of a trait. rustc's error about the second names the trait, so
+//! its exported name says what to do.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{Attribute, GenericArgument, ImplItem, ImplItemFn, ItemImpl, Lifetime, Meta, PathArguments, Type};
+use syn::{Attribute, GenericArgument, Generics, ImplItem, ImplItemFn, ItemImpl, Lifetime, Meta, PathArguments, Type};
 
 use crate::attr::{self, Entries};
 use crate::check;
@@ -24,7 +27,7 @@ use crate::uri;
 //     }
 //     const _: () = {
 //         use ::mcp_runtime::__private as __mcp;
-//         impl __mcp::Mounted for Notebook {
+//         impl __mcp::MergeTheHandlersBlocks for Notebook {
 //             fn handlers(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
 //                 let __handlers = __mcp::Handlers::new();
 //                 let __handlers = __handlers.tool({ …, as for a function, calling Self::search });
@@ -64,13 +67,14 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
         }
         Some(_) => quote!(::core::unreachable!()),
     };
-    let (generics, _, clause) = block.generics.split_for_impl();
+    let generics = mountable(&block);
+    let (generics, _, clause) = generics.split_for_impl();
     let output = quote! {
         const _: () = {
             use #private as __mcp;
 
             #[automatically_derived]
-            impl #generics __mcp::Mounted for #self_ty #clause {
+            impl #generics __mcp::MergeTheHandlersBlocks for #self_ty #clause {
                 #[allow(unused_mut, unused_variables, deprecated, clippy::absolute_paths, clippy::redundant_closure)]
                 fn handlers(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
                     #collected
@@ -118,18 +122,24 @@ fn whole_block(block: &ItemImpl, errors: &mut Errors) {
         errors
             .push_spanned(path, "`#[handlers]` collects a type's own methods: put it on an impl block without a trait");
     }
-    if let (Some(lifetime), true) = (borrowed(&block.self_ty), block.generics.params.is_empty()) {
+    let parameter = block.generics.lifetimes().next().map(|parameter| &parameter.lifetime);
+    if let Some(lifetime) = parameter.or_else(|| borrowed(&block.self_ty)) {
         errors.push_spanned(
             lifetime,
             "what is mounted outlives every call: it cannot borrow; let it own, or share with `Arc`",
         );
     }
-    if !block.generics.params.is_empty() {
-        errors.push_spanned(
-            &block.generics.params,
-            "handlers have one schema, so their type cannot be generic; mount a concrete type",
-        );
+}
+
+/// The block's generics for the generated impl. Calls share a value that outlives them; a concrete type is checked by
+/// the compiler, a generic one only when a value is mounted.
+fn mountable(block: &ItemImpl) -> Generics {
+    let mut generics = block.generics.clone();
+    if !generics.params.is_empty() {
+        let bound = syn::parse_quote!(Self: ::core::marker::Send + ::core::marker::Sync + 'static);
+        generics.make_where_clause().predicates.push(bound);
     }
+    generics
 }
 
 /// The first lifetime argument of a type that is not `'static`.

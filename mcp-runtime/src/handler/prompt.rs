@@ -77,6 +77,11 @@ impl HandlerKind for PromptKind {
 
 /// Declares the return type. A function rather than a method, because its compile errors are shorter.
 pub fn returns<R: IntoPromptResult>(_: &mut HandlerBuilder<PromptKind>) -> ReturnType<PromptKind, R> {
+    return_type()
+}
+
+/// The conversion of a return value, without declaring its type again.
+pub fn return_type<R: IntoPromptResult>() -> ReturnType<PromptKind, R> {
     ReturnType { reply: |value, ()| value.into_prompt_result().map(Reply::Prompt).map_err(Failure::from) }
 }
 

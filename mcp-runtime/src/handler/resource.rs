@@ -199,6 +199,11 @@ impl ReadInfo {
 
 /// Declares the return type. A function rather than a method, because its compile errors are shorter.
 pub fn returns<R: IntoReadResult>(_: &mut HandlerBuilder<ResourceKind>) -> ReturnType<ResourceKind, R> {
+    return_type()
+}
+
+/// The conversion of a return value, without declaring its type again.
+pub fn return_type<R: IntoReadResult>() -> ReturnType<ResourceKind, R> {
     ReturnType {
         reply: |value, info| {
             let result = value.into_read_result(&info.uri).map_err(Failure::from)?;

@@ -143,6 +143,11 @@ impl HandlerKind for ToolKind {
 /// Declares the return type. A function rather than a method, because its compile errors are shorter.
 pub fn returns<R: IntoToolResult>(builder: &mut HandlerBuilder<ToolKind>) -> ReturnType<ToolKind, R> {
     builder.kind.output = R::output_schema();
+    return_type()
+}
+
+/// The conversion of a return value, without declaring its type again.
+pub fn return_type<R: IntoToolResult>() -> ReturnType<ToolKind, R> {
     ReturnType { reply: |value, ()| value.into_tool_result().map(Reply::Tool).map_err(Failure::from) }
 }
 

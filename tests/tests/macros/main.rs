@@ -10,6 +10,8 @@
 
 mod arguments;
 mod blocks;
+mod borrowed;
+mod constraints;
 mod docs;
 mod errors;
 mod hygiene;
@@ -18,6 +20,7 @@ mod places;
 mod prompts;
 mod resources;
 mod returns;
+mod state;
 mod tour;
 
 use mcp_runtime::prelude::*;

@@ -1,6 +1,11 @@
 //! The parameters of a handler. Parameters taken by value are the caller's arguments; parameters taken by
 //! reference come from the server.
 
+mod constraint;
+mod fit;
+mod literal;
+mod spelling;
+
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
@@ -10,6 +15,9 @@ use crate::attr::{self, Entries};
 use crate::doc;
 use crate::errors::Errors;
 use crate::name::closest;
+use spelling::Spelling;
+
+pub(crate) use constraint::Constraint;
 
 /// A parameter other than `self`.
 pub(crate) struct Param {
@@ -31,6 +39,8 @@ pub(crate) struct Argument {
     pub(crate) description: Option<TokenStream>,
     pub(crate) default: Option<Default>,
     pub(crate) header: Option<LitStr>,
+    /// What narrows its type.
+    pub(crate) constraints: Vec<Constraint>,
     pub(crate) complete: Option<Path>,
     pub(crate) flatten: Option<Span>,
     /// Whether `#[arg]` has more than one key.
@@ -55,9 +65,16 @@ struct ArgOptions {
     complete: Option<Path>,
     header: Option<LitStr>,
     flatten: Option<Span>,
+    constraints: Vec<Constraint>,
 }
 
-pub(crate) const KEYS: [&str; 6] = ["rename", "description", "default", "complete", "header", "flatten"];
+/// The keys that do not narrow the value.
+const OWN: [&str; 6] = ["rename", "description", "default", "complete", "header", "flatten"];
+
+/// The keys of `#[arg(…)]`.
+pub(crate) fn keys() -> Vec<&'static str> {
+    OWN.into_iter().chain(constraint::keys()).collect()
+}
 
 impl Param {
     /// Parses a parameter, and removes `#[arg]` and doc attributes from it.
@@ -93,6 +110,7 @@ impl Param {
         }
         let ident = ident(&param.pat, errors)?;
         let options = options.map(|(_, options)| options).unwrap_or_default();
+        options.check(&ty, errors);
         let argument = options.argument(&ident, description);
         Some(Param { ty, source: Source::Caller(Box::new(argument)) })
     }
@@ -176,10 +194,11 @@ impl ArgOptions {
         }
         for entry in all.entries {
             let key = entry.key.unraw().to_string();
-            if !KEYS.contains(&&*key) {
-                let hint = match closest(&key, KEYS) {
+            if !keys().contains(&&*key) {
+                let meant = constraint::alias(&key).or_else(|| closest(&key, keys()));
+                let hint = match meant {
                     Some(meant) => format!("did you mean `{meant}`?"),
-                    None => attr::list(&KEYS),
+                    None => attr::list(&keys()),
                 };
                 errors.push_at(entry.key.span(), format!("unknown key `{key}`; {hint}"));
             } else if self.seen.contains(&key) {
@@ -202,14 +221,26 @@ impl ArgOptions {
                 let span = entry.key.span();
                 self.flatten = attr::flag(entry)?.then_some(span);
             }
-            _ => {
+            "default" => {
                 self.default = Some(match &entry.value {
                     None => Default::Trait(entry.key.span()),
                     Some(_) => Default::Expr(attr::expression(entry, "expected a value: `default = 10`")?),
                 });
             }
+            _ => self.constraints.extend(Constraint::read(key, entry)?),
         }
         Ok(())
+    }
+
+    /// Checks the constraints against the type and the default. A flattened struct has none.
+    fn check(&self, ty: &Type, errors: &mut Errors) {
+        let default = match &self.default {
+            Some(Default::Expr(expr)) => Some(expr),
+            Some(Default::Trait(_)) | None => None,
+        };
+        if self.flatten.is_none() {
+            fit::check(&self.constraints, Spelling::of(ty).as_ref(), default, errors);
+        }
     }
 
     fn argument(self, ident: &Ident, docs: Option<TokenStream>) -> Argument {
@@ -227,6 +258,7 @@ impl ArgOptions {
             description,
             default: self.default,
             header: self.header,
+            constraints: self.constraints,
             complete: self.complete,
             flatten: self.flatten,
             other_keys: self.seen.len() > 1,
