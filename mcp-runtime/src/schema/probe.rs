@@ -9,9 +9,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::instance::Instance;
+use super::sample::Sample;
 use super::validator::{Depth, NodeId, Rule, Validator};
-
-type Sample = Instance<'static>;
 
 /// A type that decodes values of a node: whether it accepts a value.
 pub(crate) struct Probe<'a> {

@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 
 use super::instance::{Instance, Number};
-use super::validator::{Depth, ListRule, Node, NodeId, NumberRule, ObjectRule, Rule, TextRule, Types, Validator};
+use super::validator::{Depth, ListRule, Node, NodeId, NumberRule, ObjectRule, Rule, Size, TextRule, Types, Validator};
 
-type Sample = Instance<'static>;
+/// A value made up for a schema.
+pub(super) type Sample = Instance<'static>;
 
 /// Types nested deeper are not sampled.
 const DEEPEST: usize = 8;
@@ -113,7 +114,7 @@ impl Validator {
                     && rule.patterns.is_empty()
                     && rule.unevaluated.is_none()
                     && rule.names.is_none()
-                    && rule.size == super::validator::Size::default()
+                    && rule.size == Size::default()
                     && rule.needs.is_empty()
                     && rule.implies.is_empty()
             }

@@ -31,6 +31,7 @@ const ORDER: &[&[&str]] = &[
     &["outcome"],
     &["store"],
     &["protocol"],
+    &["schema"],
     &["error", "suggest"],
     &["jsonrpc"],
     &["limits", "panic", "random", "sync"],
@@ -50,9 +51,14 @@ const FOLDERS: &[Folder] = &[
                   limits panic random sync",
     },
     Folder {
+        name: "schema",
+        why: "what a type demands of a value, and whether a value complies; near misses are suggested",
+        imports: "suggest jsonrpc",
+    },
+    Folder {
         name: "dispatch",
         why: "from a message to its handler: it knows every kind of call",
-        imports: "subscription server handler catalog call ask task era outcome store protocol error jsonrpc panic",
+        imports: "subscription server handler catalog call ask task era outcome store protocol schema error jsonrpc panic",
     },
     Folder {
         name: "subscription",
@@ -67,7 +73,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "handler",
         why: "an annotated function: its builders name `Context`",
-        imports: "call outcome protocol error jsonrpc",
+        imports: "call outcome protocol schema error suggest jsonrpc",
     },
     Folder {
         name: "catalog",
@@ -82,7 +88,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "ask",
         why: "questions to the client, in the middle of a call or a task",
-        imports: "handler call task era outcome protocol error jsonrpc limits random sync",
+        imports: "call task era outcome protocol schema error jsonrpc limits random sync",
     },
     Folder {
         name: "task",
@@ -92,12 +98,12 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "era",
         why: "how the revisions differ: it reads requests, and writes outcomes and stored tasks",
-        imports: "outcome store protocol jsonrpc",
+        imports: "outcome store protocol schema jsonrpc",
     },
     Folder {
         name: "outcome",
         why: "what comes of a request: a result, a question, a task or a failure",
-        imports: "store protocol jsonrpc",
+        imports: "store protocol schema jsonrpc",
     },
     Folder { name: "store", why: "records that replicas share, in wire types", imports: "protocol sync" },
     Folder { name: "protocol", why: "wire types, and why one was rejected", imports: "error jsonrpc" },

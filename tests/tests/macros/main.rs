@@ -13,6 +13,7 @@ mod blocks;
 mod borrowed;
 mod constraints;
 mod docs;
+mod enforced;
 mod errors;
 mod hygiene;
 mod keys;

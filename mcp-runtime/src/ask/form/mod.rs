@@ -1,6 +1,8 @@
 //! Forms: from a type's schema to the `requestedSchema` of a revision, and the validation of answers.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
 
+#[cfg(test)]
+mod answer_tests;
 mod choices;
 mod field;
 mod precheck;

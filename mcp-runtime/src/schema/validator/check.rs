@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::compiled::Validator;
+use super::node::{ListRule, NodeId, NumberRule, Rule, TextRule, Types};
 use super::pattern::Pattern;
 use super::problem::Problem;
-use super::{ListRule, Node, NodeId, NumberRule, Rule, TextRule, Types, Validator};
 use crate::jsonrpc::error::shorten;
 use crate::schema::instance::{Instance, Number, count};
 
@@ -243,12 +244,5 @@ impl NumberRule {
             && self.above.is_none_or(|min| number.compare(min).is_gt())
             && self.below.is_none_or(|max| number.compare(max).is_lt())
             && self.multiple_of.is_none_or(|step| number.is_multiple_of(step))
-    }
-}
-
-impl Node {
-    /// Whether it asserts anything besides types.
-    pub(in crate::schema) fn has_rules(&self) -> bool {
-        !self.rules.is_empty()
     }
 }

@@ -1,7 +1,8 @@
 //! Checks the keywords that combine schemas, and finds the alternative that a value was meant for.
 
 use super::check::Checker;
-use super::{NodeId, ObjectRule, Rule, Validator};
+use super::compiled::Validator;
+use super::node::{NodeId, ObjectRule, Rule};
 use crate::schema::instance::Instance;
 
 impl Checker<'_> {

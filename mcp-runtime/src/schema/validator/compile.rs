@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::node::{ListRule, Node, NodeId, NumberRule, ObjectRule, Rule, Size, TextRule, Types};
 use super::pattern::Pattern;
-use super::{ListRule, Node, NodeId, NumberRule, ObjectRule, Rule, Size, TextRule, Types};
 use crate::schema::format::Format;
 use crate::schema::instance::Number;
 
@@ -280,9 +280,24 @@ fn texts(value: &Value) -> Vec<Box<str>> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).map(Box::from).collect()
 }
 
-/// A JSON pointer in a URI fragment may have percent escapes; schemars writes none but these.
+/// A JSON pointer in a URI fragment, without its percent escapes.
 fn unescaped(pointer: &str) -> String {
-    pointer.replace("%25", "%").replace("%22", "\"")
+    let mut bytes = Vec::with_capacity(pointer.len());
+    let mut rest = pointer.as_bytes();
+    while let Some((byte, more)) = rest.split_first() {
+        let hex = more.get(..2).and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        match (byte, hex) {
+            (b'%', Some(escaped)) => {
+                bytes.push(escaped);
+                rest = &more[2..];
+            }
+            _ => {
+                bytes.push(*byte);
+                rest = more;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn anchored<'s>(schema: &'s Value, anchor: &str) -> Option<&'s Value> {

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{ListRule, NodeId, NumberRule, Rule, Size, TextRule, Types, Validator};
+use super::compiled::Validator;
+use super::node::{ListRule, NodeId, NumberRule, Rule, Size, TextRule, Types};
 use crate::jsonrpc::error::shorten;
 use crate::schema::instance::{Instance, Number};
 
@@ -145,7 +146,7 @@ impl TextRule {
 
 impl ListRule {
     fn describe(&self) -> String {
-        let unique = if self.unique { ", each of them once" } else { "" };
+        let unique = if self.unique { " without duplicates" } else { "" };
         self.size.describe("item") + unique
     }
 }

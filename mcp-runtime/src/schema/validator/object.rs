@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use super::check::{Checker, Depth};
+use super::compiled::Validator;
+use super::node::{NodeId, ObjectRule, Rule, Types};
 use super::problem::Problem;
-use super::{NodeId, ObjectRule, Rule, Types, Validator};
 use crate::jsonrpc::error::shorten;
 use crate::schema::instance::{Instance, count};
 use crate::suggest::closest;
