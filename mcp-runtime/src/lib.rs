@@ -86,6 +86,11 @@ pub mod sampling {
     };
 }
 
+/// Handlers that are known only at run time: [`Tool::builder`], [`Prompt::builder`], [`Resource::builder`].
+pub mod dynamic {
+    pub use crate::handler::dynamic::{PromptBuilder, ResourceBuilder, ToolBuilder};
+}
+
 /// HTTP: a tower `Service` that serves every revision ([`Server::into_service`]).
 #[cfg(feature = "http")]
 pub mod http {

@@ -199,6 +199,8 @@ pub struct HandlerBuilder<K> {
     visible: Option<Visibility>,
     input: InputSchema,
     types: Vec<DeclaredType>,
+    /// A schema known only at run time, instead of that of the declared arguments.
+    schema: Option<Value>,
 }
 
 impl<K: HandlerKind> HandlerBuilder<K> {
@@ -214,6 +216,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
             visible: None,
             input: InputSchema::new(),
             types: Vec::new(),
+            schema: None,
         }
     }
 
@@ -241,7 +244,17 @@ impl<K: HandlerKind> HandlerBuilder<K> {
 
     /// Sets the timeout of a call.
     pub fn timeout_ms(&mut self, millis: u64) {
-        self.timeout = Some(Duration::from_millis(millis));
+        self.timeout(Duration::from_millis(millis));
+    }
+
+    /// Sets the timeout of a call.
+    pub(super) fn timeout(&mut self, limit: Duration) {
+        self.timeout = Some(limit);
+    }
+
+    /// Sets the schema of arguments that have no declared types.
+    pub(super) fn set_schema(&mut self, schema: Value) {
+        self.schema = Some(schema);
     }
 
     /// Sets the completion function of an argument.
@@ -317,19 +330,21 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     where
         F: for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentError> + Send + Sync + 'static,
     {
-        let HandlerBuilder { kind, metadata, timeout, completers, takes_context, requires, visible, input, types } =
-            self;
-        let (schema, mut problems) = input.finish();
+        let HandlerBuilder { kind, metadata, timeout, completers, takes_context, requires, visible, .. } = self;
+        let is_declared = self.schema.is_none();
+        let (schema, mut problems) = self.schema.map_or_else(|| self.input.finish(), |schema| (schema, Vec::new()));
+        if schema.get("type").is_none_or(|kind| kind != "object") {
+            problems.push("the schema of its arguments must be that of an object: `\"type\": \"object\"`".to_owned());
+        }
         if K::IS_TEXT {
             problems.extend(not_text(&schema));
         }
-        let rules = match ArgumentRules::new(&schema, &types, K::IS_TEXT) {
-            Ok(rules) => Some(Box::new(rules)),
-            Err(more) => {
-                problems.extend(more);
-                None
-            }
+        let rules = if is_declared {
+            ArgumentRules::of_types(&schema, &self.types, K::IS_TEXT)
+        } else {
+            ArgumentRules::of_schema(&schema)
         };
+        let rules = rules.map_err(|more| problems.extend(more)).ok().map(Box::new);
         let call = Box::new(call);
         let handler =
             Handler { call, timeout, completers, takes_context, requires, visible, rules, output: None, problems };

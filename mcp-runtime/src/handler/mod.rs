@@ -4,6 +4,7 @@ pub(crate) mod args;
 pub(crate) mod builder;
 pub(crate) mod completion;
 pub(crate) mod custom;
+pub(crate) mod dynamic;
 pub(crate) mod finish;
 pub(crate) mod handlers;
 pub(crate) mod header_args;

@@ -42,7 +42,7 @@ impl Prompt {
 /// The [`HandlerKind`] of `#[prompt]`.
 #[derive(Debug)]
 pub struct PromptKind {
-    arguments: Vec<PromptArgument>,
+    pub(super) arguments: Vec<PromptArgument>,
 }
 
 /// Starts building a prompt.

@@ -61,7 +61,7 @@ pub(crate) struct TaskSupport {
 /// The [`HandlerKind`] of `#[tool]`.
 #[derive(Debug)]
 pub struct ToolKind {
-    output: Option<Value>,
+    pub(super) output: Option<Value>,
     annotations: ToolAnnotations,
     task: Option<TaskSupport>,
 }

@@ -21,6 +21,7 @@ mod places;
 mod prompts;
 mod resources;
 mod returns;
+mod run_time;
 mod state;
 mod tour;
 

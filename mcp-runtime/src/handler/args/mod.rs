@@ -10,6 +10,7 @@ pub(super) mod text;
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -147,6 +148,37 @@ impl<'a> Args<'a> {
         match &self.source {
             Source::Json(object, _) | Source::Text(object) => object.get(name).is_some(),
             Source::Uri(variables) => variables.iter().any(|(variable, _)| *variable == name),
+        }
+    }
+
+    /// Decodes all arguments into one value.
+    pub(super) fn whole<T: DeserializeOwned>(&self) -> Result<T, ArgumentError> {
+        let Source::Json(object, whole) = &self.source else { return Err(self.not_json()) };
+        self.taken.set(object.len());
+        serde_json::from_str(whole).map_err(|error| explain(whole, &error))
+    }
+
+    fn not_json(&self) -> ArgumentError {
+        let source = if matches!(self.source, Source::Uri(_)) { "a URI" } else { "text" };
+        ArgumentError {
+            field: Cow::Borrowed("arguments"),
+            expected_type: Cow::Borrowed("object"),
+            actual_type: Cow::Borrowed("string"),
+            text: format!("the arguments come from {source}"),
+        }
+    }
+
+    /// All arguments that arrived as text, by name.
+    pub(super) fn texts(&self) -> HashMap<String, String> {
+        match &self.source {
+            Source::Json(object, _) | Source::Text(object) => {
+                let text = |raw: Raw<'_>| raw.text().map_or_else(|| raw.get().to_owned(), Cow::into_owned);
+                let sent = object.iter().filter(|(_, raw)| raw.get() != "null");
+                sent.map(|(name, raw)| (name.to_owned(), text(raw))).collect()
+            }
+            Source::Uri(variables) => {
+                variables.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect()
+            }
         }
     }
 

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use super::{Args, Source};
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
@@ -47,18 +49,21 @@ pub(crate) struct ArgumentRules {
 }
 
 impl ArgumentRules {
-    /// Compiles the rules. The errors say what is wrong with the schema.
-    pub(crate) fn new(schema: &serde_json::Value, types: &[DeclaredType], is_text: bool) -> Result<Self, Vec<String>> {
-        let mut validator = Validator::new(schema)?.with_null_as_absent();
-        let wrong_defaults = validator.wrong_defaults();
-        if !wrong_defaults.is_empty() {
-            return Err(wrong_defaults);
-        }
+    /// The rules of declared types, which check some of them themselves. The errors say what is wrong with the schema.
+    pub(crate) fn of_types(schema: &Value, types: &[DeclaredType], is_text: bool) -> Result<Self, Vec<String>> {
+        let mut validator = compiled(schema)?;
         mark_checked(&mut validator, types, is_text);
         let constrained = validator.properties().filter(|(_, node)| !validator.is_checked_by_type(*node));
         let constrained = constrained.map(|(name, node)| (name.into(), node)).collect();
         let (constrains_whole, is_closed) = (validator.constrains_whole(), validator.is_closed());
         Ok(ArgumentRules { validator, constrained, constrains_whole, is_closed })
+    }
+
+    /// The rules of a schema that no type stands behind: all of it is checked in each call.
+    pub(crate) fn of_schema(schema: &Value) -> Result<Self, Vec<String>> {
+        let validator = compiled(schema)?;
+        let is_closed = validator.is_closed();
+        Ok(ArgumentRules { validator, constrained: Vec::new(), constrains_whole: true, is_closed })
     }
 
     /// Whether the arguments pass all that their types do not check.
@@ -171,6 +176,12 @@ impl ArgumentRules {
             None => Some(self.validator.read_text(node, raw.get())),
         }
     }
+}
+
+fn compiled(schema: &Value) -> Result<Validator, Vec<String>> {
+    let validator = Validator::new(schema)?.with_null_as_absent();
+    let wrong_defaults = validator.wrong_defaults();
+    if wrong_defaults.is_empty() { Ok(validator) } else { Err(wrong_defaults) }
 }
 
 /// Asks each type what it checks itself.

@@ -106,7 +106,7 @@ impl Checker<'_> {
     /// Checks the members that no subschema has evaluated.
     fn unevaluated(&mut self, id: NodeId, node: NodeId, members: &Members<'_>, instance: &Instance<'_>) {
         for (name, value) in members {
-            if !self.is_evaluated(id, name, instance) {
+            if !self.is_evaluated(id, name, instance, false) {
                 if self.validator.node(node).types == Types::NONE {
                     self.at(name, |checker| checker.unknown(name, &[], value));
                 } else {
@@ -116,28 +116,29 @@ impl Checker<'_> {
         }
     }
 
-    fn is_evaluated(&mut self, id: NodeId, name: &str, instance: &Instance<'_>) -> bool {
+    /// Whether a node, or one in it that applies to the same object, says something of a member.
+    fn is_evaluated(&mut self, id: NodeId, name: &str, instance: &Instance<'_>, is_nested: bool) -> bool {
         let validator = self.validator;
         validator.node(id).rules.iter().any(|rule| match rule {
             Rule::Object(rule) => {
                 rule.property(name).is_some()
                     || rule.patterns.iter().any(|(pattern, _)| pattern.fits(name))
                     || rule.others.is_some()
-                    || rule
-                        .implies
-                        .iter()
-                        .any(|(key, node)| instance.get(key).is_some() && self.is_evaluated(*node, name, instance))
+                    || (is_nested && rule.unevaluated.is_some())
+                    || rule.implies.iter().any(|(key, node)| {
+                        instance.get(key).is_some() && self.is_evaluated(*node, name, instance, true)
+                    })
             }
-            Rule::Ref(target) => self.is_evaluated(*target, name, instance),
-            Rule::All(nodes) => nodes.iter().any(|node| self.is_evaluated(*node, name, instance)),
-            Rule::Any(nodes) | Rule::Exactly(nodes) => {
-                nodes.iter().any(|node| self.is_valid(*node, instance) && self.is_evaluated(*node, name, instance))
-            }
+            Rule::Ref(target) => self.is_evaluated(*target, name, instance, true),
+            Rule::All(nodes) => nodes.iter().any(|node| self.is_evaluated(*node, name, instance, true)),
+            Rule::Any(nodes) | Rule::Exactly(nodes) => nodes
+                .iter()
+                .any(|node| self.is_valid(*node, instance) && self.is_evaluated(*node, name, instance, true)),
             Rule::If(condition, then, otherwise) => {
                 let holds = self.is_valid(*condition, instance);
                 let branch = if holds { then } else { otherwise };
-                (holds && self.is_evaluated(*condition, name, instance))
-                    || branch.is_some_and(|node| self.is_evaluated(node, name, instance))
+                (holds && self.is_evaluated(*condition, name, instance, true))
+                    || branch.is_some_and(|node| self.is_evaluated(node, name, instance, true))
             }
             Rule::OneOf(_) | Rule::Number(_) | Rule::Text(_) | Rule::List(_) | Rule::Not(_) => false,
         })

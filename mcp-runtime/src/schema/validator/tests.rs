@@ -42,6 +42,11 @@ fn keywords_are_checked() {
             json!({"a": 1}),
             json!({"b": 1}),
         ),
+        (
+            json!({"allOf": [{"unevaluatedProperties": true}], "unevaluatedProperties": false, "type": "object"}),
+            json!({"a": 1}),
+            json!(1),
+        ),
         (json!({"multipleOf": 0.1}), json!(0.3), json!(0.35)),
         (
             json!({"uniqueItems": true}),

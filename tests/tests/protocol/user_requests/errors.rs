@@ -49,7 +49,7 @@ async fn unknown_params_are_ignored() -> Result<()> {
     }
     // A tool without arguments accepts what clients send for want of any, unless the server is strict.
     assert!(!client.call("nothing", json!({"x": 1})).await?.is_error());
-    let client = TestClient::connect(server().strict_arguments(true)).await?;
+    let client = TestClient::connect(fixture::server().strict_arguments(true)).await?;
     let tools = client.request("tools/list", json!({})).await?;
     let nothing = tools["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "nothing").unwrap();
     assert_eq!(nothing["inputSchema"]["additionalProperties"], false, "{nothing}");
