@@ -14,6 +14,7 @@ mod borrowed;
 mod constraints;
 mod docs;
 mod errors;
+mod forms;
 mod hygiene;
 mod keys;
 mod places;
