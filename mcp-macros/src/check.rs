@@ -35,9 +35,6 @@ pub(crate) fn cache(options: &Options, errors: &mut Errors) {
 
 fn ordinary_function(sig: &Signature, errors: &mut Errors) {
     let message = "a handler is an ordinary `fn` or `async fn`";
-    if let Some(token) = &sig.constness {
-        errors.push_at(token.span(), message);
-    }
     if let Safety::Unsafe(token) = &sig.safety {
         errors.push_at(token.span(), message);
     }
@@ -68,7 +65,7 @@ fn receiver(handler: &Handler, in_block: bool, errors: &mut Errors) {
         let what = handler.kind.attribute();
         errors.push_spanned(
             receiver,
-            format!("put `#[handlers]` on the impl block: it collects the methods with `#[{what}]`"),
+            format!("put `#[handlers]` on the impl block: it collects the methods with `#[{what}]`, by this name"),
         );
     } else if State::of(receiver).is_none() {
         errors.push_spanned(
@@ -127,10 +124,13 @@ fn arguments(handler: &Handler, errors: &mut Errors) {
     }
     let mut names: Vec<&str> = Vec::new();
     for argument in handler.arguments() {
-        if names.contains(&&*argument.name) {
-            errors.push_at(argument.span, format!("there are two arguments called `{}`", argument.name));
+        // The name of a flattened struct is no argument's; its fields are compared when the tool is registered.
+        if argument.flatten.is_none() {
+            if names.contains(&&*argument.name) {
+                errors.push_at(argument.span, format!("there are two arguments called `{}`", argument.name));
+            }
+            names.push(&argument.name);
         }
-        names.push(&argument.name);
         if let Some(header) = &argument.header {
             let text = header.value();
             let token =
@@ -205,7 +205,8 @@ fn variables_are_arguments(handler: &Handler, literal: &LitStr, variables: &[&st
     let text = literal.value();
     let is_argument = |variable: &str| handler.arguments().any(|argument| argument.name == variable);
     let mut unused: Vec<&str> = variables.iter().copied().filter(|variable| !is_argument(variable)).collect();
-    for argument in handler.arguments().filter(|argument| !variables.contains(&&*argument.name)) {
+    let named = handler.arguments().filter(|argument| argument.flatten.is_none());
+    for argument in named.filter(|argument| !variables.contains(&&*argument.name)) {
         let meant = name::closest(&argument.name, unused.iter().copied());
         let hint = match meant.or(unused.first().copied().filter(|_| unused.len() == 1)) {
             Some(meant) => {

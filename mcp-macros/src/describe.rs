@@ -13,9 +13,21 @@ use crate::elicit::Form;
 use crate::handler::{Handler, Kind, State};
 use crate::param::{Argument, Constraint, Default, Param, Source};
 
+/// The body that builds the handler of a function, under the conditions of each of its variants.
+pub(crate) fn describe_variants(variants: &[Handler], function: &TokenStream) -> TokenStream {
+    let described = variants.iter().map(|handler| (&handler.conditions, describe(handler, function, false)));
+    match described.clone().next() {
+        Some((conditions, described)) if conditions.is_empty() => described,
+        _ => described.map(|(conditions, described)| quote!(#(#conditions)* { #described })).collect(),
+    }
+}
+
 /// The statements that build a handler, where `__mcp` is the runtime's hidden module. `function` is the
 /// path to call. `in_block`: whether the state is available as `__this`.
 pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool) -> TokenStream {
+    if let Some(error) = &handler.error {
+        return quote!(#error ::core::unreachable!());
+    }
     let Options { title, icons, meta, timeout, .. } = &handler.options;
     let (name, _) = handler.name();
     let description = &handler.description;

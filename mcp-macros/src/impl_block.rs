@@ -4,11 +4,11 @@
 //! its exported name says what to do.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::{Attribute, GenericArgument, Generics, ImplItem, ImplItemFn, ItemImpl, Lifetime, Meta, PathArguments, Type};
 
+use crate::attr::condition::{self, Condition};
 use crate::attr::{self, Entries};
-use crate::check;
 use crate::describe::{describe, share_state};
 use crate::errors::Errors;
 use crate::function::{already, item_keyword};
@@ -45,7 +45,7 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
     let krate = krate(attr, &mut errors);
     whole_block(&block, &mut errors);
     let found = collect(&mut block, &mut errors);
-    if found.is_empty() {
+    if found.is_empty() && !aliases(&mut block, &mut errors) {
         errors.push_spanned(
             &block.self_ty,
             "nothing here has `#[tool]`, `#[prompt]` or `#[resource]` (methods made by `macro_rules!` cannot be seen)",
@@ -158,10 +158,15 @@ fn collect(block: &mut ItemImpl, errors: &mut Errors) -> Vec<Handler> {
         ImplItem::Fn(method) => Some(method),
         _ => None,
     });
-    methods.filter_map(|method| read(method, errors)).collect()
+    methods.flat_map(|method| read(method, errors)).collect()
 }
 
-fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Option<Handler> {
+/// The handlers of one method: none, one, or one for each combination of the conditions of its `cfg_attr`s.
+fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Vec<Handler> {
+    let is_ours = |attr: &Attribute| Kind::of(attr).is_some();
+    let conditions = condition::predicates(&method.attrs, is_ours);
+    let conditions: Vec<_> = conditions.into_iter().map(|predicate| Condition::new(predicate, true)).collect();
+    condition::resolve(&mut method.attrs, &conditions, is_ours);
     let mut ours: Vec<(Kind, Attribute)> = Vec::new();
     method.attrs.retain(|attr| match Kind::of(attr) {
         Some(kind) => {
@@ -171,7 +176,7 @@ fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Option<Handler> {
         None => true,
     });
     let mut ours = ours.into_iter();
-    let (kind, attr) = ours.next()?;
+    let Some((kind, attr)) = ours.next() else { return Vec::new() };
     for (other, second) in ours {
         errors.push_spanned(second, already(kind, other));
     }
@@ -183,23 +188,46 @@ fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Option<Handler> {
             TokenStream::new()
         }
     };
-    let handler = Handler::read(kind, tokens, &method.attrs, &mut method.sig, &method.block, errors);
+    let at = (&method.block as &dyn ToTokens, true);
+    let handlers = Handler::variants(kind, &tokens, &method.attrs, &mut method.sig, at, &conditions, errors);
     // Arguments are taken by value because they come from the caller, not because they are consumed.
     method.attrs.push(syn::parse_quote!(#[allow(clippy::needless_pass_by_value)]));
-    check::handler(&handler, &method.sig, true, errors);
-    Some(handler)
+    handlers
+}
+
+/// Removes and reports what looks like our attributes under other names: `use mcp_runtime::tool as mcp_tool`. Only
+/// rustc knows what a name stands for, and not yet.
+fn aliases(block: &mut ItemImpl, errors: &mut Errors) -> bool {
+    let mut found = false;
+    for item in &mut block.items {
+        let ImplItem::Fn(method) = item else { continue };
+        method.attrs.retain(|attr| {
+            let Some(last) = attr.path().segments.last() else { return true };
+            let name = last.ident.to_string();
+            let kinds = [Kind::Tool, Kind::Prompt, Kind::Resource].map(Kind::attribute);
+            let Some(kind) = kinds.into_iter().find(|kind| name.ends_with(&format!("_{kind}"))) else { return true };
+            errors.push_spanned(
+                attr.path(),
+                format!("write `{kind}` or `mcp_runtime::{kind}`: `#[handlers]` finds its methods by this name"),
+            );
+            found = true;
+            false
+        });
+    }
+    found
 }
 
 fn no_duplicates(handlers: &[Handler], errors: &mut Errors) {
     for (index, handler) in handlers.iter().enumerate() {
         // Two handlers may exclude each other by `cfg`.
-        if !handler.cfgs.is_empty() {
+        let is_always_there = |handler: &Handler| handler.cfgs.is_empty() && handler.conditions.is_empty();
+        if !is_always_there(handler) {
             continue;
         }
         let (wire, span) = identity(handler);
         let earlier = handlers[..index]
             .iter()
-            .find(|other| other.kind == handler.kind && other.cfgs.is_empty() && identity(other).0 == wire);
+            .find(|other| other.kind == handler.kind && is_always_there(other) && identity(other).0 == wire);
         if let Some(earlier) = earlier {
             let what = handler.kind.attribute();
             let message = match &handler.options.uri {
@@ -221,11 +249,19 @@ fn identity(handler: &Handler) -> (String, proc_macro2::Span) {
 
 fn register(handler: &Handler) -> TokenStream {
     let add = format_ident!("{}", handler.kind.attribute());
-    let (ident, cfgs) = (&handler.ident, &handler.cfgs);
+    let (ident, cfgs, conditions) = (&handler.ident, &handler.cfgs, &handler.conditions);
+    if let Some(error) = &handler.error {
+        return quote! {
+            #(#cfgs)*
+            #(#conditions)*
+            let __handlers = { #error __handlers };
+        };
+    }
     let described = describe(handler, &quote!(Self::#ident), true);
     let state = handler.receiver.as_ref().map(|_| share_state());
     quote! {
         #(#cfgs)*
+        #(#conditions)*
         let __handlers = __handlers.#add({
             #state
             #described

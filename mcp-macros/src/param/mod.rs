@@ -108,8 +108,16 @@ impl Param {
             );
             return None;
         }
-        let ident = ident(&param.pat, errors)?;
         let options = options.map(|(_, options)| options).unwrap_or_default();
+        let ident = match ident(&param.pat) {
+            Some(ident) => ident,
+            // Callers use the names of its fields.
+            None if options.flatten.is_some() => Ident::new("_flattened", param.pat.span()),
+            None => {
+                errors.push_spanned(&param.pat, unnamed(&param.pat));
+                return None;
+            }
+        };
         options.check(&ty, errors);
         let argument = options.argument(&ident, description);
         Some(Param { ty, source: Source::Caller(Box::new(argument)) })
@@ -133,14 +141,21 @@ fn inner_reference(ty: &TokenStream) -> Option<Span> {
     })
 }
 
-/// The name of a parameter; a pattern is an error.
-fn ident(pat: &Pat, errors: &mut Errors) -> Option<Ident> {
+/// The name of a parameter, unless it is a pattern.
+fn ident(pat: &Pat) -> Option<Ident> {
     match pat {
         Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => Some(pat.ident.clone()),
-        other => {
-            errors.push_spanned(other, "give the argument a name; callers use it");
-            None
+        _ => None,
+    }
+}
+
+/// The error for a pattern in place of a name.
+fn unnamed(pat: &Pat) -> &'static str {
+    match pat {
+        Pat::Struct(_) => {
+            "give the argument a name; callers use it. With `#[arg(flatten)]`, the fields are the arguments instead"
         }
+        _ => "give the argument a name; callers use it",
     }
 }
 

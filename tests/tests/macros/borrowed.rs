@@ -137,7 +137,7 @@ async fn borrowed_return_values_become_results() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let server = Server::new("test", "1.0.0").mount(Config::default()).tools(tools![caller]);
         let client = TestClient::with_revision(server, revision).await.unwrap();
-        let text = async |name: &str, arguments| client.call(name, arguments).await.unwrap().text().to_owned();
+        let text = async |name: &str, arguments| client.call(name, arguments).await.unwrap().text();
         for name in ["text", "text_later", "text_slowly", "string", "cow", "bare_cow"] {
             assert_eq!(text(name, json!({})).await, "dark", "{name}");
         }

@@ -15,6 +15,7 @@ mod constraints;
 mod docs;
 mod enforced;
 mod errors;
+mod forms;
 mod hygiene;
 mod keys;
 mod places;

@@ -51,7 +51,6 @@ impl<S: Store> App<S> {
 
     #[tool(visible_if = Self::always)]
     async fn later(&self, ctx: &Context, key: S::Key) -> Result<String> {
-        // Not `Sync` until the value is mounted, so nothing of it may be held here by a caller's bound.
         assert!(ctx.client_name().is_some());
         Ok(self.store.find(&key).unwrap_or("nothing").to_owned())
     }
