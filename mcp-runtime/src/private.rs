@@ -2,6 +2,7 @@
 
 pub use std::sync::Arc;
 
+pub use mcp_macros::list;
 pub use serde_json;
 
 pub use crate::__json as json;
@@ -13,6 +14,7 @@ pub use crate::call::invocation::{FromInvocation, Invocation, extract};
 pub use crate::handler::args::{Args, Argument, Key};
 pub use crate::handler::builder::{ArgInfo, HandlerBuilder};
 pub use crate::handler::handlers::{Handlers, Mounted};
+pub use crate::handler::listed::{ListedPrompt, ListedResource, ListedTool, PlainFunction};
 pub use crate::handler::prompt::{Prompt, PromptFn, describe as prompt, returns as prompt_returns};
 pub use crate::handler::resource::{
     Resource, ResourceFn, blob_contents, describe as resource, json_contents, returns as resource_returns, shown,

@@ -212,10 +212,6 @@ pub fn returns<R: IntoReadResult>(_: &mut HandlerBuilder<ResourceKind>) -> Retur
 }
 
 /// Implemented by `#[resource]` for a type with the function's name, which `resources![name]` finds.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a resource",
-    label = "put `#[resource(\"uri\")]` on this function"
-)]
 pub trait ResourceFn {
     /// Builds the resource.
     fn resource() -> Resource;

@@ -14,6 +14,7 @@ mod docs;
 mod errors;
 mod hygiene;
 mod keys;
+mod lists;
 mod places;
 mod prompts;
 mod resources;
