@@ -3,6 +3,8 @@
 pub(crate) mod core;
 pub(crate) mod handle;
 pub(crate) mod hooks;
+#[cfg(not(all(feature = "http", feature = "tracing-layer")))]
+mod missing_feature;
 mod options;
 pub(crate) mod state;
 
