@@ -69,7 +69,7 @@ pub mod fuzzing;
 
 pub use call::context::Context;
 pub use error::{Error, ErrorCode, Result, ServerError};
-pub use handler::handlers::{Handlers, IntoHandlers};
+pub use handler::handlers::{Handlers, IntoHandlers, IntoResource};
 pub use handler::output::{IntoPromptResult, IntoReadResult, IntoToolResult, Json};
 pub use handler::prompt::Prompt;
 pub use handler::resource::Resource;

@@ -86,7 +86,6 @@ pub fn return_type<R: IntoPromptResult>() -> ReturnType<PromptKind, R> {
 }
 
 /// Implemented by `#[prompt]` for a type with the function's name, which `prompts![name]` finds.
-#[diagnostic::on_unimplemented(message = "`{Self}` is not a prompt", label = "put `#[prompt]` on this function")]
 pub trait PromptFn {
     /// Builds the prompt.
     fn prompt() -> Prompt;

@@ -213,10 +213,6 @@ pub fn return_type<R: IntoReadResult>() -> ReturnType<ResourceKind, R> {
 }
 
 /// Implemented by `#[resource]` for a type with the function's name, which `resources![name]` finds.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a resource",
-    label = "put `#[resource(\"uri\")]` on this function"
-)]
 pub trait ResourceFn {
     /// Builds the resource.
     fn resource() -> Resource;

@@ -152,7 +152,6 @@ pub fn return_type<R: IntoToolResult>() -> ReturnType<ToolKind, R> {
 }
 
 /// Implemented by `#[tool]` for a type with the function's name, which `tools![name]` finds.
-#[diagnostic::on_unimplemented(message = "`{Self}` is not a tool", label = "put `#[tool]` on this function")]
 pub trait ToolFn {
     /// Builds the tool.
     fn tool() -> Tool;

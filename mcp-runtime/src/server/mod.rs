@@ -3,6 +3,8 @@
 pub(crate) mod core;
 pub(crate) mod handle;
 pub(crate) mod hooks;
+#[cfg(not(all(feature = "http", feature = "tracing-layer")))]
+mod missing_feature;
 mod options;
 pub(crate) mod state;
 
@@ -20,9 +22,8 @@ use crate::catalog::Catalog;
 use crate::era::server_info::{CacheHints, ServerInfo};
 use crate::error::Result;
 use crate::handler::custom::CustomMethod;
-use crate::handler::handlers::IntoHandlers;
+use crate::handler::handlers::{IntoHandlers, IntoResource};
 use crate::handler::prompt::Prompt;
-use crate::handler::resource::Resource;
 use crate::handler::tool::Tool;
 use crate::limits::Limits;
 use crate::protocol::{Icon, Implementation};
@@ -237,13 +238,13 @@ impl Server {
     /// Adds resources, in order: from [`resources!`](crate::resources!), or values of a type that
     /// derives [`Resource`](derive@crate::Resource).
     #[track_caller]
-    pub fn resources(self, resources: impl IntoIterator<Item = impl Into<Resource>>) -> Self {
-        self.add(resources, |catalog, resource| catalog.add_resource(resource.into()))
+    pub fn resources(self, resources: impl IntoIterator<Item = impl IntoResource>) -> Self {
+        self.add(resources, |catalog, resource| catalog.add_resource(resource.into_resource()))
     }
 
     /// Adds one resource.
     #[track_caller]
-    pub fn resource(self, resource: impl Into<Resource>) -> Self {
+    pub fn resource(self, resource: impl IntoResource) -> Self {
         self.resources([resource])
     }
 

@@ -18,6 +18,7 @@ mod errors;
 mod forms;
 mod hygiene;
 mod keys;
+mod lists;
 mod places;
 mod prompts;
 mod resources;
