@@ -3,8 +3,10 @@
 pub(crate) mod core;
 pub(crate) mod handle;
 pub(crate) mod hooks;
+mod lint;
 mod options;
 pub(crate) mod state;
+mod surface;
 
 use std::future::Future;
 use std::sync::Arc;
