@@ -3,10 +3,12 @@
 pub(crate) mod core;
 pub(crate) mod handle;
 pub(crate) mod hooks;
+mod lint;
 #[cfg(not(all(feature = "http", feature = "tracing-layer")))]
 mod missing_feature;
 mod options;
 pub(crate) mod state;
+mod surface;
 
 use std::future::Future;
 use std::panic::Location;

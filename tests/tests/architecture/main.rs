@@ -27,6 +27,8 @@ const ORDER: &[&[&str]] = &[
     &["dispatch"],
     &["subscription"],
     HEART,
+    &["lint"],
+    &["surface"],
     &["era"],
     &["outcome"],
     &["store"],
@@ -42,7 +44,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "testing",
         why: "a client in memory: it drives a transport and reads the server's messages",
-        imports: "transport server era store protocol error jsonrpc random sync",
+        imports: "transport server lint surface era store protocol error jsonrpc random sync",
     },
     Folder {
         name: "transport",
@@ -68,7 +70,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "server",
         why: "the builder and the state that is served: it holds handlers, calls and tasks",
-        imports: "handler catalog call ask task era store protocol error jsonrpc limits panic sync",
+        imports: "handler catalog call ask task lint surface era store protocol error jsonrpc limits panic sync",
     },
     Folder {
         name: "handler",
@@ -95,6 +97,12 @@ const FOLDERS: &[Folder] = &[
         why: "calls that outlive their response: it runs a handler, and stores its outcome",
         imports: "server handler catalog call ask era outcome store protocol jsonrpc panic random sync",
     },
+    Folder {
+        name: "lint",
+        why: "what models and clients stumble over in a surface",
+        imports: "surface protocol suggest",
+    },
+    Folder { name: "surface", why: "what a server offers, in wire types, to be compared", imports: "protocol" },
     Folder {
         name: "era",
         why: "how the revisions differ: it reads requests, and writes outcomes and stored tasks",
