@@ -8,6 +8,7 @@ pub(crate) mod finish;
 pub(crate) mod handlers;
 pub(crate) mod header_args;
 pub(crate) mod output;
+pub(crate) mod own_context;
 pub(crate) mod prompt;
 pub(crate) mod resource;
 pub(crate) mod schema;
