@@ -3,6 +3,8 @@
 //! The function stays as it is; the type of the same name stands beside it. Its braces keep it out of the value
 //! namespace, so one `use` imports both, and `tools![add]` is an ordinary array.
 
+pub(crate) mod list;
+
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Attribute, Ident};

@@ -50,6 +50,13 @@ pub fn handlers(attr: TokenStream, item: TokenStream) -> TokenStream {
     impl_block::handlers(attr.into(), &item.into()).into()
 }
 
+// Called by `tools!`, `prompts!` and `resources!` of the runtime.
+#[doc(hidden)]
+#[proc_macro]
+pub fn list(input: TokenStream) -> TokenStream {
+    function::list::list(input.into()).into()
+}
+
 #[proc_macro_derive(Resource, attributes(resource))]
 pub fn derive_resource(item: TokenStream) -> TokenStream {
     derive::resource(item.into()).into()

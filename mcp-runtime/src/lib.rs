@@ -44,15 +44,18 @@ mod error;
 mod handler;
 mod jsonrpc;
 mod limits;
+pub mod lint;
 mod macros;
 mod outcome;
 mod panic;
 pub mod protocol;
 mod random;
+mod schema;
 mod server;
 pub mod store;
 mod subscription;
 mod suggest;
+mod surface;
 mod sync;
 mod task;
 pub mod testing;
@@ -68,7 +71,7 @@ pub mod fuzzing;
 
 pub use call::context::Context;
 pub use error::{Error, ErrorCode, Result, ServerError};
-pub use handler::handlers::{Handlers, IntoHandlers};
+pub use handler::handlers::{Handlers, IntoHandlers, IntoResource};
 pub use handler::output::{IntoPromptResult, IntoReadResult, IntoToolResult, Json};
 pub use handler::prompt::Prompt;
 pub use handler::resource::Resource;
@@ -83,6 +86,11 @@ pub mod sampling {
     pub use crate::protocol::sampling::{
         IncludeContext, SampleMessage, SampleRequest, SampleResult, SampleTool, ToolChoice, ToolUse,
     };
+}
+
+/// Handlers that are known only at run time: [`Tool::builder`], [`Prompt::builder`], [`Resource::builder`].
+pub mod dynamic {
+    pub use crate::handler::dynamic::{PromptBuilder, ResourceBuilder, ToolBuilder};
 }
 
 /// HTTP: a tower `Service` that serves every revision ([`Server::into_service`]).

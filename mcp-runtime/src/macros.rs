@@ -19,23 +19,35 @@
 /// assert_eq!(count.name(), "count");
 /// ```
 ///
-/// For a function without `#[tool]`, rustc reports "expected type, found function".
+/// An entry may have `#[cfg(…)]`. For a name without `#[tool]`, rustc reports "expected type, found function".
 #[macro_export]
 macro_rules! tools {
-    ($($function:ty),* $(,)?) => { [$(<$function as $crate::__private::ToolFn>::tool()),*] };
+    ($($function:tt)*) => { $crate::__private::list!($crate tool [$($function)*]) };
 }
 
 /// Collects functions annotated with [`#[prompt]`](macro@crate::prompt) into a `[Prompt; N]`, in this order.
 #[macro_export]
 macro_rules! prompts {
-    ($($function:ty),* $(,)?) => { [$(<$function as $crate::__private::PromptFn>::prompt()),*] };
+    ($($function:tt)*) => { $crate::__private::list!($crate prompt [$($function)*]) };
 }
 
 /// Collects functions annotated with [`#[resource]`](macro@crate::resource) into a `[Resource; N]`, in this
 /// order.
 #[macro_export]
 macro_rules! resources {
-    ($($function:ty),* $(,)?) => { [$(<$function as $crate::__private::ResourceFn>::resource()),*] };
+    ($($function:tt)*) => { $crate::__private::list!($crate resource [$($function)*]) };
+}
+
+/// Exported as `testing::assert_contract!`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __assert_contract {
+    ($server:expr $(,)?) => {
+        $crate::__assert_contract!($server, $crate::testing::ContractOptions::new())
+    };
+    ($server:expr, $options:expr $(,)?) => {
+        $crate::testing::__assert_contract(&$server, ::core::env!("CARGO_MANIFEST_DIR"), $options)
+    };
 }
 
 /// `serde_json::json!`, which also works without the standard prelude.

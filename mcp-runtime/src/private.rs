@@ -2,6 +2,7 @@
 
 pub use std::sync::Arc;
 
+pub use mcp_macros::list;
 pub use serde_json;
 
 pub use crate::__json as json;
@@ -13,8 +14,9 @@ pub use crate::call::invocation::{FromInvocation, Invocation, extract};
 pub use crate::handler::args::{Args, Argument, Key};
 pub use crate::handler::builder::{ArgInfo, HandlerBuilder};
 // The name is for the reader of rustc's error about a second `#[handlers]` block of a type.
+pub use crate::handler::args::own_context::own_context;
 pub use crate::handler::handlers::{Handlers, Mounted as MergeTheHandlersBlocks};
-pub use crate::handler::own_context::own_context;
+pub use crate::handler::listed::{ListedPrompt, ListedResource, ListedTool, PlainFunction};
 pub use crate::handler::prompt::{
     Prompt, PromptFn, describe as prompt, return_type as prompt_return_type, returns as prompt_returns,
 };

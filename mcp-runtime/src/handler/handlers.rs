@@ -33,8 +33,8 @@ impl Handlers {
     }
 
     /// Adds a resource.
-    pub fn resource(mut self, resource: impl Into<Resource>) -> Self {
-        self.resources.push(resource.into());
+    pub fn resource(mut self, resource: impl IntoResource) -> Self {
+        self.resources.push(resource.into_resource());
         self
     }
 
@@ -94,5 +94,24 @@ impl<T: Mounted> IntoHandlers for Arc<T> {
 impl<T: Mounted> From<T> for Handlers {
     fn from(value: T) -> Self {
         value.into_handlers()
+    }
+}
+
+/// A value that can be passed to [`Server::resource`](crate::Server::resource): a [`Resource`], or one of a type that
+/// derives it. Implement `From<YourType> for Resource` instead of this trait.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a resource",
+    label = "add `#[derive(Resource)]` and `#[resource(uri = \"…\")]` to this type",
+    note = "functions with `#[resource]` are added with `.resources(resources![…])`, methods with `.mount(…)`"
+)]
+pub trait IntoResource {
+    /// Converts the value into a resource.
+    fn into_resource(self) -> Resource;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Into<Resource>> IntoResource for T {
+    fn into_resource(self) -> Resource {
+        self.into()
     }
 }

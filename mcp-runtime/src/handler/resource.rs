@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::args::Argument;
-use super::builder::{ArgInfo, ArgumentType, Handler, HandlerBuilder, HandlerKind, Metadata, Visibility};
+use super::builder::{Handler, HandlerBuilder, HandlerKind, Metadata, Visibility};
 use super::finish::ReturnType;
 use super::output::IntoReadResult;
 use super::uri_template::UriTemplate;
@@ -96,10 +95,7 @@ pub fn describe(uri: &str, name: &str) -> HandlerBuilder<ResourceKind> {
         cache: None,
         subscribable: false,
     };
-    let mut builder = HandlerBuilder::of(kind, name);
-    // A read has no arguments but the URI's variables, so there are none to reject.
-    builder.takes_arguments();
-    builder
+    HandlerBuilder::of(kind, name)
 }
 
 impl HandlerBuilder<ResourceKind> {
@@ -153,9 +149,7 @@ impl HandlerKind for ResourceKind {
     type Item = Resource;
     type ReplyInfo = ReadInfo;
 
-    fn declare<T: Argument>(&mut self, of: &str, arg: ArgInfo, optional: bool, _: Option<Value>) -> ArgumentType {
-        super::args::declare_text::<T>(of, arg.name, optional)
-    }
+    const IS_TEXT: bool = true;
 
     fn reply_info(&self) -> impl Fn(&Invocation<'_>) -> ReadInfo + Send + Sync + 'static {
         let (mime, cache) = (self.mime.clone(), self.cache);
@@ -167,10 +161,12 @@ impl HandlerKind for ResourceKind {
         }
     }
 
-    #[track_caller]
-    fn build(self, metadata: Metadata, handler: Handler) -> Resource {
+    fn build(self, metadata: Metadata, _: Value, mut handler: Handler) -> Resource {
         let mime_type = self.mime.map(|mime| mime.to_string());
-        let template = UriTemplate::parse(&self.uri).unwrap_or_else(|why| panic!("resource URI `{}`: {why}", self.uri));
+        let template = UriTemplate::parse(&self.uri).unwrap_or_else(|why| {
+            handler.problems.push(format!("resource URI `{}`: {why}", self.uri));
+            UriTemplate::default()
+        });
         let ResourceKind { uri, annotations, size, subscribable, .. } = self;
         let Metadata { name, title, description, icons, meta } = metadata;
         let address = if template.is_fixed() {
@@ -217,10 +213,6 @@ pub fn return_type<R: IntoReadResult>() -> ReturnType<ResourceKind, R> {
 }
 
 /// Implemented by `#[resource]` for a type with the function's name, which `resources![name]` finds.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a resource",
-    label = "put `#[resource(\"uri\")]` on this function"
-)]
 pub trait ResourceFn {
     /// Builds the resource.
     fn resource() -> Resource;

@@ -6,9 +6,8 @@ use super::state::{Phase, ServerState};
 use crate::catalog::Catalog;
 use crate::catalog::table::Edit;
 use crate::error::{Error, Result};
-use crate::handler::handlers::{Handlers, IntoHandlers};
+use crate::handler::handlers::{Handlers, IntoHandlers, IntoResource};
 use crate::handler::prompt::Prompt;
-use crate::handler::resource::Resource;
 use crate::handler::tool::Tool;
 use crate::store::Change;
 
@@ -220,8 +219,8 @@ impl PromptsHandle<'_> {
 
 impl ResourcesHandle<'_> {
     /// Adds resources and templates. Fails without adding any if one of them cannot be added.
-    pub fn add(&self, resources: impl IntoIterator<Item = impl Into<Resource>>) -> Result<()> {
-        self.0.add(&Change::ResourceList, resources.into_iter().map(Into::into), Catalog::add_resource)
+    pub fn add(&self, resources: impl IntoIterator<Item = impl IntoResource>) -> Result<()> {
+        self.0.add(&Change::ResourceList, resources.into_iter().map(IntoResource::into_resource), Catalog::add_resource)
     }
 
     fn edit(self, uri: &str, edit: Edit) -> bool {

@@ -13,14 +13,17 @@ mod blocks;
 mod borrowed;
 mod constraints;
 mod docs;
+mod enforced;
 mod errors;
 mod forms;
 mod hygiene;
 mod keys;
+mod lists;
 mod places;
 mod prompts;
 mod resources;
 mod returns;
+mod run_time;
 mod state;
 mod tour;
 

@@ -1,6 +1,8 @@
 //! Compile errors, as a user sees them. `ui/README.md` says how to add one.
 
+use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
 
 /// The compiler that wrote the `.stderr` files. Others word their part of the messages differently.
@@ -22,4 +24,52 @@ fn mistakes_match_their_stderr() {
         return;
     }
     trybuild::TestCases::new().compile_fail("ui/fail/*.rs");
+}
+
+/// A crate without the features that these tests enable. Only the part of the messages that is ours is compared.
+#[test]
+fn methods_of_missing_features_name_the_feature() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("missing-feature");
+    fs::create_dir_all(folder.join("src")).unwrap();
+    let manifest = format!(
+        "[package]\nname = \"missing-feature\"\nedition = \"2024\"\n\n[dependencies]\nmcp-runtime.path = {:?}\n\n[workspace]\n",
+        root.join("mcp-runtime")
+    );
+    fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    let program = "use mcp_runtime::prelude::*;
+async fn serve(server: Server) -> Result<(), ServerError> {
+    drop(server.tracing_layer().with(1));
+    server.into_service().allow_hosts([\"a\"]).serve(\"127.0.0.1:80\").await?;
+    Server::new(\"a\", \"1\").serve_http(\"127.0.0.1:80\").await
+}
+fn main() {
+    let _ = serve;
+}
+";
+    fs::write(folder.join("src/main.rs"), program).unwrap();
+    let output = Command::new(env!("CARGO"))
+        .args(["check", "--offline", "--color=never", "--target-dir=target"])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let is_ours = |line: &&str| ["error[", "--> ", "= note: in Cargo.toml"].iter().any(|start| line.starts_with(start));
+    let ours: Vec<&str> = stderr.lines().map(str::trim_start).filter(is_ours).collect();
+    assert_eq!(
+        ours,
+        [
+            "error[E0599]: the `tracing` layer needs the feature `tracing-layer` of mcp-runtime",
+            "--> src/main.rs:3:17",
+            "= note: in Cargo.toml: `mcp-runtime = { version = \"0.1\", features = [\"tracing-layer\"] }`",
+            "error[E0599]: serving over HTTP needs the feature `http` of mcp-runtime",
+            "--> src/main.rs:4:12",
+            "= note: in Cargo.toml: `mcp-runtime = { version = \"0.1\", features = [\"http\"] }`",
+            "error[E0599]: serving over HTTP needs the feature `http` of mcp-runtime",
+            "--> src/main.rs:5:27",
+            "= note: in Cargo.toml: `mcp-runtime = { version = \"0.1\", features = [\"http\"] }`",
+        ],
+        "{stderr}"
+    );
 }

@@ -80,7 +80,7 @@ impl<T: Structured> IntoToolResult for Json<T> {
     }
 
     fn output_schema() -> Option<Value> {
-        crate::handler::schema::output::<T>()
+        crate::schema::input::output::<T>()
     }
 }
 

@@ -1,7 +1,7 @@
 //! An argument of a type called `Context`: the user's own, or a mistake for `&Context`.
 
-use super::args::{Argument, Key};
-use super::builder::{ArgInfo, HandlerBuilder, HandlerKind};
+use super::{Argument, Key};
+use crate::handler::builder::{ArgInfo, HandlerBuilder, HandlerKind};
 
 /// A type called `Context` that callers send.
 #[diagnostic::on_unimplemented(

@@ -1,0 +1,62 @@
+//! Methods of [`Server`] whose feature is off: they exist so that the compile error names the feature.
+//!
+//! Their bounds never hold. A bound for all lifetimes is not checked where it is written, only where it is used.
+
+use crate::server::Server;
+
+/// The feature `http`; implemented for no type.
+#[cfg(not(feature = "http"))]
+#[diagnostic::on_unimplemented(
+    message = "serving over HTTP needs the feature `http` of mcp-runtime",
+    label = "needs the feature `http`",
+    note = "in Cargo.toml: `mcp-runtime = {{ version = \"0.1\", features = [\"http\"] }}`"
+)]
+pub trait HttpFeature<'a> {
+    /// What a method would return.
+    type Output;
+}
+
+#[cfg(not(feature = "http"))]
+impl Server {
+    #[doc(hidden)]
+    #[allow(missing_docs, clippy::unused_self)]
+    pub fn into_service(self) -> <Self as HttpFeature<'static>>::Output
+    where
+        for<'a> Self: HttpFeature<'a>,
+    {
+        unreachable!("no server has the feature")
+    }
+
+    #[doc(hidden)]
+    #[allow(missing_docs, clippy::unused_self)]
+    pub fn serve_http<A>(self, _address: A) -> <Self as HttpFeature<'static>>::Output
+    where
+        for<'a> Self: HttpFeature<'a>,
+    {
+        unreachable!("no server has the feature")
+    }
+}
+
+/// The feature `tracing-layer`; implemented for no type.
+#[cfg(not(feature = "tracing-layer"))]
+#[diagnostic::on_unimplemented(
+    message = "the `tracing` layer needs the feature `tracing-layer` of mcp-runtime",
+    label = "needs the feature `tracing-layer`",
+    note = "in Cargo.toml: `mcp-runtime = {{ version = \"0.1\", features = [\"tracing-layer\"] }}`"
+)]
+pub trait TracingLayerFeature<'a> {
+    /// What a method would return.
+    type Output;
+}
+
+#[cfg(not(feature = "tracing-layer"))]
+impl Server {
+    #[doc(hidden)]
+    #[allow(missing_docs, clippy::unused_self)]
+    pub fn tracing_layer(&self) -> <Self as TracingLayerFeature<'static>>::Output
+    where
+        for<'a> Self: TracingLayerFeature<'a>,
+    {
+        unreachable!("no server has the feature")
+    }
+}
