@@ -1,9 +1,11 @@
 //! The checks of a parsed handler. A single key is checked where it is parsed (`attr`, `param`).
 
+use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
 use syn::{GenericParam, Ident, LitStr, Safety, Signature};
 
 use crate::attr::{Options, Size};
+use crate::describe::impl_trait;
 use crate::errors::Errors;
 use crate::handler::{Handler, Kind, State};
 use crate::name;
@@ -15,6 +17,7 @@ pub(crate) fn handler(handler: &Handler, sig: &Signature, in_block: bool, errors
     ordinary_function(sig, errors);
     no_generics(handler, sig, errors);
     receiver(handler, in_block, errors);
+    return_type(handler, errors);
     wire_name(handler, errors);
     hints(handler, errors);
     waiting(handler, errors);
@@ -71,6 +74,21 @@ fn receiver(handler: &Handler, in_block: bool, errors: &mut Errors) {
         errors.push_spanned(
             receiver,
             "calls run at the same time and share the state: take `&self`, or `self: Arc<Self>`",
+        );
+    }
+}
+
+/// An `impl Trait` captures the lifetimes of what the function borrows, so it could not leave the call.
+fn return_type(handler: &Handler, errors: &mut Errors) {
+    let Some(ty) = &handler.output.0 else { return };
+    let tokens = ty.to_token_stream();
+    let captures_nothing = tokens.to_string().replace(' ', "").contains("use<>");
+    let borrows = matches!(handler.receiver.as_ref().map(State::of), Some(Some(State::Borrowed)))
+        || handler.params.iter().any(|param| matches!(param.source, Source::Server(_)));
+    if let (Some(keyword), true, false) = (impl_trait(&tokens), borrows, captures_nothing) {
+        errors.push_at(
+            keyword,
+            "name the type: `impl …` borrows what the function borrows, unless it ends with `+ use<>`",
         );
     }
 }

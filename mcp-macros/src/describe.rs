@@ -3,7 +3,7 @@
 //! The user's types and expressions keep their spans, so that the compiler's errors point at them.
 //! Names introduced here have the macro's span, so that they cannot collide with the user's.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Expr, Ident, LitStr, Path, Type};
@@ -139,12 +139,18 @@ fn declare(index: usize, param: &Param) -> TokenStream {
         __mcp::ArgInfo::new(#name) #(.description(#description))* #(.header(#header))* #(.keyword(#keywords, #values))*
     };
     match default {
+        // Most likely `&Context` is meant, so the error about the type is another one.
+        None if is_context(ty) => quote!(let #key = __mcp::own_context::<#ty, _>(&mut __builder, #info);),
         None => quote!(let #key = __builder.arg::<#ty>(#info);),
         Some(default) => {
             let value = default_value(default);
             quote!(let #key = __builder.arg_or::<#ty>(#info, #value);)
         }
     }
+}
+
+fn is_context(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Context"))
 }
 
 /// An expression for a function that returns the default.
@@ -186,17 +192,24 @@ pub(crate) fn share_state() -> TokenStream {
 /// The statement that declares the return type.
 fn returns(handler: &Handler) -> TokenStream {
     let declare = format_ident!("{}_returns", handler.kind.attribute());
-    let unnamed = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "impl");
     let ty = match &handler.output.0 {
-        // The type has no name: let the compiler infer it.
-        Some(ty) if ty.to_token_stream().into_iter().any(unnamed) => None,
-        Some(ty) => Some(quote!(::<#ty>)),
-        None => {
-            let unit = quote_spanned!(handler.output.1=> ());
-            Some(quote!(::<#unit>))
-        }
+        // The type has no name: let the compiler infer it, and report it there.
+        Some(ty) => match impl_trait(&ty.to_token_stream()) {
+            Some(keyword) => quote_spanned!(keyword=> _),
+            None => quote!(#ty),
+        },
+        None => quote_spanned!(handler.output.1=> ()),
     };
-    quote!(let __returns = __mcp::#declare #ty(&mut __builder);)
+    quote!(let __returns = __mcp::#declare::<#ty>(&mut __builder);)
+}
+
+/// The `impl` of a type like `impl Trait` or `Option<impl Trait>`.
+pub(crate) fn impl_trait(ty: &TokenStream) -> Option<Span> {
+    ty.clone().into_iter().find_map(|token| match token {
+        TokenTree::Ident(word) if word == "impl" => Some(word.span()),
+        TokenTree::Group(group) => impl_trait(&group.stream()),
+        _ => None,
+    })
 }
 
 /// The expression that finishes the builder with a sync, async or blocking call. The call is spanned at

@@ -45,11 +45,9 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
     let krate = krate(attr, &mut errors);
     whole_block(&block, &mut errors);
     let found = collect(&mut block, &mut errors);
-    if found.is_empty() && !aliases(&mut block, &mut errors) {
-        errors.push_spanned(
-            &block.self_ty,
-            "nothing here has `#[tool]`, `#[prompt]` or `#[resource]` (methods made by `macro_rules!` cannot be seen)",
-        );
+    let unseen = macro_calls(&mut block, &mut errors) || found.is_empty() && aliases(&mut block, &mut errors);
+    if found.is_empty() && !unseen {
+        errors.push_spanned(&block.self_ty, "nothing here has `#[tool]`, `#[prompt]` or `#[resource]`");
     }
     no_duplicates(&found, &mut errors);
 
@@ -193,6 +191,20 @@ fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Vec<Handler> {
     // Arguments are taken by value because they come from the caller, not because they are consumed.
     method.attrs.push(syn::parse_quote!(#[allow(clippy::needless_pass_by_value)]));
     handlers
+}
+
+/// Removes and reports macro calls: the handlers they make would be reported one by one, at their definition.
+fn macro_calls(block: &mut ItemImpl, errors: &mut Errors) -> bool {
+    let before = block.items.len();
+    block.items.retain(|item| {
+        let ImplItem::Macro(call) = item else { return true };
+        errors.push_spanned(
+            &call.mac.path,
+            "`#[handlers]` cannot see what a macro makes: write handlers out; other items go in an impl block of their own",
+        );
+        false
+    });
+    block.items.len() < before
 }
 
 /// Removes and reports what looks like our attributes under other names: `use mcp_runtime::tool as mcp_tool`. Only

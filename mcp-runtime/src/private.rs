@@ -14,6 +14,7 @@ pub use crate::call::invocation::{FromInvocation, Invocation, extract};
 pub use crate::handler::args::{Args, Argument, Key};
 pub use crate::handler::builder::{ArgInfo, HandlerBuilder};
 // The name is for the reader of rustc's error about a second `#[handlers]` block of a type.
+pub use crate::handler::args::own_context::own_context;
 pub use crate::handler::handlers::{Handlers, Mounted as MergeTheHandlersBlocks};
 pub use crate::handler::listed::{ListedPrompt, ListedResource, ListedTool, PlainFunction};
 pub use crate::handler::prompt::{

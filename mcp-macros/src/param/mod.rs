@@ -9,7 +9,7 @@ mod spelling;
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Expr, Ident, LitStr, Meta, Pat, PatType, Path, Type};
+use syn::{Attribute, Expr, Ident, Lifetime, LitStr, Meta, Pat, PatType, Path, Type};
 
 use crate::attr::{self, Entries};
 use crate::doc;
@@ -101,6 +101,13 @@ impl Param {
             errors.push_at(ampersand, "arguments are decoded from JSON and owned: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`");
             return None;
         }
+        if let Some(lifetime) = lifetime(&quote::quote!(#ty)) {
+            errors.push_spanned(
+                lifetime,
+                "arguments are decoded from JSON and own their data: take a type without a lifetime, with `String` for `&str`; if it has `Cow`s, write `'static`",
+            );
+            return None;
+        }
         if let Type::ImplTrait(_) = &ty {
             errors.push_spanned(
                 &ty,
@@ -139,6 +146,29 @@ fn inner_reference(ty: &TokenStream) -> Option<Span> {
         TokenTree::Group(group) => inner_reference(&group.stream()),
         _ => None,
     })
+}
+
+/// The first lifetime inside a type that is neither `'static` nor of a `Cow`, which owns what is decoded.
+fn lifetime(ty: &TokenStream) -> Option<Lifetime> {
+    let mut tokens = ty.clone().into_iter().peekable();
+    let mut before = [String::new(), String::new()];
+    while let Some(token) = tokens.next() {
+        match (&token, tokens.peek()) {
+            (TokenTree::Punct(punct), Some(TokenTree::Ident(word)))
+                if punct.as_char() == '\'' && word != "static" && before != ["Cow", "<"] =>
+            {
+                return syn::parse2([token.clone(), TokenTree::Ident(word.clone())].into_iter().collect()).ok();
+            }
+            (TokenTree::Group(group), _) => {
+                if let Some(found) = lifetime(&group.stream()) {
+                    return Some(found);
+                }
+            }
+            _ => {}
+        }
+        before = [std::mem::take(&mut before[1]), token.to_string()];
+    }
+    None
 }
 
 /// The name of a parameter, unless it is a pattern.

@@ -81,6 +81,11 @@ impl Config {
         ctx.client_name()
     }
 
+    #[tool]
+    fn unnamed(&self) -> impl mcp_runtime::IntoToolResult + use<> {
+        self.theme.clone()
+    }
+
     #[prompt]
     fn ask(&self) -> &str {
         &self.theme
@@ -138,7 +143,7 @@ async fn borrowed_return_values_become_results() {
         let server = Server::new("test", "1.0.0").mount(Config::default()).tools(tools![caller]);
         let client = TestClient::with_revision(server, revision).await.unwrap();
         let text = async |name: &str, arguments| client.call(name, arguments).await.unwrap().text();
-        for name in ["text", "text_later", "text_slowly", "string", "cow", "bare_cow"] {
+        for name in ["text", "text_later", "text_slowly", "string", "cow", "bare_cow", "unnamed"] {
             assert_eq!(text(name, json!({})).await, "dark", "{name}");
         }
         for name in ["json", "json_later"] {

@@ -5,6 +5,7 @@
 
 pub(super) mod locate;
 pub(super) mod missing;
+pub(crate) mod own_context;
 pub(crate) mod rules;
 pub(super) mod text;
 
