@@ -35,6 +35,8 @@ pub struct Handler {
     pub(crate) requires: Vec<ClientCapability>,
     /// Decides which callers see it; all of them if unset.
     pub(crate) visible: Option<Visibility>,
+    /// Whether its schema demands more than its types check.
+    has_constraints: bool,
     /// What its schema demands of its arguments. None only if the schema is wrong, see `problems`.
     rules: Option<Box<ArgumentRules>>,
     /// The schema of its structured result.
@@ -70,18 +72,20 @@ impl Handler {
         invocation: &Invocation<'a>,
         policy: ArgumentPolicy,
     ) -> Result<Step, Vec<ArgumentError>> {
-        let Some(rules) = &self.rules else { return Err(Vec::new()) };
-        if !rules.accept(args, policy) {
-            return self.call_leniently(rules, args, invocation, policy, None);
+        // Most handlers have types that check all there is to check.
+        if (self.has_constraints || policy.strict)
+            && !self.rules.as_ref().is_some_and(|rules| rules.accept(args, policy))
+        {
+            return self.call_leniently(args, invocation, policy, None);
         }
         match (self.call)(args, invocation) {
-            Err(error) => self.call_leniently(rules, args, invocation, policy, Some(error)),
             Ok(step) => {
                 if args.has_untaken() {
-                    log_near_miss(rules, args);
+                    self.log_near_miss(args);
                 }
                 Ok(step)
             }
+            Err(error) => self.call_leniently(args, invocation, policy, Some(error)),
         }
     }
 
@@ -89,12 +93,12 @@ impl Handler {
     #[cold]
     fn call_leniently<'a>(
         &self,
-        rules: &ArgumentRules,
         args: &Args<'a>,
         invocation: &Invocation<'a>,
         policy: ArgumentPolicy,
         error: Option<ArgumentError>,
     ) -> Result<Step, Vec<ArgumentError>> {
+        let Some(rules) = &self.rules else { return Err(error.into_iter().collect()) };
         let lenient = if policy.exact_types { None } else { rules.lenient(args) };
         if let Some(json) = &lenient {
             let read = Args::json(Some(Raw::new_unchecked(json)));
@@ -106,13 +110,13 @@ impl Handler {
         }
         Err(rules.explain(args, policy, error))
     }
-}
 
-/// Logs an unknown argument that looks like a misspelt one: the call goes on without it.
-#[cold]
-fn log_near_miss(rules: &ArgumentRules, args: &Args<'_>) {
-    if let Some((sent, meant)) = rules.near_miss(args) {
-        tracing::info!("unknown argument `{}` is ignored; did the caller mean `{meant}`?", shorten(&sent));
+    /// Logs an unknown argument that looks like a misspelt one: the call goes on without it.
+    #[cold]
+    fn log_near_miss(&self, args: &Args<'_>) {
+        if let Some((sent, meant)) = self.rules.as_ref().and_then(|rules| rules.near_miss(args)) {
+            tracing::info!("unknown argument `{}` is ignored; did the caller mean `{meant}`?", shorten(&sent));
+        }
     }
 }
 
@@ -351,8 +355,19 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         };
         let rules = rules.map_err(|more| problems.extend(more)).ok().map(Box::new);
         let call = Box::new(call);
-        let handler =
-            Handler { call, timeout, completers, takes_context, requires, visible, rules, output: None, problems };
+        let has_constraints = rules.as_ref().is_some_and(|rules| rules.has_constraints());
+        let handler = Handler {
+            has_constraints,
+            call,
+            timeout,
+            completers,
+            takes_context,
+            requires,
+            visible,
+            rules,
+            output: None,
+            problems,
+        };
         kind.build(metadata, schema, handler)
     }
 }

@@ -66,16 +66,14 @@ impl ArgumentRules {
         Ok(ArgumentRules { validator, constrained: Vec::new(), constrains_whole: true, is_closed })
     }
 
+    /// Whether a call has anything to check beyond its types.
+    pub(crate) fn has_constraints(&self) -> bool {
+        !self.constrained.is_empty() || self.constrains_whole || self.is_closed
+    }
+
     /// Whether the arguments pass all that their types do not check.
     pub(crate) fn accept(&self, args: &Args<'_>, policy: ArgumentPolicy) -> bool {
         let is_closed = self.is_closed || policy.strict;
-        if self.constrained.is_empty() && !self.constrains_whole && !is_closed {
-            return true;
-        }
-        self.accept_constrained(args, is_closed)
-    }
-
-    fn accept_constrained(&self, args: &Args<'_>, is_closed: bool) -> bool {
         if self.constrains_whole {
             let whole = self.instance(args);
             return whole.is_some_and(|whole| self.validator.accepts(Validator::ROOT, &whole, Depth::BeyondTypes))
