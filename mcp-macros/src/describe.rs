@@ -53,7 +53,7 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
     let visible = handler.options.visible_if.as_ref().map(|predicate| visible(predicate, in_block));
     let declared = handler.params.iter().enumerate().map(|(index, param)| declare(index, param));
     let completers = handler.arguments().filter_map(|argument| completer(argument, in_block));
-    let forms = handler.forms.iter().map(|form| asks(handler, form));
+    let forms = handler.forms.iter().map(asks);
     let returns = returns(handler);
     let run = run(handler, function);
     quote! {
@@ -178,15 +178,12 @@ fn completer(argument: &Argument, in_block: bool) -> Option<TokenStream> {
 }
 
 /// The statement that checks a form the handler asks for.
-fn asks(handler: &Handler, Form { ty, is_pattern }: &Form) -> TokenStream {
-    let who = format!("{} `{}`", handler.kind.attribute(), handler.name().0);
-    // Spanned at the type, which becomes the location of the panic.
-    let check = quote_spanned!(ty.span()=> .check(#who));
+fn asks(Form { ty, is_pattern }: &Form) -> TokenStream {
     // Written as in the body, so that an error in it is the same error, which rustc reports once.
     if *is_pattern {
-        quote!(__mcp::check_form_of(|#ty { .. }| {}) #check;)
+        quote!(__builder.form(__mcp::check_form_of(|#ty { .. }| {}).check());)
     } else {
-        quote!(__mcp::check_form::<#ty>() #check;)
+        quote!(__builder.form(__mcp::check_form::<#ty>().check());)
     }
 }
 

@@ -31,6 +31,8 @@
 //!   with an [`Error`].
 //! - **Questions and tasks**: [`Context::elicit`] asks the user, [`Context::sample`] asks the client's model, and
 //!   `#[tool(task)]` turns long-running calls into tasks. See [`Context`].
+//! - **Tests**: [`testing::TestClient`] calls a server in memory, [`testing::assert_contract!`] fails when a change would
+//!   break its clients, and [`lint`] finds what models and clients stumble over.
 //! - **Transports**: one [`Server`] serves clients of every protocol [`Revision`], on stdio or, with the feature
 //!   `http`, over HTTP (`Server::serve_http`, `http::HttpService`). Replicas share state through a [`store`].
 #![forbid(unsafe_code)]

@@ -27,7 +27,8 @@ use crate::handler::resource::{Resource, ResourceAddress};
 use crate::handler::tool::Tool;
 use crate::handler::uri_template::UriTemplate;
 use crate::outcome::Outcome;
-use crate::protocol::{Meta, ResourceDescriptor, TemplateDescriptor};
+use crate::protocol::{Meta, ResourceDescriptor, TemplateDescriptor, ToolDescriptor};
+use crate::schema;
 
 /// Everything a server offers. Lists keep the order of registration.
 ///
@@ -116,6 +117,15 @@ impl Catalog {
         self.has_header_args |= !tool.header_args.is_empty();
         self.tools.push(&name, tool);
         Ok(())
+    }
+
+    /// The descriptor of a tool as clients see it: a strict server forbids unknown arguments.
+    pub(crate) fn shown(&self, tool: &Tool) -> ToolDescriptor {
+        let mut descriptor = tool.descriptor().clone();
+        if self.settings.arguments.strict {
+            schema::input::close(&mut descriptor.input_schema);
+        }
+        descriptor
     }
 
     /// Adds a prompt, or says why it cannot be added.

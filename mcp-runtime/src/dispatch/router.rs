@@ -25,7 +25,6 @@ use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, Reply, Step};
 use crate::protocol::{CacheHint, Revision};
-use crate::schema;
 use crate::server::core::Core;
 use crate::task::{self, Job};
 
@@ -250,14 +249,7 @@ impl<'a> Router<'a> {
         match list {
             ListKind::Tools => {
                 let items = catalog.tools.iter().filter(|(_, tool)| self.sees(&tool.handler));
-                let is_strict = catalog.settings.arguments.strict;
-                let items = items.map(|(name, tool)| {
-                    let mut descriptor = encode::tool_descriptor(tool.descriptor(), revision);
-                    if is_strict {
-                        schema::input::close(&mut descriptor.input_schema);
-                    }
-                    (name, descriptor)
-                });
+                let items = items.map(|(name, tool)| (name, encode::tool_descriptor(catalog.shown(tool), revision)));
                 self.render(list, &items.collect::<Vec<_>>(), cursor, caches.tools)
             }
             ListKind::Prompts => {

@@ -321,6 +321,11 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         self.requires.push(capability);
     }
 
+    /// Notes what is wrong with a form that the function asks for.
+    pub fn form(&mut self, problem: Option<String>) {
+        problem.into_iter().for_each(|problem| self.input.problem(problem));
+    }
+
     /// Records that the function takes a `&Context`.
     pub fn takes_context(&mut self) {
         self.takes_context = true;

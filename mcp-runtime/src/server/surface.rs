@@ -9,8 +9,9 @@ use crate::protocol::{Annotations, Implementation, Meta, ResourceDescriptor, Rev
 use crate::surface::{Identity, Offered, Surface};
 
 impl Server {
-    /// Everything the server offers now, disabled items excluded.
+    /// Everything the server offers now, disabled items excluded. Panics if the set-up has mistakes.
     pub(crate) fn surface(&self) -> Surface {
+        self.assert_set_up();
         let catalog = self.shared.catalog();
         let mut capabilities = catalog.capabilities();
         if catalog.has_tasks() {
@@ -21,7 +22,7 @@ impl Server {
             server: Identity { name, title, description, website_url, icons },
             instructions: self.instructions.clone(),
             capabilities: capabilities.as_object().cloned().unwrap_or_else(Meta::new),
-            tools: catalog.tools.iter().map(|(_, tool)| offered((*tool.descriptor).clone(), &tool.handler)).collect(),
+            tools: catalog.tools.iter().map(|(_, tool)| offered(catalog.shown(tool), &tool.handler)).collect(),
             prompts: catalog
                 .prompts
                 .iter()

@@ -227,7 +227,11 @@ const PROMISES: [Promise; 4] = [
 
 fn hints(place: &Place, old: &ToolAnnotations, new: &ToolAnnotations, found: &mut Differences) {
     let before = found.0.len();
-    for Promise { hint, value, given } in &PROMISES {
+    let [read_only, ..] = &PROMISES;
+    // It implies the two that follow: one change is told once.
+    let implied = |hint: &str| matches!(hint, "destructiveHint" | "idempotentHint");
+    let told = |hint: &str| (read_only.given)(old) != (read_only.given)(new) && implied(hint);
+    for Promise { hint, value, given } in PROMISES.iter().filter(|promise| !told(promise.hint)) {
         let place = place.then("annotations").then(*hint);
         match (given(old), given(new)) {
             (true, false) => found.add(Class::Breaking, place, format!("no longer {value}: clients may rely on it")),

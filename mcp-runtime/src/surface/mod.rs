@@ -7,6 +7,8 @@ mod compare;
 pub(crate) mod difference;
 mod items;
 mod schema;
+#[cfg(test)]
+mod tests;
 
 use serde::{Deserialize, Serialize};
 

@@ -154,7 +154,7 @@ impl Verdict {
             ));
         }
         if !cosmetic.is_empty() {
-            let text = format!("{file} differs in texts and order only, here. Cosmetic:\n{}", cosmetic.join("\n"));
+            let text = format!("texts or order differ from {file}. Cosmetic:\n{}", cosmetic.join("\n"));
             // Beside a failure they belong to the picture.
             if self.failures.is_empty() { &mut self.notes } else { &mut self.failures }.push(text);
         }

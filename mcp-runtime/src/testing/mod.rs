@@ -47,6 +47,7 @@ pub use replies::{ElicitReply, ElicitRequest, SampleReply};
 pub use results::{CallResponse, CompletionResponse, Message, PromptResponse, ReadContents, ReadResponse};
 pub use tasks::{Task, TaskState};
 
+#[doc(inline)]
 #[doc = include_str!("../../docs/contract.md")]
 pub use crate::__assert_contract as assert_contract;
 

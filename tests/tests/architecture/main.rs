@@ -60,7 +60,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "dispatch",
         why: "from a message to its handler: it knows every kind of call",
-        imports: "subscription server handler catalog call ask task era outcome store protocol schema error jsonrpc panic",
+        imports: "subscription server handler catalog call ask task era outcome store protocol error jsonrpc panic",
     },
     Folder {
         name: "subscription",
@@ -80,7 +80,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "catalog",
         why: "what is offered: the handlers, and their lists per revision",
-        imports: "handler era outcome protocol error jsonrpc",
+        imports: "handler era outcome protocol schema error jsonrpc",
     },
     Folder {
         name: "call",
