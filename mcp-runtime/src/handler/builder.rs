@@ -102,10 +102,9 @@ impl Handler {
         let lenient = if policy.exact_types { None } else { rules.lenient(args) };
         if let Some(json) = &lenient {
             let read = Args::json(Some(Raw::new_unchecked(json)));
-            if let Some(read) = read.ok().filter(|read| rules.accept(read, policy)) {
-                if let Ok(step) = (self.call)(&read, invocation) {
-                    return Ok(step);
-                }
+            let read = read.ok().filter(|read| rules.accept(read, policy));
+            if let Some(step) = read.and_then(|read| (self.call)(&read, invocation).ok()) {
+                return Ok(step);
             }
         }
         Err(rules.explain(args, policy, error))
@@ -327,7 +326,9 @@ impl<K: HandlerKind> HandlerBuilder<K> {
 
     /// Notes what is wrong with a form that the function asks for.
     pub fn form(&mut self, problem: Option<String>) {
-        problem.into_iter().for_each(|problem| self.input.problem(problem));
+        if let Some(problem) = problem {
+            self.input.problem(problem);
+        }
     }
 
     /// Records that the function takes a `&Context`.

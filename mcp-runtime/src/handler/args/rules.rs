@@ -103,11 +103,10 @@ impl ArgumentRules {
     ) -> Vec<ArgumentError> {
         let Some(instance) = self.instance(args) else { return error.into_iter().collect() };
         let mut problems = self.validator.problems(Validator::ROOT, &instance);
-        if !policy.exact_types && matches!(args.source, Source::Json(..)) {
-            if let Some(coerced) = self.validator.coerced(&instance) {
-                let real = self.validator.problems(Validator::ROOT, &coerced);
-                problems.retain(|problem| real.iter().any(|other| other.field == problem.field));
-            }
+        let is_lenient = !policy.exact_types && matches!(args.source, Source::Json(..));
+        if let Some(coerced) = is_lenient.then(|| self.validator.coerced(&instance)).flatten() {
+            let real = self.validator.problems(Validator::ROOT, &coerced);
+            problems.retain(|problem| real.iter().any(|other| other.field == problem.field));
         }
         if policy.strict && !self.is_closed {
             let names: Vec<&str> = self.validator.properties().map(|(name, _)| name).collect();
