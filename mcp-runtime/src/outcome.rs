@@ -56,7 +56,7 @@ pub(crate) enum Failure {
     /// The handler returned an error with this text.
     Handler(String),
     /// The arguments do not match the handler's schema: all that is wrong with them.
-    Arguments(Vec<ArgumentError>),
+    Arguments(ArgumentErrors),
     /// No resource or template matches this URI.
     ResourceNotFound(String),
     /// The handler panicked; the details are in the log.
@@ -77,6 +77,9 @@ impl From<RpcError> for Failure {
 
 /// An argument that is missing or does not match its schema.
 pub use crate::schema::validator::Problem as ArgumentError;
+
+/// All that is wrong with the arguments of a call.
+pub type ArgumentErrors = Vec<ArgumentError>;
 
 /// A capability the client would have to declare.
 #[derive(Debug)]

@@ -28,5 +28,5 @@ pub use crate::handler::tool::{
     Tool, ToolFn, describe as tool, return_type as tool_return_type, returns as tool_returns,
 };
 pub use crate::handler::uri_template::expand_into;
-pub use crate::outcome::ArgumentError;
+pub use crate::outcome::{ArgumentError, ArgumentErrors};
 pub use crate::protocol::Role;

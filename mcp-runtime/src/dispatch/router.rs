@@ -205,11 +205,10 @@ impl<'a> Router<'a> {
             ask::required(*capability, self.invocation).map_err(Failure::MissingCapability)?;
         }
         let settings = &self.catalog.settings;
-        let step = handler.call(args, self.invocation, settings.arguments).map_err(Failure::Arguments)?;
-        let step = match &handler.output {
-            Some(schema) if settings.validates_output() => output::check::checked(step, schema),
-            _ => step,
-        };
+        let mut step = handler.call(args, self.invocation, settings.arguments).map_err(Failure::Arguments)?;
+        if let Some(schema) = handler.output.as_ref().filter(|_| settings.validates_output()) {
+            step = output::check::checked(step, schema);
+        }
         Ok(Started { step, timeout: self.timeout(handler), dialogue: self.invocation.channel.dialogue() })
     }
 

@@ -18,12 +18,12 @@ use crate::call::context::Context;
 use crate::call::invocation::Invocation;
 use crate::jsonrpc::error::shorten;
 use crate::jsonrpc::raw::Raw;
-use crate::outcome::{ArgumentError, Step};
+use crate::outcome::{ArgumentErrors, Step};
 use crate::protocol::{Icon, Meta};
 use crate::schema::input::{Extras, InputSchema};
 use crate::schema::validator::Validator;
 
-type CallFn = Box<dyn for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentError> + Send + Sync>;
+type CallFn = Box<dyn for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentErrors> + Send + Sync>;
 
 /// A handler, ready to be called.
 pub struct Handler {
@@ -71,22 +71,21 @@ impl Handler {
         args: &Args<'a>,
         invocation: &Invocation<'a>,
         policy: ArgumentPolicy,
-    ) -> Result<Step, Vec<ArgumentError>> {
+    ) -> Result<Step, ArgumentErrors> {
         // Most handlers have types that check all there is to check.
         if (self.has_constraints || policy.strict)
             && !self.rules.as_ref().is_some_and(|rules| rules.accept(args, policy))
         {
-            return self.call_leniently(args, invocation, policy, None);
+            return self.call_leniently(args, invocation, policy, Vec::new());
         }
-        match (self.call)(args, invocation) {
-            Ok(step) => {
-                if args.has_untaken() {
-                    self.log_near_miss(args);
-                }
-                Ok(step)
-            }
-            Err(error) => self.call_leniently(args, invocation, policy, Some(error)),
+        // Returned as it is: a step is large, and each move of it would cost.
+        let step = (self.call)(args, invocation);
+        match &step {
+            Ok(_) if !args.has_untaken() => {}
+            Ok(_) => self.log_near_miss(args),
+            Err(errors) => return self.call_leniently(args, invocation, policy, errors.clone()),
         }
+        step
     }
 
     /// Calls with the lenient reading of the arguments, if there is one, or else says all that is wrong with them.
@@ -96,9 +95,9 @@ impl Handler {
         args: &Args<'a>,
         invocation: &Invocation<'a>,
         policy: ArgumentPolicy,
-        error: Option<ArgumentError>,
-    ) -> Result<Step, Vec<ArgumentError>> {
-        let Some(rules) = &self.rules else { return Err(error.into_iter().collect()) };
+        errors: ArgumentErrors,
+    ) -> Result<Step, ArgumentErrors> {
+        let Some(rules) = &self.rules else { return Err(errors) };
         let lenient = if policy.exact_types { None } else { rules.lenient(args) };
         if let Some(json) = &lenient {
             let read = Args::json(Some(Raw::new_unchecked(json)));
@@ -107,7 +106,7 @@ impl Handler {
                 return Ok(step);
             }
         }
-        Err(rules.explain(args, policy, error))
+        Err(rules.explain(args, policy, errors))
     }
 
     /// Logs an unknown argument that looks like a misspelt one: the call goes on without it.
@@ -338,7 +337,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
 
     pub(super) fn build<F>(self, call: F) -> K::Item
     where
-        F: for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentError> + Send + Sync + 'static,
+        F: for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentErrors> + Send + Sync + 'static,
     {
         let HandlerBuilder { kind, metadata, timeout, completers, takes_context, requires, visible, .. } = self;
         let is_declared = self.schema.is_none();

@@ -6,7 +6,7 @@ use std::future::Future;
 use super::args::Args;
 use super::builder::{HandlerBuilder, HandlerKind};
 use crate::call::invocation::Invocation;
-use crate::outcome::{ArgumentError, Outcome, Step};
+use crate::outcome::{ArgumentErrors, Outcome, Step};
 
 /// A declared return type `R`: how it becomes a reply of kind `K`.
 ///
@@ -38,7 +38,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     pub fn sync<R, F>(self, ReturnType { reply }: ReturnType<K, R>, function: F) -> K::Item
     where
         R: 'static,
-        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<R, ArgumentError> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<R, ArgumentErrors> + Send + Sync + 'static,
     {
         let info = self.kind.reply_info();
         self.build(move |args, invocation| Ok(Step::Ready(reply(function(args, invocation)?, &info(invocation)))))
@@ -49,7 +49,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     where
         R: 'static,
         Fut: Future<Output = R> + Send + 'static,
-        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<Fut, ArgumentError> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<Fut, ArgumentErrors> + Send + Sync + 'static,
     {
         let info = self.kind.reply_info();
         self.build(move |args, invocation| {
@@ -63,7 +63,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     where
         R: 'static,
         Work: FnOnce() -> R + Send + 'static,
-        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<Work, ArgumentError> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<Work, ArgumentErrors> + Send + Sync + 'static,
     {
         let info = self.kind.reply_info();
         self.build(move |args, invocation| {
@@ -76,7 +76,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     /// closure converts the value, while its owner lives, so that its type is no part of the closure's type.
     pub fn sync_borrowed<F>(self, function: F) -> K::Item
     where
-        F: Fn(&Args<'_>, &Invocation<'_>, K::ReplyInfo) -> Result<Converted, ArgumentError> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, &Invocation<'_>, K::ReplyInfo) -> Result<Converted, ArgumentErrors> + Send + Sync + 'static,
     {
         let info = self.kind.reply_info();
         self.build(move |args, invocation| Ok(Step::Ready(function(args, invocation, info(invocation))?.0)))
@@ -86,7 +86,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     pub fn future_borrowed<Fut, F>(self, function: F) -> K::Item
     where
         Fut: Future<Output = Converted> + Send + 'static,
-        F: Fn(&Args<'_>, &Invocation<'_>, K::ReplyInfo) -> Result<Fut, ArgumentError> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, &Invocation<'_>, K::ReplyInfo) -> Result<Fut, ArgumentErrors> + Send + Sync + 'static,
     {
         let info = self.kind.reply_info();
         self.build(move |args, invocation| {
@@ -99,7 +99,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     pub fn blocking_borrowed<Work, F>(self, function: F) -> K::Item
     where
         Work: FnOnce() -> Converted + Send + 'static,
-        F: Fn(&Args<'_>, &Invocation<'_>, K::ReplyInfo) -> Result<Work, ArgumentError> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, &Invocation<'_>, K::ReplyInfo) -> Result<Work, ArgumentErrors> + Send + Sync + 'static,
     {
         let info = self.kind.reply_info();
         self.build(move |args, invocation| {

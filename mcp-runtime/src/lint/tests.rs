@@ -29,7 +29,7 @@ fn surface(tools: Vec<ToolDescriptor>) -> Surface {
 
 /// A tool that no rule has anything against.
 fn tool(name: &str) -> ToolDescriptor {
-    with(name, json!({"type": "object", "additionalProperties": false}))
+    with(name, json!({"type": "object", "properties": {}}))
 }
 
 fn with(name: &str, schema: Value) -> ToolDescriptor {

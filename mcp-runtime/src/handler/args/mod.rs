@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use crate::jsonrpc::error::{RpcError, shorten, without_position};
 use crate::jsonrpc::object::{JsonStr, Object, optional_object};
 use crate::jsonrpc::raw::{Raw, type_of};
-use crate::outcome::ArgumentError;
+use crate::outcome::{ArgumentError, ArgumentErrors};
 
 /// A type that a handler can take by value: decoded from the caller's input, and described by a schema.
 ///
@@ -153,10 +153,10 @@ impl<'a> Args<'a> {
     }
 
     /// Decodes all arguments into one value.
-    pub(super) fn whole<T: DeserializeOwned>(&self) -> Result<T, ArgumentError> {
-        let Source::Json(object, whole) = &self.source else { return Err(self.not_json()) };
+    pub(super) fn whole<T: DeserializeOwned>(&self) -> Result<T, ArgumentErrors> {
+        let Source::Json(object, whole) = &self.source else { return Err(vec![self.not_json()]) };
         self.taken.set(object.len());
-        serde_json::from_str(whole).map_err(|error| explain(whole, &error))
+        serde_json::from_str(whole).map_err(|error| vec![explain(whole, &error)])
     }
 
     fn not_json(&self) -> ArgumentError {
@@ -184,7 +184,7 @@ impl<'a> Args<'a> {
     }
 
     /// Decodes the argument that `key` selects.
-    pub fn take<T>(&self, key: &Key<T>) -> Result<T, ArgumentError> {
+    pub fn take<T>(&self, key: &Key<T>) -> Result<T, ArgumentErrors> {
         match (&self.source, key.selector) {
             (Source::Json(object, _), Selector::Named(name)) => {
                 let raw = object.get(name);
@@ -220,7 +220,7 @@ pub(crate) fn explain(raw: &str, error: &serde_json::Error) -> ArgumentError {
 }
 
 impl<T> Key<T> {
-    fn read_json(&self, raw: Option<&str>) -> Result<T, ArgumentError> {
+    fn read_json(&self, raw: Option<&str>) -> Result<T, ArgumentErrors> {
         match raw {
             None => self.when_absent(),
             // Models send null for arguments they do not want to set.
@@ -254,22 +254,22 @@ impl<T> Key<T> {
     }
 
     /// The error for JSON that could not be decoded, with the path to the wrong value.
-    fn decode_error(&self, raw: &str, error: &serde_json::Error) -> ArgumentError {
+    fn decode_error(&self, raw: &str, error: &serde_json::Error) -> ArgumentErrors {
         let inner = explain(raw, error);
         match self.selector {
             _ if inner.field == "params" => self.wrong(type_of(raw), &locate::plain(&without_position(error))),
-            Selector::Whole => inner,
+            Selector::Whole => vec![inner],
             Selector::Named(name) => {
                 let field = format!("{name}.{}", inner.field);
                 let text = inner.text.replacen(&*inner.field, &field, 1);
-                ArgumentError { field: Cow::Owned(field), text, ..inner }
+                vec![ArgumentError { field: Cow::Owned(field), text, ..inner }]
             }
         }
     }
 
     /// Prompt arguments are strings. A bare number or boolean is read as its text, since some clients
     /// send them.
-    fn read_prompt(&self, raw: Option<Raw<'_>>) -> Result<T, ArgumentError> {
+    fn read_prompt(&self, raw: Option<Raw<'_>>) -> Result<T, ArgumentErrors> {
         match raw.map(Raw::get) {
             None | Some("null") => self.when_absent(),
             Some(raw) if raw.starts_with('"') => match serde_json::from_str::<JsonStr<'_>>(raw) {
@@ -281,11 +281,11 @@ impl<T> Key<T> {
         }
     }
 
-    fn read_text(&self, text: &str) -> Result<T, ArgumentError> {
+    fn read_text(&self, text: &str) -> Result<T, ArgumentErrors> {
         (self.text)(text).map_err(|error| self.wrong("string", &error.to_string()))
     }
 
-    fn when_absent(&self) -> Result<T, ArgumentError> {
+    fn when_absent(&self) -> Result<T, ArgumentErrors> {
         match self.absent {
             Absence::Default(default) => Ok(default()),
             Absence::Null => (self.json)("null").map_err(|error| self.wrong("missing", &without_position(&error))),
@@ -303,16 +303,16 @@ impl<T> Key<T> {
         }
     }
 
-    fn wrong(&self, actual: &'static str, why: &str) -> ArgumentError {
+    fn wrong(&self, actual: &'static str, why: &str) -> ArgumentErrors {
         self.error(actual, format!("`{}`: {why}", self.name()))
     }
 
-    fn error(&self, actual: &'static str, text: String) -> ArgumentError {
-        ArgumentError {
+    fn error(&self, actual: &'static str, text: String) -> ArgumentErrors {
+        vec![ArgumentError {
             field: Cow::Borrowed(self.name()),
             expected_type: self.expected.clone(),
             actual_type: Cow::Borrowed(actual),
             text,
-        }
+        }]
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Args, Source};
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
-use crate::outcome::ArgumentError;
+use crate::outcome::ArgumentErrors;
 use crate::schema::instance::Instance;
 use crate::schema::probe::Probe;
 use crate::schema::validator::{Depth, NodeId, Validator};
@@ -94,14 +94,9 @@ impl ArgumentRules {
         serde_json::to_string(&coerced).ok()
     }
 
-    /// All problems of the arguments; `error` if the schema finds none, but the type could not be decoded.
-    pub(crate) fn explain(
-        &self,
-        args: &Args<'_>,
-        policy: ArgumentPolicy,
-        error: Option<ArgumentError>,
-    ) -> Vec<ArgumentError> {
-        let Some(instance) = self.instance(args) else { return error.into_iter().collect() };
+    /// All problems of the arguments; `errors` if the schema finds none, but the types could not be decoded.
+    pub(crate) fn explain(&self, args: &Args<'_>, policy: ArgumentPolicy, errors: ArgumentErrors) -> ArgumentErrors {
+        let Some(instance) = self.instance(args) else { return errors };
         let mut problems = self.validator.problems(Validator::ROOT, &instance);
         let is_lenient = !policy.exact_types && matches!(args.source, Source::Json(..));
         if let Some(coerced) = is_lenient.then(|| self.validator.coerced(&instance)).flatten() {
@@ -113,10 +108,7 @@ impl ArgumentRules {
             let unknown = self.unknown(args);
             problems.extend(unknown.iter().filter_map(|name| self.validator.unknown_member(name, &names, &instance)));
         }
-        if problems.is_empty() {
-            problems.extend(error);
-        }
-        problems
+        if problems.is_empty() { errors } else { problems }
     }
 
     /// The hint for an argument that is unknown, and close to the name of one that was not sent.
