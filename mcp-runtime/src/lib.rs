@@ -78,6 +78,11 @@ pub use protocol::{Content, Revision, ToolResult};
 pub use server::Server;
 pub use server::handle::ServerHandle;
 
+/// The crate of `#[derive(JsonSchema)]`, in the version that arguments need.
+pub use schemars;
+/// The crate of `#[derive(Serialize, Deserialize)]`.
+pub use serde;
+
 /// Sampling: a request to the client's model ([`Context::sample`]), and its result.
 pub mod sampling {
     pub use crate::protocol::sampling::{
@@ -101,6 +106,7 @@ pub mod hooks {
 }
 
 #[doc = include_str!("../docs/tool.md")]
+#[doc = include_str!("../docs/types.md")]
 pub use mcp_macros::tool;
 
 #[doc = include_str!("../docs/prompt.md")]
