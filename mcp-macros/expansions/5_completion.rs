@@ -71,7 +71,7 @@ impl Notebook {
 const _: () = {
     use ::mcp_runtime::__private as __mcp;
     #[automatically_derived]
-    impl __mcp::Mounted for Notebook {
+    impl __mcp::MergeTheHandlersBlocks for Notebook {
         #[allow(
             unused_mut,
             unused_variables,

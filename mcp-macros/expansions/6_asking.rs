@@ -58,7 +58,7 @@ const _: () = {
             __builder.requires(__mcp::ClientCapability::Roots);
             __builder.takes_context();
             let __arg1 = __builder.arg::<u64>(__mcp::ArgInfo::new("id"));
-            __mcp::check_form::<Name>().check("tool `rename`");
+            __builder.form(__mcp::check_form::<Name>().check());
             let __returns = __mcp::tool_returns::<Result<String>>(&mut __builder);
             __builder
                 .future(
@@ -92,7 +92,7 @@ impl Notebook {
 const _: () = {
     use ::mcp_runtime::__private as __mcp;
     #[automatically_derived]
-    impl __mcp::Mounted for Notebook {
+    impl __mcp::MergeTheHandlersBlocks for Notebook {
         #[allow(
             unused_mut,
             unused_variables,
@@ -112,8 +112,8 @@ const _: () = {
                         );
                     __builder.requires(__mcp::ClientCapability::Sampling);
                     __builder.takes_context();
-                    __mcp::check_form::<forms::Name>().check("prompt `both`");
-                    __mcp::check_form::<<Self as Pages>::Page>().check("prompt `both`");
+                    __builder.form(__mcp::check_form::<forms::Name>().check());
+                    __builder.form(__mcp::check_form::<<Self as Pages>::Page>().check());
                     let __returns = __mcp::prompt_returns::<
                         Result<String>,
                     >(&mut __builder);

@@ -1,11 +1,13 @@
 //! The checks of a parsed handler. A single key is checked where it is parsed (`attr`, `param`).
 
+use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
-use syn::{GenericParam, Ident, LitStr, ReceiverKind, Safety, Signature};
+use syn::{GenericParam, Ident, LitStr, Safety, Signature};
 
 use crate::attr::{Options, Size};
+use crate::describe::impl_trait;
 use crate::errors::Errors;
-use crate::handler::{Handler, Kind};
+use crate::handler::{Handler, Kind, State};
 use crate::name;
 use crate::param::Source;
 use crate::uri;
@@ -15,6 +17,7 @@ pub(crate) fn handler(handler: &Handler, sig: &Signature, in_block: bool, errors
     ordinary_function(sig, errors);
     no_generics(handler, sig, errors);
     receiver(handler, in_block, errors);
+    return_type(handler, errors);
     wire_name(handler, errors);
     hints(handler, errors);
     waiting(handler, errors);
@@ -35,9 +38,6 @@ pub(crate) fn cache(options: &Options, errors: &mut Errors) {
 
 fn ordinary_function(sig: &Signature, errors: &mut Errors) {
     let message = "a handler is an ordinary `fn` or `async fn`";
-    if let Some(token) = &sig.constness {
-        errors.push_at(token.span(), message);
-    }
     if let Safety::Unsafe(token) = &sig.safety {
         errors.push_at(token.span(), message);
     }
@@ -64,15 +64,32 @@ fn no_generics(handler: &Handler, sig: &Signature, errors: &mut Errors) {
 
 fn receiver(handler: &Handler, in_block: bool, errors: &mut Errors) {
     let Some(receiver) = &handler.receiver else { return };
-    let shared = matches!(receiver.kind, ReceiverKind::Reference(_, None, None));
     if !in_block {
         let what = handler.kind.attribute();
         errors.push_spanned(
             receiver,
-            format!("put `#[handlers]` on the impl block: it collects the methods with `#[{what}]`"),
+            format!("put `#[handlers]` on the impl block: it collects the methods with `#[{what}]`, by this name"),
         );
-    } else if !shared {
-        errors.push_spanned(receiver, "calls run at the same time and share the state: take `&self`");
+    } else if State::of(receiver).is_none() {
+        errors.push_spanned(
+            receiver,
+            "calls run at the same time and share the state: take `&self`, or `self: Arc<Self>`",
+        );
+    }
+}
+
+/// An `impl Trait` captures the lifetimes of what the function borrows, so it could not leave the call.
+fn return_type(handler: &Handler, errors: &mut Errors) {
+    let Some(ty) = &handler.output.0 else { return };
+    let tokens = ty.to_token_stream();
+    let captures_nothing = tokens.to_string().replace(' ', "").contains("use<>");
+    let borrows = matches!(handler.receiver.as_ref().map(State::of), Some(Some(State::Borrowed)))
+        || handler.params.iter().any(|param| matches!(param.source, Source::Server(_)));
+    if let (Some(keyword), true, false) = (impl_trait(&tokens), borrows, captures_nothing) {
+        errors.push_at(
+            keyword,
+            "name the type: `impl …` borrows what the function borrows, unless it ends with `+ use<>`",
+        );
     }
 }
 
@@ -125,10 +142,13 @@ fn arguments(handler: &Handler, errors: &mut Errors) {
     }
     let mut names: Vec<&str> = Vec::new();
     for argument in handler.arguments() {
-        if names.contains(&&*argument.name) {
-            errors.push_at(argument.span, format!("there are two arguments called `{}`", argument.name));
+        // The name of a flattened struct is no argument's; its fields are compared when the tool is registered.
+        if argument.flatten.is_none() {
+            if names.contains(&&*argument.name) {
+                errors.push_at(argument.span, format!("there are two arguments called `{}`", argument.name));
+            }
+            names.push(&argument.name);
         }
-        names.push(&argument.name);
         if let Some(header) = &argument.header {
             let text = header.value();
             let token =
@@ -203,7 +223,8 @@ fn variables_are_arguments(handler: &Handler, literal: &LitStr, variables: &[&st
     let text = literal.value();
     let is_argument = |variable: &str| handler.arguments().any(|argument| argument.name == variable);
     let mut unused: Vec<&str> = variables.iter().copied().filter(|variable| !is_argument(variable)).collect();
-    for argument in handler.arguments().filter(|argument| !variables.contains(&&*argument.name)) {
+    let named = handler.arguments().filter(|argument| argument.flatten.is_none());
+    for argument in named.filter(|argument| !variables.contains(&&*argument.name)) {
         let meant = name::closest(&argument.name, unused.iter().copied());
         let hint = match meant.or(unused.first().copied().filter(|_| unused.len() == 1)) {
             Some(meant) => {

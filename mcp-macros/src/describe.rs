@@ -3,19 +3,31 @@
 //! The user's types and expressions keep their spans, so that the compiler's errors point at them.
 //! Names introduced here have the macro's span, so that they cannot collide with the user's.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Expr, Ident, LitStr, Path, Type};
 
 use crate::attr::{Options, Size, is_string};
 use crate::elicit::Form;
-use crate::handler::{Handler, Kind};
-use crate::param::{Argument, Default, Param, Source};
+use crate::handler::{Handler, Kind, State};
+use crate::param::{Argument, Constraint, Default, Param, Source};
+
+/// The body that builds the handler of a function, under the conditions of each of its variants.
+pub(crate) fn describe_variants(variants: &[Handler], function: &TokenStream) -> TokenStream {
+    let described = variants.iter().map(|handler| (&handler.conditions, describe(handler, function, false)));
+    match described.clone().next() {
+        Some((conditions, described)) if conditions.is_empty() => described,
+        _ => described.map(|(conditions, described)| quote!(#(#conditions)* { #described })).collect(),
+    }
+}
 
 /// The statements that build a handler, where `__mcp` is the runtime's hidden module. `function` is the
 /// path to call. `in_block`: whether the state is available as `__this`.
 pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool) -> TokenStream {
+    if let Some(error) = &handler.error {
+        return quote!(#error ::core::unreachable!());
+    }
     let Options { title, icons, meta, timeout, .. } = &handler.options;
     let (name, _) = handler.name();
     let description = &handler.description;
@@ -38,7 +50,7 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
     let visible = handler.options.visible_if.as_ref().map(|predicate| visible(predicate, in_block));
     let declared = handler.params.iter().enumerate().map(|(index, param)| declare(index, param));
     let completers = handler.arguments().filter_map(|argument| completer(argument, in_block));
-    let forms = handler.forms.iter().map(|form| asks(handler, form));
+    let forms = handler.forms.iter().map(asks);
     let returns = returns(handler);
     let run = run(handler, function);
     quote! {
@@ -115,21 +127,30 @@ fn role(who: &LitStr) -> TokenStream {
 /// The statement that declares a parameter.
 fn declare(index: usize, param: &Param) -> TokenStream {
     let Source::Caller(argument) = &param.source else { return quote!(__builder.takes_context();) };
-    let Argument { name, description, default, header, flatten, .. } = &**argument;
+    let Argument { name, description, default, header, constraints, flatten, .. } = &**argument;
     let (key, ty) = (key(index), &param.ty);
     if flatten.is_some() {
         return quote!(let #key = __builder.flatten::<#ty>(););
     }
     let description = description.iter();
     let header = header.iter();
-    let info = quote!(__mcp::ArgInfo::new(#name) #(.description(#description))* #(.header(#header))*);
+    let (keywords, values): (Vec<_>, Vec<_>) = constraints.iter().map(Constraint::tokens).unzip();
+    let info = quote! {
+        __mcp::ArgInfo::new(#name) #(.description(#description))* #(.header(#header))* #(.keyword(#keywords, #values))*
+    };
     match default {
+        // Most likely `&Context` is meant, so the error about the type is another one.
+        None if is_context(ty) => quote!(let #key = __mcp::own_context::<#ty, _>(&mut __builder, #info);),
         None => quote!(let #key = __builder.arg::<#ty>(#info);),
         Some(default) => {
             let value = default_value(default);
             quote!(let #key = __builder.arg_or::<#ty>(#info, #value);)
         }
     }
+}
+
+fn is_context(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Context"))
 }
 
 /// An expression for a function that returns the default.
@@ -154,15 +175,12 @@ fn completer(argument: &Argument, in_block: bool) -> Option<TokenStream> {
 }
 
 /// The statement that checks a form the handler asks for.
-fn asks(handler: &Handler, Form { ty, is_pattern }: &Form) -> TokenStream {
-    let who = format!("{} `{}`", handler.kind.attribute(), handler.name().0);
-    // Spanned at the type, which becomes the location of the panic.
-    let check = quote_spanned!(ty.span()=> .check(#who));
+fn asks(Form { ty, is_pattern }: &Form) -> TokenStream {
     // Written as in the body, so that an error in it is the same error, which rustc reports once.
     if *is_pattern {
-        quote!(__mcp::check_form_of(|#ty { .. }| {}) #check;)
+        quote!(__builder.form(__mcp::check_form_of(|#ty { .. }| {}).check());)
     } else {
-        quote!(__mcp::check_form::<#ty>() #check;)
+        quote!(__builder.form(__mcp::check_form::<#ty>().check());)
     }
 }
 
@@ -174,42 +192,94 @@ pub(crate) fn share_state() -> TokenStream {
 /// The statement that declares the return type.
 fn returns(handler: &Handler) -> TokenStream {
     let declare = format_ident!("{}_returns", handler.kind.attribute());
-    let unnamed = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "impl");
     let ty = match &handler.output.0 {
-        // The type has no name: let the compiler infer it.
-        Some(ty) if ty.to_token_stream().into_iter().any(unnamed) => None,
-        Some(ty) => Some(quote!(::<#ty>)),
-        None => {
-            let unit = quote_spanned!(handler.output.1=> ());
-            Some(quote!(::<#unit>))
-        }
+        // The type has no name: let the compiler infer it, and report it there.
+        Some(ty) => match impl_trait(&ty.to_token_stream()) {
+            Some(keyword) => quote_spanned!(keyword=> _),
+            None => quote!(#ty),
+        },
+        None => quote_spanned!(handler.output.1=> ()),
     };
-    quote!(let __returns = __mcp::#declare #ty(&mut __builder);)
+    quote!(let __returns = __mcp::#declare::<#ty>(&mut __builder);)
+}
+
+/// The `impl` of a type like `impl Trait` or `Option<impl Trait>`.
+pub(crate) fn impl_trait(ty: &TokenStream) -> Option<Span> {
+    ty.clone().into_iter().find_map(|token| match token {
+        TokenTree::Ident(word) if word == "impl" => Some(word.span()),
+        TokenTree::Group(group) => impl_trait(&group.stream()),
+        _ => None,
+    })
 }
 
 /// The expression that finishes the builder with a sync, async or blocking call. The call is spanned at
 /// the return type, so that the compiler reports a future that is not `Send` there.
+///
+/// A return value that borrows becomes a reply within the closure or future, where its owner lives. Its conversion
+/// names the type as `returns` does, at the same place: the compiler reports an unsupported type once.
 fn run(handler: &Handler, function: &TokenStream) -> TokenStream {
     let span = handler.output.1;
     let taken = handler.params.iter().enumerate().map(|(index, param)| take(index, param));
-    let this = handler.receiver.as_ref().map(|_| quote!(&__this));
+    let runs_later = handler.asyncness.is_some() || handler.options.blocking.is_some();
+    let this = handler.receiver.as_ref().map(|receiver| match State::of(receiver) {
+        // A call that runs later has an `Arc` of its own.
+        Some(State::Arc) if runs_later => quote!(__this),
+        Some(State::Arc) => quote!(::core::clone::Clone::clone(&__this)),
+        Some(State::Borrowed) | None => quote!(&__this),
+    });
     let passed = handler.params.iter().enumerate().map(|(index, param)| pass(index, param));
     let passed = this.iter().cloned().chain(passed);
     let call = quote!(#function(#(#passed),*));
-    let (how, work) = match (handler.asyncness, handler.options.blocking) {
-        (Some(_), _) => (quote_spanned!(span=> future), quote_spanned!(span=> async move { #call.await })),
-        (None, Some(_)) => (quote_spanned!(span=> blocking), quote_spanned!(span=> move || #call)),
-        (None, None) => (quote_spanned!(span=> sync), call),
+    let awaited = if handler.asyncness.is_some() { quote!(#call.await) } else { call };
+    let borrowed = handler.output.0.as_ref().filter(|ty| borrows(&ty.to_token_stream()));
+    let (value, suffix) = match borrowed {
+        Some(ty) => {
+            let return_type = format_ident!("{}_return_type", handler.kind.attribute());
+            (quote!(__mcp::#return_type::<#ty>().convert(#awaited, &__info)), "_borrowed")
+        }
+        None => (awaited, ""),
     };
-    let runs_later = handler.asyncness.is_some() || handler.options.blocking.is_some();
+    let (how, work) = match (handler.asyncness, handler.options.blocking) {
+        (Some(_), _) => ("future", quote_spanned!(span=> async move { #value })),
+        (None, Some(_)) => ("blocking", quote_spanned!(span=> move || #value)),
+        (None, None) => ("sync", value),
+    };
+    let how = format_ident!("{how}{suffix}", span = span);
     let state = (this.is_some() && runs_later).then(share_state);
+    let (returns, info) = match borrowed {
+        Some(_) => (None, Some(quote!(, __info))),
+        None => (Some(quote!(__returns,)), None),
+    };
     quote! {
-        __builder.#how(__returns, move |__args, __invocation| {
+        __builder.#how(#returns move |__args, __invocation #info| {
             #state
             #(#taken)*
             ::core::result::Result::Ok(#work)
         })
     }
+}
+
+/// Whether a type has a lifetime other than `'static`, or one that is left out: `&str`, `Cow<'_, str>`, `Cow<str>`.
+fn borrows(ty: &TokenStream) -> bool {
+    let mut tokens = ty.clone().into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let next = tokens.peek().map(ToString::to_string).unwrap_or_default();
+        let found = match token {
+            // A lifetime is a `'` and a word.
+            TokenTree::Punct(punct) if punct.as_char() == '\'' => next != "static",
+            TokenTree::Punct(punct) if punct.as_char() == '&' => next != "'",
+            TokenTree::Ident(word) if word == "Cow" && next == "<" => {
+                let _ = tokens.next();
+                tokens.peek().is_some_and(|first| first.to_string() != "'")
+            }
+            TokenTree::Group(group) => borrows(&group.stream()),
+            _ => false,
+        };
+        if found {
+            return true;
+        }
+    }
+    false
 }
 
 /// The statement that reads a parameter's value.

@@ -70,7 +70,7 @@ fn expanded(mut item: Item) -> TokenStream {
     };
     let rest = quote::quote!(#item);
     match handler::Kind::of(&attr) {
-        Some(kind) => function::function(kind, arguments, &rest),
+        Some(kind) => function::function(kind, &arguments, &rest),
         None => impl_block::handlers(arguments, &rest),
     }
 }

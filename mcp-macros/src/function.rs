@@ -6,11 +6,10 @@
 pub(crate) mod list;
 
 use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Attribute, Ident};
 
-use crate::check;
-use crate::describe::describe;
+use crate::describe::describe_variants;
 use crate::errors::Errors;
 use crate::handler::{FnItem, Handler, Kind, private};
 
@@ -37,22 +36,23 @@ use crate::handler::{FnItem, Handler, Kind, private};
 //         }
 //     };
 /// Expands `#[tool]`, `#[prompt]` or `#[resource]` on a function.
-pub(crate) fn function(kind: Kind, attr: TokenStream, tokens: &TokenStream) -> TokenStream {
+pub(crate) fn function(kind: Kind, attr: &TokenStream, tokens: &TokenStream) -> TokenStream {
     let mut item: FnItem = match syn::parse2(tokens.clone()) {
         Ok(item) => item,
         Err(_) => return not_a_function(kind, tokens),
     };
     let mut errors = Errors::default();
     second_attribute(kind, &mut item.attrs, &mut errors);
-    let handler = Handler::read(kind, attr, &item.attrs, &mut item.sig, &item.body, &mut errors);
-    check::handler(&handler, &item.sig, false, &mut errors);
+    let at = (&item.body as &dyn ToTokens, false);
+    let variants = Handler::variants(kind, attr, &item.attrs, &mut item.sig, at, &[], &mut errors);
+    let handler = &variants[0];
     let private = private(handler.options.krate.as_ref());
     let error = errors.into_compile_error();
     let Registry { trait_fn, method, item: made } = registry(kind);
     let body = match &error {
         None => {
             let ident = &handler.ident;
-            describe(&handler, &quote!(#ident), false)
+            describe_variants(&variants, &quote!(#ident))
         }
         // A stand-in, so that `tools![name]` still resolves and adds no second error.
         Some(_) => quote!(::core::unreachable!()),

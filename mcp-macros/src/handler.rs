@@ -5,9 +5,11 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
-use syn::{Attribute, FnArg, Ident, Path, Receiver, ReturnType, Signature, Type, Visibility};
+use syn::{Attribute, FnArg, Ident, Path, Receiver, ReceiverKind, ReturnType, Signature, Type, Visibility};
 
 use crate::attr::Options;
+use crate::attr::condition::{self, Condition};
+use crate::check;
 use crate::doc;
 use crate::elicit::{self, Form};
 use crate::errors::Errors;
@@ -46,6 +48,10 @@ pub(crate) struct Handler {
     pub(crate) options: Options,
     pub(crate) description: Option<TokenStream>,
     pub(crate) cfgs: Vec<Attribute>,
+    /// The `cfg`s under which these are its attributes.
+    pub(crate) conditions: Vec<Attribute>,
+    /// Its mistakes, which matter only under these conditions.
+    pub(crate) error: Option<TokenStream>,
     pub(crate) ident: Ident,
     pub(crate) receiver: Option<Receiver>,
     pub(crate) params: Vec<Param>,
@@ -59,8 +65,45 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
+    /// Parses and checks a handler, and removes `#[arg]` and doc attributes from its parameters. Where these depend on
+    /// a `cfg_attr`, there is a handler for each combination of its conditions; otherwise there is one. `known`: the
+    /// conditions under which it is a handler at all.
+    pub(crate) fn variants(
+        kind: Kind,
+        attr: &TokenStream,
+        attrs: &[Attribute],
+        sig: &mut Signature,
+        (body, in_block): (&dyn ToTokens, bool),
+        known: &[Condition],
+        errors: &mut Errors,
+    ) -> Vec<Self> {
+        let given = sig.clone();
+        let params = given.inputs.iter().filter_map(|input| match input {
+            FnArg::Typed(param) => Some(&param.attrs),
+            FnArg::Receiver(_) => None,
+        });
+        let predicates = params.flat_map(|attrs| condition::predicates(attrs, describes_param)).collect();
+        let combinations = condition::combinations(predicates, known);
+        let read = combinations.into_iter().map(|conditions| {
+            *sig = given.clone();
+            for input in &mut sig.inputs {
+                if let FnArg::Typed(param) = input {
+                    condition::resolve(&mut param.attrs, &conditions, describes_param);
+                }
+            }
+            let mut own = Errors::default();
+            let errors = if conditions.is_empty() { &mut *errors } else { &mut own };
+            let mut handler = Handler::read(kind, attr.clone(), attrs, sig, body, errors);
+            check::handler(&handler, sig, in_block, errors);
+            handler.conditions = conditions.iter().map(Condition::cfg).collect();
+            handler.error = own.into_compile_error();
+            handler
+        });
+        read.collect()
+    }
+
     /// Parses a handler, and removes `#[arg]` and doc attributes from its parameters.
-    pub(crate) fn read(
+    fn read(
         kind: Kind,
         attr: TokenStream,
         attrs: &[Attribute],
@@ -93,6 +136,8 @@ impl Handler {
             options,
             description,
             cfgs: attrs.iter().filter(|attr| attr.path().is_ident("cfg")).cloned().collect(),
+            conditions: Vec::new(),
+            error: None,
             ident: sig.ident.clone(),
             receiver,
             params,
@@ -120,6 +165,36 @@ impl Handler {
             Source::Caller(argument) => Some(&**argument),
             Source::Server(_) => None,
         })
+    }
+}
+
+/// Whether an attribute of a parameter is for us: rustc accepts neither there.
+fn describes_param(attr: &Attribute) -> bool {
+    attr.path().is_ident("arg") || attr.path().is_ident("doc")
+}
+
+/// How a method takes the state.
+pub(crate) enum State {
+    /// `&self` or `self: &Arc<Self>`
+    Borrowed,
+    /// `self: Arc<Self>`
+    Arc,
+}
+
+impl State {
+    /// The form of a receiver, if it is one that calls can share.
+    pub(crate) fn of(receiver: &Receiver) -> Option<State> {
+        let is_arc = |ty: &Type| matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Arc"));
+        match &receiver.kind {
+            ReceiverKind::Reference(_, None, None) => Some(State::Borrowed),
+            ReceiverKind::Typed(_, ty) => match &**ty {
+                Type::Reference(reference) if reference.mutability.is_none() && is_arc(&reference.elem) => {
+                    Some(State::Borrowed)
+                }
+                ty => is_arc(ty).then_some(State::Arc),
+            },
+            _ => None,
+        }
     }
 }
 

@@ -1,11 +1,14 @@
-//! `#[handlers] impl T`: collects the annotated methods, and implements `Mounted` for `T`.
+//! `#[handlers] impl T`: collects the annotated methods, and implements the runtime's `Mounted` for `T`.
+//!
+//! A type has one block: the language allows one impl of a trait. rustc's error about the second names the trait, so
+//! its exported name says what to do.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
-use syn::{Attribute, GenericArgument, ImplItem, ImplItemFn, ItemImpl, Lifetime, Meta, PathArguments, Type};
+use quote::{ToTokens, format_ident, quote};
+use syn::{Attribute, GenericArgument, Generics, ImplItem, ImplItemFn, ItemImpl, Lifetime, Meta, PathArguments, Type};
 
+use crate::attr::condition::{self, Condition};
 use crate::attr::{self, Entries};
-use crate::check;
 use crate::describe::{describe, share_state};
 use crate::errors::Errors;
 use crate::function::{already, item_keyword};
@@ -24,7 +27,7 @@ use crate::uri;
 //     }
 //     const _: () = {
 //         use ::mcp_runtime::__private as __mcp;
-//         impl __mcp::Mounted for Notebook {
+//         impl __mcp::MergeTheHandlersBlocks for Notebook {
 //             fn handlers(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
 //                 let __handlers = __mcp::Handlers::new();
 //                 let __handlers = __handlers.tool({ …, as for a function, calling Self::search });
@@ -42,11 +45,9 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
     let krate = krate(attr, &mut errors);
     whole_block(&block, &mut errors);
     let found = collect(&mut block, &mut errors);
-    if found.is_empty() {
-        errors.push_spanned(
-            &block.self_ty,
-            "nothing here has `#[tool]`, `#[prompt]` or `#[resource]` (methods made by `macro_rules!` cannot be seen)",
-        );
+    let unseen = macro_calls(&mut block, &mut errors) || found.is_empty() && aliases(&mut block, &mut errors);
+    if found.is_empty() && !unseen {
+        errors.push_spanned(&block.self_ty, "nothing here has `#[tool]`, `#[prompt]` or `#[resource]`");
     }
     no_duplicates(&found, &mut errors);
 
@@ -64,13 +65,14 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
         }
         Some(_) => quote!(::core::unreachable!()),
     };
-    let (generics, _, clause) = block.generics.split_for_impl();
+    let generics = mountable(&block);
+    let (generics, _, clause) = generics.split_for_impl();
     let output = quote! {
         const _: () = {
             use #private as __mcp;
 
             #[automatically_derived]
-            impl #generics __mcp::Mounted for #self_ty #clause {
+            impl #generics __mcp::MergeTheHandlersBlocks for #self_ty #clause {
                 #[allow(unused_mut, unused_variables, deprecated, clippy::absolute_paths, clippy::redundant_closure)]
                 fn handlers(__this: __mcp::Arc<Self>) -> __mcp::Handlers {
                     #collected
@@ -118,18 +120,24 @@ fn whole_block(block: &ItemImpl, errors: &mut Errors) {
         errors
             .push_spanned(path, "`#[handlers]` collects a type's own methods: put it on an impl block without a trait");
     }
-    if let (Some(lifetime), true) = (borrowed(&block.self_ty), block.generics.params.is_empty()) {
+    let parameter = block.generics.lifetimes().next().map(|parameter| &parameter.lifetime);
+    if let Some(lifetime) = parameter.or_else(|| borrowed(&block.self_ty)) {
         errors.push_spanned(
             lifetime,
             "what is mounted outlives every call: it cannot borrow; let it own, or share with `Arc`",
         );
     }
-    if !block.generics.params.is_empty() {
-        errors.push_spanned(
-            &block.generics.params,
-            "handlers have one schema, so their type cannot be generic; mount a concrete type",
-        );
+}
+
+/// The block's generics for the generated impl. Calls share a value that outlives them; a concrete type is checked by
+/// the compiler, a generic one only when a value is mounted.
+fn mountable(block: &ItemImpl) -> Generics {
+    let mut generics = block.generics.clone();
+    if !generics.params.is_empty() {
+        let bound = syn::parse_quote!(Self: ::core::marker::Send + ::core::marker::Sync + 'static);
+        generics.make_where_clause().predicates.push(bound);
     }
+    generics
 }
 
 /// The first lifetime argument of a type that is not `'static`.
@@ -148,10 +156,15 @@ fn collect(block: &mut ItemImpl, errors: &mut Errors) -> Vec<Handler> {
         ImplItem::Fn(method) => Some(method),
         _ => None,
     });
-    methods.filter_map(|method| read(method, errors)).collect()
+    methods.flat_map(|method| read(method, errors)).collect()
 }
 
-fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Option<Handler> {
+/// The handlers of one method: none, one, or one for each combination of the conditions of its `cfg_attr`s.
+fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Vec<Handler> {
+    let is_ours = |attr: &Attribute| Kind::of(attr).is_some();
+    let conditions = condition::predicates(&method.attrs, is_ours);
+    let conditions: Vec<_> = conditions.into_iter().map(|predicate| Condition::new(predicate, true)).collect();
+    condition::resolve(&mut method.attrs, &conditions, is_ours);
     let mut ours: Vec<(Kind, Attribute)> = Vec::new();
     method.attrs.retain(|attr| match Kind::of(attr) {
         Some(kind) => {
@@ -161,7 +174,7 @@ fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Option<Handler> {
         None => true,
     });
     let mut ours = ours.into_iter();
-    let (kind, attr) = ours.next()?;
+    let Some((kind, attr)) = ours.next() else { return Vec::new() };
     for (other, second) in ours {
         errors.push_spanned(second, already(kind, other));
     }
@@ -173,23 +186,60 @@ fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Option<Handler> {
             TokenStream::new()
         }
     };
-    let handler = Handler::read(kind, tokens, &method.attrs, &mut method.sig, &method.block, errors);
+    let at = (&method.block as &dyn ToTokens, true);
+    let handlers = Handler::variants(kind, &tokens, &method.attrs, &mut method.sig, at, &conditions, errors);
     // Arguments are taken by value because they come from the caller, not because they are consumed.
     method.attrs.push(syn::parse_quote!(#[allow(clippy::needless_pass_by_value)]));
-    check::handler(&handler, &method.sig, true, errors);
-    Some(handler)
+    handlers
+}
+
+/// Removes and reports macro calls: the handlers they make would be reported one by one, at their definition.
+fn macro_calls(block: &mut ItemImpl, errors: &mut Errors) -> bool {
+    let before = block.items.len();
+    block.items.retain(|item| {
+        let ImplItem::Macro(call) = item else { return true };
+        errors.push_spanned(
+            &call.mac.path,
+            "`#[handlers]` cannot see what a macro makes: write handlers out; other items go in an impl block of their own",
+        );
+        false
+    });
+    block.items.len() < before
+}
+
+/// Removes and reports what looks like our attributes under other names: `use mcp_runtime::tool as mcp_tool`. Only
+/// rustc knows what a name stands for, and not yet.
+fn aliases(block: &mut ItemImpl, errors: &mut Errors) -> bool {
+    let mut found = false;
+    for item in &mut block.items {
+        let ImplItem::Fn(method) = item else { continue };
+        method.attrs.retain(|attr| {
+            let Some(last) = attr.path().segments.last() else { return true };
+            let name = last.ident.to_string();
+            let kinds = [Kind::Tool, Kind::Prompt, Kind::Resource].map(Kind::attribute);
+            let Some(kind) = kinds.into_iter().find(|kind| name.ends_with(&format!("_{kind}"))) else { return true };
+            errors.push_spanned(
+                attr.path(),
+                format!("write `{kind}` or `mcp_runtime::{kind}`: `#[handlers]` finds its methods by this name"),
+            );
+            found = true;
+            false
+        });
+    }
+    found
 }
 
 fn no_duplicates(handlers: &[Handler], errors: &mut Errors) {
     for (index, handler) in handlers.iter().enumerate() {
         // Two handlers may exclude each other by `cfg`.
-        if !handler.cfgs.is_empty() {
+        let is_always_there = |handler: &Handler| handler.cfgs.is_empty() && handler.conditions.is_empty();
+        if !is_always_there(handler) {
             continue;
         }
         let (wire, span) = identity(handler);
         let earlier = handlers[..index]
             .iter()
-            .find(|other| other.kind == handler.kind && other.cfgs.is_empty() && identity(other).0 == wire);
+            .find(|other| other.kind == handler.kind && is_always_there(other) && identity(other).0 == wire);
         if let Some(earlier) = earlier {
             let what = handler.kind.attribute();
             let message = match &handler.options.uri {
@@ -211,11 +261,19 @@ fn identity(handler: &Handler) -> (String, proc_macro2::Span) {
 
 fn register(handler: &Handler) -> TokenStream {
     let add = format_ident!("{}", handler.kind.attribute());
-    let (ident, cfgs) = (&handler.ident, &handler.cfgs);
+    let (ident, cfgs, conditions) = (&handler.ident, &handler.cfgs, &handler.conditions);
+    if let Some(error) = &handler.error {
+        return quote! {
+            #(#cfgs)*
+            #(#conditions)*
+            let __handlers = { #error __handlers };
+        };
+    }
     let described = describe(handler, &quote!(Self::#ident), true);
     let state = handler.receiver.as_ref().map(|_| share_state());
     quote! {
         #(#cfgs)*
+        #(#conditions)*
         let __handlers = __handlers.#add({
             #state
             #described

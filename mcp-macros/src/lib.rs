@@ -32,17 +32,17 @@ use handler::Kind;
 
 #[proc_macro_attribute]
 pub fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
-    function::function(Kind::Tool, attr.into(), &item.into()).into()
+    function::function(Kind::Tool, &attr.into(), &item.into()).into()
 }
 
 #[proc_macro_attribute]
 pub fn prompt(attr: TokenStream, item: TokenStream) -> TokenStream {
-    function::function(Kind::Prompt, attr.into(), &item.into()).into()
+    function::function(Kind::Prompt, &attr.into(), &item.into()).into()
 }
 
 #[proc_macro_attribute]
 pub fn resource(attr: TokenStream, item: TokenStream) -> TokenStream {
-    function::function(Kind::Resource, attr.into(), &item.into()).into()
+    function::function(Kind::Resource, &attr.into(), &item.into()).into()
 }
 
 #[proc_macro_attribute]

@@ -31,6 +31,8 @@
 //!   with an [`Error`].
 //! - **Questions and tasks**: [`Context::elicit`] asks the user, [`Context::sample`] asks the client's model, and
 //!   `#[tool(task)]` turns long-running calls into tasks. See [`Context`].
+//! - **Tests**: [`testing::TestClient`] calls a server in memory, [`testing::assert_contract!`] fails when a change would
+//!   break its clients, and [`lint`] finds what models and clients stumble over.
 //! - **Transports**: one [`Server`] serves clients of every protocol [`Revision`], on stdio or, with the feature
 //!   `http`, over HTTP (`Server::serve_http`, `http::HttpService`). Replicas share state through a [`store`].
 #![forbid(unsafe_code)]
@@ -44,15 +46,18 @@ mod error;
 mod handler;
 mod jsonrpc;
 mod limits;
+pub mod lint;
 mod macros;
 mod outcome;
 mod panic;
 pub mod protocol;
 mod random;
+mod schema;
 mod server;
 pub mod store;
 mod subscription;
 mod suggest;
+mod surface;
 mod sync;
 mod task;
 pub mod testing;
@@ -88,6 +93,11 @@ pub mod sampling {
     pub use crate::protocol::sampling::{
         IncludeContext, SampleMessage, SampleRequest, SampleResult, SampleTool, ToolChoice, ToolUse,
     };
+}
+
+/// Handlers that are known only at run time: [`Tool::builder`], [`Prompt::builder`], [`Resource::builder`].
+pub mod dynamic {
+    pub use crate::handler::dynamic::{PromptBuilder, ResourceBuilder, ToolBuilder};
 }
 
 /// HTTP: a tower `Service` that serves every revision ([`Server::into_service`]).

@@ -38,6 +38,18 @@ macro_rules! resources {
     ($($function:tt)*) => { $crate::__private::list!($crate resource [$($function)*]) };
 }
 
+/// Exported as `testing::assert_contract!`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __assert_contract {
+    ($server:expr $(,)?) => {
+        $crate::__assert_contract!($server, $crate::testing::ContractOptions::new())
+    };
+    ($server:expr, $options:expr $(,)?) => {
+        $crate::testing::__assert_contract(&$server, ::core::env!("CARGO_MANIFEST_DIR"), $options)
+    };
+}
+
 /// `serde_json::json!`, which also works without the standard prelude.
 #[doc(hidden)]
 #[macro_export]

@@ -1,7 +1,5 @@
 //! The outcome of a request, in the terms of the newest revision; `era::encode` writes it in the client's.
 
-use std::borrow::Cow;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -57,8 +55,8 @@ pub(crate) type Outcome = Result<Reply, Failure>;
 pub(crate) enum Failure {
     /// The handler returned an error with this text.
     Handler(String),
-    /// The arguments do not match the handler's types.
-    Arguments(ArgumentError),
+    /// The arguments do not match the handler's schema: all that is wrong with them.
+    Arguments(Vec<ArgumentError>),
     /// No resource or template matches this URI.
     ResourceNotFound(String),
     /// The handler panicked; the details are in the log.
@@ -77,25 +75,8 @@ impl From<RpcError> for Failure {
     }
 }
 
-/// An argument that is missing or has the wrong type.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ArgumentError {
-    /// The argument's name on the wire.
-    pub(crate) field: Cow<'static, str>,
-    /// The type its schema names.
-    pub(crate) expected_type: Cow<'static, str>,
-    /// The type that was sent, or `missing`.
-    pub(crate) actual_type: Cow<'static, str>,
-    #[serde(skip)]
-    pub(crate) text: String,
-}
-
-impl fmt::Display for ArgumentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
+/// An argument that is missing or does not match its schema.
+pub use crate::schema::validator::Problem as ArgumentError;
 
 /// A capability the client would have to declare.
 #[derive(Debug)]

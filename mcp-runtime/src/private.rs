@@ -13,14 +13,20 @@ pub use crate::call::context::Context;
 pub use crate::call::invocation::{FromInvocation, Invocation, extract};
 pub use crate::handler::args::{Args, Argument, Key};
 pub use crate::handler::builder::{ArgInfo, HandlerBuilder};
-pub use crate::handler::handlers::{Handlers, Mounted};
+// The name is for the reader of rustc's error about a second `#[handlers]` block of a type.
+pub use crate::handler::args::own_context::own_context;
+pub use crate::handler::handlers::{Handlers, Mounted as MergeTheHandlersBlocks};
 pub use crate::handler::listed::{ListedPrompt, ListedResource, ListedTool, PlainFunction};
-pub use crate::handler::prompt::{Prompt, PromptFn, describe as prompt, returns as prompt_returns};
-pub use crate::handler::resource::{
-    Resource, ResourceFn, blob_contents, describe as resource, json_contents, returns as resource_returns, shown,
-    size_of_contents, text_contents,
+pub use crate::handler::prompt::{
+    Prompt, PromptFn, describe as prompt, return_type as prompt_return_type, returns as prompt_returns,
 };
-pub use crate::handler::tool::{Tool, ToolFn, describe as tool, returns as tool_returns};
+pub use crate::handler::resource::{
+    Resource, ResourceFn, blob_contents, describe as resource, json_contents, return_type as resource_return_type,
+    returns as resource_returns, shown, size_of_contents, text_contents,
+};
+pub use crate::handler::tool::{
+    Tool, ToolFn, describe as tool, return_type as tool_return_type, returns as tool_returns,
+};
 pub use crate::handler::uri_template::expand_into;
 pub use crate::outcome::ArgumentError;
 pub use crate::protocol::Role;

@@ -17,7 +17,7 @@ impl RpcError {
 /// Longer names get no suggestion: comparison is quadratic in their length.
 const LONGEST: usize = 128;
 
-fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LONGEST {
         return None;
     }
@@ -48,8 +48,28 @@ fn sorted(name: &str) -> String {
     words.concat()
 }
 
+/// The words of a name in lower case: of `getHTTPStatus2`, `get`, `http` and `status2`.
+pub(crate) fn words(name: &str) -> Vec<String> {
+    let letters: Vec<char> = name.chars().collect();
+    let mut words = vec![String::new()];
+    for (at, letter) in letters.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| letters[before]);
+        let after = letters.get(at + 1);
+        let in_word = before.is_some_and(|before| before.is_lowercase() || before.is_numeric());
+        let in_acronym = before.is_some_and(char::is_uppercase) && after.is_some_and(|after| after.is_lowercase());
+        if !letter.is_alphanumeric() || (letter.is_uppercase() && (in_word || in_acronym)) {
+            words.push(String::new());
+        }
+        if let (Some(word), true) = (words.last_mut(), letter.is_alphanumeric()) {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 /// The Levenshtein distance: how many letters to insert, remove or change.
-fn distance(from: &str, to: &str) -> usize {
+pub(crate) fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut costs: Vec<usize> = (0..=to.len()).collect();
     for (row, letter) in from.chars().enumerate() {
@@ -78,6 +98,15 @@ mod tests {
         assert_eq!(closest("textDocument/hover", names.into_iter()), None);
         assert_eq!(closest("", names.into_iter()), None);
         assert_eq!(closest(&"x".repeat(1_000_000), names.into_iter()), None);
+    }
+
+    #[test]
+    fn words_are_split_at_separators_and_capitals() {
+        for name in ["get_http_status", "getHttpStatus", "GetHTTPStatus", "get-http.status", "GET_HTTP_STATUS"] {
+            assert_eq!(words(name), ["get", "http", "status"], "{name}");
+        }
+        assert_eq!(words("arg1"), ["arg1"]);
+        assert_eq!(words("_"), [""; 0]);
     }
 
     #[test]

@@ -47,12 +47,22 @@ fn add(a: i64, b: i64) -> i64 {
     a + b
 }
 
+/// The server with access to the application's state.
+pub fn counter(app: Arc<App>) -> Server {
+    Server::new("counter", "1.0.0").mount(Counter { app })
+}
+
+/// The server without.
+pub fn calculator() -> Server {
+    Server::new("calculator", "1.0.0").tools(tools![add])
+}
+
 /// The application, and handles to shut down its servers.
 pub fn app() -> (Router, [ServerHandle; 2]) {
     let app = Arc::new(App::default());
-    let counter = Server::new("counter", "1.0.0").mount(Counter { app: Arc::clone(&app) }).into_service();
+    let counter = counter(Arc::clone(&app)).into_service();
     let counter = counter.principal(|parts| parts.extensions.get::<User>().map(|user| user.0.clone()));
-    let calculator = Server::new("calculator", "1.0.0").tools(tools![add]).into_service();
+    let calculator = calculator().into_service();
     let handles = [counter.handle(), calculator.handle()];
     let router = Router::new()
         .route("/", get(front_page))

@@ -51,7 +51,12 @@ pub struct Restaurant {
 impl Restaurant {
     /// Book a table, asking the user for what is needed.
     #[tool(task, asks_first, requires(elicitation))]
-    async fn book(&self, ctx: &Context, name: String) -> Result<String> {
+    async fn book(
+        &self,
+        ctx: &Context,
+        /// The name of the guest.
+        name: String,
+    ) -> Result<String> {
         // A form. If the user declines or closes it, `?` ends the call and tells the model.
         let wish: Wish = ctx.elicit(format!("A table for {name}: how may we serve you?")).await?;
 

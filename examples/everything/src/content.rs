@@ -57,7 +57,11 @@ fn test_error_handling() -> Result<String> {
 
 /// Takes an argument that the client repeats in a header.
 #[tool]
-fn test_custom_header(#[arg(header = "Value")] value: String) -> String {
+fn test_custom_header(
+    /// Any text.
+    #[arg(header = "Value")]
+    value: String,
+) -> String {
     value
 }
 

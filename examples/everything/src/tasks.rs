@@ -19,7 +19,10 @@ struct Confirm {
 
 /// Greets. Never a task: it returns at once.
 #[tool]
-fn greet(name: String) -> String {
+fn greet(
+    /// Whom to greet.
+    name: String,
+) -> String {
     format!("Hello, {name}!")
 }
 
@@ -53,8 +56,12 @@ async fn protocol_error_job() -> Result<String> {
 }
 
 /// Pretends to delete a file, after asking. The task waits for the answer.
-#[tool(task)]
-async fn confirm_delete(ctx: &Context, filename: String) -> Result<String> {
+#[tool(task, destructive = false)]
+async fn confirm_delete(
+    ctx: &Context,
+    /// The file.
+    filename: String,
+) -> Result<String> {
     let Confirm { confirm } = ctx.elicit(format!("Delete {filename}?")).key("confirm").await?;
     Ok(format!("{filename} is {}", if confirm { "deleted" } else { "kept" }))
 }

@@ -50,7 +50,9 @@ impl Notebook {
         title: String,
         /// Markdown.
         text: String,
-        #[arg(default)] tags: Vec<String>,
+        /// Words to find the note by.
+        #[arg(default)]
+        tags: Vec<String>,
     ) -> Result<String> {
         let id = self.change(ctx, move |store| store.create(&title, &text, &tags)).await?;
         Ok(format!("created note {id}, to be read at note://{id}"))
@@ -61,6 +63,7 @@ impl Notebook {
     async fn edit(
         &self,
         ctx: &Context,
+        /// The number of the note.
         id: i64,
         /// The whole text, in Markdown. The one before is lost.
         text: String,
@@ -71,7 +74,12 @@ impl Notebook {
 
     /// Delete a note for good.
     #[tool(title = "Delete a note", destructive, idempotent)]
-    async fn delete(&self, ctx: &Context, id: i64) -> Result<String> {
+    async fn delete(
+        &self,
+        ctx: &Context,
+        /// The number of the note.
+        id: i64,
+    ) -> Result<String> {
         self.change(ctx, move |store| store.delete(id)).await?;
         Ok(format!("deleted note {id}"))
     }
@@ -110,7 +118,9 @@ impl Notebook {
     #[prompt(title = "Review a note")]
     async fn review(
         &self,
-        #[arg(complete = Self::titles)] title: String,
+        /// The title of the note.
+        #[arg(complete = Self::titles)]
+        title: String,
         /// What to look at; everything, if not given.
         focus: Option<Focus>,
     ) -> Result<[PromptMessage; 2]> {
@@ -129,7 +139,12 @@ impl Notebook {
 
     /// Ask for a digest of all notes with a tag.
     #[prompt(title = "Digest a tag")]
-    async fn digest(&self, #[arg(complete = Self::tags)] tag: String) -> Result<String> {
+    async fn digest(
+        &self,
+        /// The tag.
+        #[arg(complete = Self::tags)]
+        tag: String,
+    ) -> Result<String> {
         let none = Error::invalid_params(format!("no note has the tag {tag:?}; notes://index lists all tags"));
         let notes = self.db.run(move |store| store.tagged(&tag)).await?;
         let all: Vec<String> = notes.iter().map(Note::markdown).collect();

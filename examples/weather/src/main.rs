@@ -61,6 +61,7 @@ struct Settings {
 fn what_to_wear(
     /// 城市名称
     city: String,
+    /// 温度单位
     unit: Option<Unit>,
 ) -> Result<String> {
     let weather = get_weather(city, unit.unwrap_or(Unit::Celsius))?;
@@ -81,9 +82,19 @@ async fn main() -> Result<(), ServerError> {
 
 #[cfg(test)]
 mod tests {
-    use mcp_runtime::testing::TestClient;
+    use mcp_runtime::lint::{LintOptions, Rule};
+    use mcp_runtime::testing::{ContractOptions, TestClient, assert_contract};
 
     use super::*;
+
+    #[test]
+    fn contract_is_kept() {
+        // The two arguments say enough: one lists its values, the other has a default.
+        let lints = LintOptions::new()
+            .allow(Rule::MissingDescription, "tool get_weather › argument unit")
+            .allow(Rule::MissingDescription, "tool search_database › argument limit");
+        assert_contract!(server(), ContractOptions::new().deny_lints().lints(lints));
+    }
 
     #[tokio::test]
     async fn weather_is_in_the_requested_unit() -> Result<()> {

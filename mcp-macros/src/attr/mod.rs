@@ -1,5 +1,6 @@
 //! The grammar of attributes: `key`, `key = value` and `key(words)`, after an optional URI for resources.
 
+pub(crate) mod condition;
 mod options;
 mod value;
 

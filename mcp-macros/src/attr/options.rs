@@ -172,7 +172,7 @@ fn unknown(kind: Kind, key: &str) -> String {
     if let Some(other) = other {
         return format!("`{key}` belongs to `#[{}]`", other.attribute());
     }
-    if crate::param::KEYS.contains(&key) {
+    if crate::param::keys().contains(&key) {
         return format!("`{key}` belongs to an argument: `#[arg({key} = …)]`");
     }
     match closest(key, own.iter().copied()) {

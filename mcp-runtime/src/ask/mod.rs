@@ -96,6 +96,7 @@ impl Context {
             let mut content = accepted(answer)?;
             if let Some(form) = form {
                 form.drop_blanks(&mut content);
+                form.read_leniently(&mut content);
                 form.check(&content).map_err(AskError::Invalid)?;
             }
             T::deserialize(content).map_err(|error| AskError::Invalid(error.to_string()))

@@ -19,6 +19,7 @@ use crate::catalog::pagination::PageCache;
 use crate::catalog::table::{AppendOnlyTable, Table};
 use crate::era::{Method, Offers};
 use crate::error;
+use crate::handler::args::rules::ArgumentPolicy;
 use crate::handler::builder::Handler;
 use crate::handler::custom::{self, CustomMethod};
 use crate::handler::prompt::Prompt;
@@ -26,7 +27,8 @@ use crate::handler::resource::{Resource, ResourceAddress};
 use crate::handler::tool::Tool;
 use crate::handler::uri_template::UriTemplate;
 use crate::outcome::Outcome;
-use crate::protocol::{Meta, ResourceDescriptor, TemplateDescriptor};
+use crate::protocol::{Meta, ResourceDescriptor, TemplateDescriptor, ToolDescriptor};
+use crate::schema;
 
 /// Everything a server offers. Lists keep the order of registration.
 ///
@@ -76,7 +78,18 @@ pub(crate) struct Settings {
     /// The timeout of handlers that do not set one.
     pub(crate) timeout: Option<Duration>,
     pub(crate) page_size: Option<usize>,
+    /// How arguments that do not match exactly are treated.
+    pub(crate) arguments: ArgumentPolicy,
+    /// Whether structured results are checked against their schemas, if the server was told.
+    pub(crate) validate_output: Option<bool>,
     pub(crate) extensions: Meta,
+}
+
+impl Settings {
+    /// Whether structured results are checked against their schemas. By default, debug builds check them.
+    pub(crate) fn validates_output(&self) -> bool {
+        self.validate_output.unwrap_or(cfg!(debug_assertions))
+    }
 }
 
 impl Catalog {
@@ -98,6 +111,7 @@ impl Catalog {
     /// Adds a tool, or says why it cannot be added.
     pub(crate) fn add_tool(&mut self, tool: Tool) -> Result<(), String> {
         let name = tool.name().to_owned();
+        check_declaration("tool", &name, &tool.handler)?;
         check_name("tool", &name)?;
         check_unique("tool", &name, self.tools.contains(&name))?;
         self.has_header_args |= !tool.header_args.is_empty();
@@ -105,9 +119,19 @@ impl Catalog {
         Ok(())
     }
 
+    /// The descriptor of a tool as clients see it: a strict server forbids unknown arguments.
+    pub(crate) fn shown(&self, tool: &Tool) -> ToolDescriptor {
+        let mut descriptor = tool.descriptor().clone();
+        if self.settings.arguments.strict {
+            schema::input::close(&mut descriptor.input_schema);
+        }
+        descriptor
+    }
+
     /// Adds a prompt, or says why it cannot be added.
     pub(crate) fn add_prompt(&mut self, prompt: Prompt) -> Result<(), String> {
         let name = prompt.name().to_owned();
+        check_declaration("prompt", &name, &prompt.handler)?;
         check_name("prompt", &name)?;
         check_unique("prompt", &name, self.prompts.contains(&name))?;
         self.prompts.push(&name, prompt);
@@ -116,6 +140,7 @@ impl Catalog {
 
     /// Adds a resource or a template, or says why it cannot be added.
     pub(crate) fn add_resource(&mut self, resource: Resource) -> Result<(), String> {
+        check_declaration("resource", resource.name(), &resource.handler)?;
         let Resource { address, handler, subscribable } = resource;
         match address {
             ResourceAddress::Fixed(descriptor) => {
@@ -233,6 +258,12 @@ impl Offers for Catalog {
     fn custom_methods(&self) -> impl Iterator<Item = &str> {
         self.methods.iter().map(|(name, _)| name)
     }
+}
+
+/// The mistakes in the declaration of a handler, each on a line of its own.
+fn check_declaration(what: &str, name: &str, handler: &Handler) -> Result<(), String> {
+    let problems: Vec<String> = handler.problems.iter().map(|why| format!("{what} `{name}`: {why}")).collect();
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
 }
 
 fn check_unique(what: &str, name: &str, taken: bool) -> Result<(), String> {

@@ -19,6 +19,7 @@ use crate::era::{self, Accepted, Method, encode};
 use crate::handler::args::Args;
 use crate::handler::builder::Handler;
 use crate::handler::completion::{self, Reference};
+use crate::handler::output;
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
@@ -193,7 +194,8 @@ impl<'a> Router<'a> {
     fn custom(&self, index: usize, call: &Accepted<'a>) -> Result<Started, Failure> {
         let method = self.catalog.methods.at(index).ok_or_else(|| era::unknown_method("?"))?;
         let params = custom_params(call.raw_params, &call.params);
-        let future = (method.call)(extract(self.invocation), &params).map_err(Failure::Arguments)?;
+        let future =
+            (method.call)(extract(self.invocation), &params).map_err(|error| Failure::Arguments(vec![error]))?;
         let dialogue = self.invocation.channel.dialogue();
         Ok(Started { step: Step::Future(future), timeout: self.catalog.settings.timeout, dialogue })
     }
@@ -202,7 +204,12 @@ impl<'a> Router<'a> {
         for capability in &handler.requires {
             ask::required(*capability, self.invocation).map_err(Failure::MissingCapability)?;
         }
-        let step = handler.call(args, self.invocation).map_err(Failure::Arguments)?;
+        let settings = &self.catalog.settings;
+        let step = handler.call(args, self.invocation, settings.arguments).map_err(Failure::Arguments)?;
+        let step = match &handler.output {
+            Some(schema) if settings.validates_output() => output::check::checked(step, schema),
+            _ => step,
+        };
         Ok(Started { step, timeout: self.timeout(handler), dialogue: self.invocation.channel.dialogue() })
     }
 
@@ -242,7 +249,7 @@ impl<'a> Router<'a> {
         match list {
             ListKind::Tools => {
                 let items = catalog.tools.iter().filter(|(_, tool)| self.sees(&tool.handler));
-                let items = items.map(|(name, tool)| (name, encode::tool_descriptor(tool.descriptor(), revision)));
+                let items = items.map(|(name, tool)| (name, encode::tool_descriptor(catalog.shown(tool), revision)));
                 self.render(list, &items.collect::<Vec<_>>(), cursor, caches.tools)
             }
             ListKind::Prompts => {

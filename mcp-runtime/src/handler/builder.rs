@@ -10,13 +10,18 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::args::rules::{ArgumentPolicy, ArgumentRules, DeclaredType};
 use super::args::{Args, Argument, Key};
 use super::completion::{Completers, Completes};
 use crate::ask::ClientCapability;
 use crate::call::context::Context;
 use crate::call::invocation::Invocation;
+use crate::jsonrpc::error::shorten;
+use crate::jsonrpc::raw::Raw;
 use crate::outcome::{ArgumentError, Step};
 use crate::protocol::{Icon, Meta};
+use crate::schema::input::{Extras, InputSchema};
+use crate::schema::validator::Validator;
 
 type CallFn = Box<dyn for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentError> + Send + Sync>;
 
@@ -30,7 +35,12 @@ pub struct Handler {
     pub(crate) requires: Vec<ClientCapability>,
     /// Decides which callers see it; all of them if unset.
     pub(crate) visible: Option<Visibility>,
-    takes_arguments: bool,
+    /// What its schema demands of its arguments. None only if the schema is wrong, see `problems`.
+    rules: Option<Box<ArgumentRules>>,
+    /// The schema of its structured result.
+    pub(crate) output: Option<Arc<Validator>>,
+    /// What is wrong with its declaration. It cannot be registered then.
+    pub(crate) problems: Vec<String>,
 }
 
 /// A predicate that decides whether a caller sees a handler.
@@ -53,11 +63,56 @@ impl fmt::Debug for Visibility {
 }
 
 impl Handler {
-    pub(crate) fn call<'a>(&self, args: &Args<'a>, invocation: &Invocation<'a>) -> Result<Step, ArgumentError> {
-        if !self.takes_arguments {
-            args.reject_any()?;
+    /// Checks and decodes the arguments, and starts the handler.
+    pub(crate) fn call<'a>(
+        &self,
+        args: &Args<'a>,
+        invocation: &Invocation<'a>,
+        policy: ArgumentPolicy,
+    ) -> Result<Step, Vec<ArgumentError>> {
+        let Some(rules) = &self.rules else { return Err(Vec::new()) };
+        if !rules.accept(args, policy) {
+            return self.call_leniently(rules, args, invocation, policy, None);
         }
-        (self.call)(args, invocation)
+        match (self.call)(args, invocation) {
+            Err(error) => self.call_leniently(rules, args, invocation, policy, Some(error)),
+            Ok(step) => {
+                if args.has_untaken() {
+                    log_near_miss(rules, args);
+                }
+                Ok(step)
+            }
+        }
+    }
+
+    /// Calls with the lenient reading of the arguments, if there is one, or else says all that is wrong with them.
+    #[cold]
+    fn call_leniently<'a>(
+        &self,
+        rules: &ArgumentRules,
+        args: &Args<'a>,
+        invocation: &Invocation<'a>,
+        policy: ArgumentPolicy,
+        error: Option<ArgumentError>,
+    ) -> Result<Step, Vec<ArgumentError>> {
+        let lenient = if policy.exact_types { None } else { rules.lenient(args) };
+        if let Some(json) = &lenient {
+            let read = Args::json(Some(Raw::new_unchecked(json)));
+            if let Some(read) = read.ok().filter(|read| rules.accept(read, policy)) {
+                if let Ok(step) = (self.call)(&read, invocation) {
+                    return Ok(step);
+                }
+            }
+        }
+        Err(rules.explain(args, policy, error))
+    }
+}
+
+/// Logs an unknown argument that looks like a misspelt one: the call goes on without it.
+#[cold]
+fn log_near_miss(rules: &ArgumentRules, args: &Args<'_>) {
+    if let Some((sent, meant)) = rules.near_miss(args) {
+        tracing::info!("unknown argument `{}` is ignored; did the caller mean `{meant}`?", shorten(&sent));
     }
 }
 
@@ -102,15 +157,6 @@ impl ArgInfo {
     }
 }
 
-/// A declared argument's type, as far as requests need it.
-#[derive(Debug)]
-pub struct ArgumentType {
-    /// Its name in JSON Schema, for error messages.
-    pub(crate) expected: Cow<'static, str>,
-    /// All its values, if there are finitely many and clients can complete them.
-    pub(crate) choices: Option<Vec<String>>,
-}
-
 /// The differences between tools, prompts and resources.
 pub trait HandlerKind: Sized {
     /// The finished item: a `Tool`, `Prompt` or `Resource`.
@@ -118,13 +164,17 @@ pub trait HandlerKind: Sized {
     /// The request data that a reply depends on.
     type ReplyInfo: Send + 'static;
 
-    /// Declares an argument.
+    /// Whether arguments arrive as text, like those of prompts and the variables of URIs.
     #[doc(hidden)]
-    fn declare<T: Argument>(&mut self, of: &str, arg: ArgInfo, optional: bool, default: Option<Value>) -> ArgumentType;
+    const IS_TEXT: bool;
+
+    /// Notes an argument for the descriptor.
+    #[doc(hidden)]
+    fn describe(&mut self, _argument: &ArgInfo, _is_required: bool) {}
     #[doc(hidden)]
     fn reply_info(&self) -> impl Fn(&Invocation<'_>) -> Self::ReplyInfo + Send + Sync + 'static;
     #[doc(hidden)]
-    fn build(self, metadata: Metadata, handler: Handler) -> Self::Item;
+    fn build(self, metadata: Metadata, input_schema: Value, handler: Handler) -> Self::Item;
 }
 
 /// The descriptor fields all kinds of handlers have.
@@ -147,7 +197,10 @@ pub struct HandlerBuilder<K> {
     takes_context: bool,
     requires: Vec<ClientCapability>,
     visible: Option<Visibility>,
-    takes_arguments: bool,
+    input: InputSchema,
+    types: Vec<DeclaredType>,
+    /// A schema known only at run time, instead of that of the declared arguments.
+    schema: Option<Value>,
 }
 
 impl<K: HandlerKind> HandlerBuilder<K> {
@@ -161,7 +214,9 @@ impl<K: HandlerKind> HandlerBuilder<K> {
             takes_context: false,
             requires: Vec::new(),
             visible: None,
-            takes_arguments: false,
+            input: InputSchema::new(),
+            types: Vec::new(),
+            schema: None,
         }
     }
 
@@ -180,16 +235,26 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         self.metadata.icons.push(Icon::new(src));
     }
 
-    /// Sets `_meta`, from an object.
-    #[track_caller]
+    /// Sets `_meta`, from an object; the macro accepts nothing else.
     pub fn meta(&mut self, meta: Value) {
-        let Value::Object(meta) = meta else { panic!("`meta` of `{}` must be an object", self.metadata.name) };
-        self.metadata.meta = meta;
+        if let Value::Object(meta) = meta {
+            self.metadata.meta = meta;
+        }
     }
 
     /// Sets the timeout of a call.
     pub fn timeout_ms(&mut self, millis: u64) {
-        self.timeout = Some(Duration::from_millis(millis));
+        self.timeout(Duration::from_millis(millis));
+    }
+
+    /// Sets the timeout of a call.
+    pub(super) fn timeout(&mut self, limit: Duration) {
+        self.timeout = Some(limit);
+    }
+
+    /// Sets the schema of arguments that have no declared types.
+    pub(super) fn set_schema(&mut self, schema: Value) {
+        self.schema = Some(schema);
     }
 
     /// Sets the completion function of an argument.
@@ -209,20 +274,41 @@ impl<K: HandlerKind> HandlerBuilder<K> {
 
     /// Declares an argument with a default, which becomes part of the schema.
     pub fn arg_or<T: Argument + DefaultValue>(&mut self, arg: ArgInfo, default: fn() -> T) -> Key<T> {
-        let json = serde_json::to_value(default())
-            .unwrap_or_else(|error| panic!("the default of `{}` cannot be serialized: {error}", arg.name));
+        let json = serde_json::to_value(default()).unwrap_or_else(|error| {
+            self.input.problem(format!("the default of `{}` cannot be serialized: {error}", arg.name));
+            Value::Null
+        });
         self.declare(arg, Some(default), Some(json))
     }
 
     fn declare<T: Argument>(&mut self, arg: ArgInfo, default: Option<fn() -> T>, json: Option<Value>) -> Key<T> {
-        self.takes_arguments = true;
-        let name = arg.name;
-        let ArgumentType { expected, choices } =
-            self.kind.declare::<T>(&self.metadata.name, arg, super::args::is_optional::<T>(), json);
-        if let Some(choices) = choices {
+        let (name, optional) = (arg.name, super::args::is_optional::<T>());
+        self.kind.describe(&arg, !optional && json.is_none());
+        let extras = Extras {
+            description: arg.description,
+            default: json,
+            header: arg.header,
+            optional,
+            keywords: arg.keywords,
+        };
+        let expected = self.input.property::<T>(name, extras);
+        // Clients complete arguments of prompts and resource templates, not of tools.
+        if let (true, Some(choices)) = (K::IS_TEXT, self.input.choices(name)) {
             self.completers.choices(name, choices);
         }
-        Key::new(name, expected, default)
+        let key = Key::new(name, expected, default);
+        self.types.push(DeclaredType {
+            names: vec![name.to_owned()],
+            is_flattened: false,
+            accepts: if K::IS_TEXT { Key::<T>::accepts_text } else { Key::<T>::accepts_json },
+        });
+        key
+    }
+
+    pub(super) fn declare_flattened<T: Argument>(&mut self) -> Key<T> {
+        let names = self.input.flatten::<T>();
+        self.types.push(DeclaredType { names, is_flattened: true, accepts: Key::<T>::accepts_json });
+        Key::whole()
     }
 
     /// Hides the handler from callers for whom `visible` is false.
@@ -235,26 +321,52 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         self.requires.push(capability);
     }
 
+    /// Notes what is wrong with a form that the function asks for.
+    pub fn form(&mut self, problem: Option<String>) {
+        problem.into_iter().for_each(|problem| self.input.problem(problem));
+    }
+
     /// Records that the function takes a `&Context`.
     pub fn takes_context(&mut self) {
         self.takes_context = true;
-    }
-
-    /// Records that arguments were declared by other means.
-    pub(crate) fn takes_arguments(&mut self) {
-        self.takes_arguments = true;
     }
 
     pub(super) fn build<F>(self, call: F) -> K::Item
     where
         F: for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentError> + Send + Sync + 'static,
     {
-        let HandlerBuilder { kind, metadata, timeout, completers, takes_context, requires, visible, takes_arguments } =
-            self;
+        let HandlerBuilder { kind, metadata, timeout, completers, takes_context, requires, visible, .. } = self;
+        let is_declared = self.schema.is_none();
+        let (schema, mut problems) = self.schema.map_or_else(|| self.input.finish(), |schema| (schema, Vec::new()));
+        if schema.get("type").is_none_or(|kind| kind != "object") {
+            problems.push("the schema of its arguments must be that of an object: `\"type\": \"object\"`".to_owned());
+        }
+        if K::IS_TEXT {
+            problems.extend(not_text(&schema));
+        }
+        let rules = if is_declared {
+            ArgumentRules::of_types(&schema, &self.types, K::IS_TEXT)
+        } else {
+            ArgumentRules::of_schema(&schema)
+        };
+        let rules = rules.map_err(|more| problems.extend(more)).ok().map(Box::new);
         let call = Box::new(call);
-        let handler = Handler { call, timeout, completers, takes_context, requires, visible, takes_arguments };
-        kind.build(metadata, handler)
+        let handler =
+            Handler { call, timeout, completers, takes_context, requires, visible, rules, output: None, problems };
+        kind.build(metadata, schema, handler)
     }
+}
+
+/// The arguments that arrive as text, but are of a type that no text can be parsed into.
+fn not_text(schema: &Value) -> Vec<String> {
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let structured = properties.filter_map(|(name, schema)| {
+        let kind = schema.get("type").and_then(Value::as_str)?;
+        matches!(kind, "object" | "array" | "null").then(|| {
+            format!("`{name}` arrives as text, which an {kind} cannot be read from: take a `String` and parse it")
+        })
+    });
+    structured.collect()
 }
 
 /// A type whose default value can be part of a schema.

@@ -16,6 +16,17 @@ pub struct ReturnType<K: HandlerKind, R> {
     pub(crate) reply: fn(R, &K::ReplyInfo) -> Outcome,
 }
 
+impl<K: HandlerKind, R> ReturnType<K, R> {
+    /// Converts a return value that borrows.
+    pub fn convert(self, value: R, info: &K::ReplyInfo) -> Converted {
+        Converted((self.reply)(value, info))
+    }
+}
+
+/// A return value that has become the outcome of its call.
+#[derive(Debug)]
+pub struct Converted(Outcome);
+
 impl<K: HandlerKind, R> fmt::Debug for ReturnType<K, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(std::any::type_name::<R>())
@@ -58,6 +69,42 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         self.build(move |args, invocation| {
             let (work, info) = (function(args, invocation)?, info(invocation));
             Ok(Step::Blocking(Box::new(move || reply(work(), &info))))
+        })
+    }
+
+    /// Finishes with a sync function whose return value borrows: from the state, the context or an argument. The
+    /// closure converts the value, while its owner lives, so that its type is no part of the closure's type.
+    pub fn sync_borrowed<F>(self, function: F) -> K::Item
+    where
+        F: Fn(&Args<'_>, &Invocation<'_>, K::ReplyInfo) -> Result<Converted, ArgumentError> + Send + Sync + 'static,
+    {
+        let info = self.kind.reply_info();
+        self.build(move |args, invocation| Ok(Step::Ready(function(args, invocation, info(invocation))?.0)))
+    }
+
+    /// Finishes with an async function whose return value borrows.
+    pub fn future_borrowed<Fut, F>(self, function: F) -> K::Item
+    where
+        Fut: Future<Output = Converted> + Send + 'static,
+        F: Fn(&Args<'_>, &Invocation<'_>, K::ReplyInfo) -> Result<Fut, ArgumentError> + Send + Sync + 'static,
+    {
+        let info = self.kind.reply_info();
+        self.build(move |args, invocation| {
+            let future = function(args, invocation, info(invocation))?;
+            Ok(Step::Future(Box::pin(async move { future.await.0 })))
+        })
+    }
+
+    /// Finishes with a long-running sync function whose return value borrows.
+    pub fn blocking_borrowed<Work, F>(self, function: F) -> K::Item
+    where
+        Work: FnOnce() -> Converted + Send + 'static,
+        F: Fn(&Args<'_>, &Invocation<'_>, K::ReplyInfo) -> Result<Work, ArgumentError> + Send + Sync + 'static,
+    {
+        let info = self.kind.reply_info();
+        self.build(move |args, invocation| {
+            let work = function(args, invocation, info(invocation))?;
+            Ok(Step::Blocking(Box::new(move || work().0)))
         })
     }
 }

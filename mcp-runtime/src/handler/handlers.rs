@@ -63,7 +63,8 @@ pub trait Mounted: Sized {
 /// [`#[handlers]`](macro@crate::handlers), an [`Arc`] of one, or [`Handlers`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no handlers to mount",
-    label = "put `#[handlers]` on its impl block, and `#[tool]`, `#[prompt]` or `#[resource]` on methods in it"
+    label = "put `#[handlers]` on its impl block, and `#[tool]`, `#[prompt]` or `#[resource]` on methods in it",
+    note = "a generic type with `#[handlers]` is mounted with parameters that calls can share: `Self` must be `Send + Sync + 'static`"
 )]
 pub trait IntoHandlers {
     /// Converts the value into its handlers.

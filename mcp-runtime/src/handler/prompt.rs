@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::args::Argument;
-use super::builder::{ArgInfo, ArgumentType, Handler, HandlerBuilder, HandlerKind, Metadata, Visibility};
+use super::builder::{ArgInfo, Handler, HandlerBuilder, HandlerKind, Metadata, Visibility};
 use super::finish::ReturnType;
 use super::output::IntoPromptResult;
 use crate::call::context::Context;
@@ -43,7 +42,7 @@ impl Prompt {
 /// The [`HandlerKind`] of `#[prompt]`.
 #[derive(Debug)]
 pub struct PromptKind {
-    arguments: Vec<PromptArgument>,
+    pub(super) arguments: Vec<PromptArgument>,
 }
 
 /// Starts building a prompt.
@@ -55,20 +54,22 @@ impl HandlerKind for PromptKind {
     type Item = Prompt;
     type ReplyInfo = ();
 
-    fn declare<T: Argument>(&mut self, of: &str, arg: ArgInfo, optional: bool, default: Option<Value>) -> ArgumentType {
+    const IS_TEXT: bool = true;
+
+    fn describe(&mut self, argument: &ArgInfo, is_required: bool) {
         self.arguments.push(PromptArgument {
-            name: arg.name.to_owned(),
-            description: arg.description.map(Cow::into_owned),
-            required: !optional && default.is_none(),
+            name: argument.name.to_owned(),
+            description: argument.description.clone().map(Cow::into_owned),
+            required: is_required,
         });
-        super::args::declare_text::<T>(of, arg.name, optional)
     }
 
     fn reply_info(&self) -> impl Fn(&Invocation<'_>) + Send + Sync + 'static {
         |_| ()
     }
 
-    fn build(self, Metadata { name, title, description, icons, meta }: Metadata, handler: Handler) -> Prompt {
+    fn build(self, metadata: Metadata, _: Value, handler: Handler) -> Prompt {
+        let Metadata { name, title, description, icons, meta } = metadata;
         let arguments = self.arguments;
         Prompt { descriptor: PromptDescriptor { name, title, description, icons, arguments, meta }, handler }
     }
@@ -76,6 +77,11 @@ impl HandlerKind for PromptKind {
 
 /// Declares the return type. A function rather than a method, because its compile errors are shorter.
 pub fn returns<R: IntoPromptResult>(_: &mut HandlerBuilder<PromptKind>) -> ReturnType<PromptKind, R> {
+    return_type()
+}
+
+/// The conversion of a return value, without declaring its type again.
+pub fn return_type<R: IntoPromptResult>() -> ReturnType<PromptKind, R> {
     ReturnType { reply: |value, ()| value.into_prompt_result().map(Reply::Prompt).map_err(Failure::from) }
 }
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::args::Argument;
-use super::builder::{ArgInfo, ArgumentType, Handler, HandlerBuilder, HandlerKind, Metadata, Visibility};
+use super::builder::{Handler, HandlerBuilder, HandlerKind, Metadata, Visibility};
 use super::finish::ReturnType;
 use super::output::IntoReadResult;
 use super::uri_template::UriTemplate;
@@ -96,10 +95,7 @@ pub fn describe(uri: &str, name: &str) -> HandlerBuilder<ResourceKind> {
         cache: None,
         subscribable: false,
     };
-    let mut builder = HandlerBuilder::of(kind, name);
-    // A read has no arguments but the URI's variables, so there are none to reject.
-    builder.takes_arguments();
-    builder
+    HandlerBuilder::of(kind, name)
 }
 
 impl HandlerBuilder<ResourceKind> {
@@ -153,9 +149,7 @@ impl HandlerKind for ResourceKind {
     type Item = Resource;
     type ReplyInfo = ReadInfo;
 
-    fn declare<T: Argument>(&mut self, of: &str, arg: ArgInfo, optional: bool, _: Option<Value>) -> ArgumentType {
-        super::args::declare_text::<T>(of, arg.name, optional)
-    }
+    const IS_TEXT: bool = true;
 
     fn reply_info(&self) -> impl Fn(&Invocation<'_>) -> ReadInfo + Send + Sync + 'static {
         let (mime, cache) = (self.mime.clone(), self.cache);
@@ -167,10 +161,12 @@ impl HandlerKind for ResourceKind {
         }
     }
 
-    #[track_caller]
-    fn build(self, metadata: Metadata, handler: Handler) -> Resource {
+    fn build(self, metadata: Metadata, _: Value, mut handler: Handler) -> Resource {
         let mime_type = self.mime.map(|mime| mime.to_string());
-        let template = UriTemplate::parse(&self.uri).unwrap_or_else(|why| panic!("resource URI `{}`: {why}", self.uri));
+        let template = UriTemplate::parse(&self.uri).unwrap_or_else(|why| {
+            handler.problems.push(format!("resource URI `{}`: {why}", self.uri));
+            UriTemplate::default()
+        });
         let ResourceKind { uri, annotations, size, subscribable, .. } = self;
         let Metadata { name, title, description, icons, meta } = metadata;
         let address = if template.is_fixed() {
@@ -203,6 +199,11 @@ impl ReadInfo {
 
 /// Declares the return type. A function rather than a method, because its compile errors are shorter.
 pub fn returns<R: IntoReadResult>(_: &mut HandlerBuilder<ResourceKind>) -> ReturnType<ResourceKind, R> {
+    return_type()
+}
+
+/// The conversion of a return value, without declaring its type again.
+pub fn return_type<R: IntoReadResult>() -> ReturnType<ResourceKind, R> {
     ReturnType {
         reply: |value, info| {
             let result = value.into_read_result(&info.uri).map_err(Failure::from)?;

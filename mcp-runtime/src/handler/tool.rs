@@ -1,18 +1,20 @@
 //! [`Tool`]: a descriptor and its handler.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::args::{Argument, Key};
-use super::builder::{ArgInfo, ArgumentType, Handler, HandlerBuilder, HandlerKind, Metadata, Visibility};
+use super::builder::{Handler, HandlerBuilder, HandlerKind, Metadata, Visibility};
 use super::finish::ReturnType;
 use super::header_args::{self, HeaderArg};
 use super::output::IntoToolResult;
-use super::schema::{Extras, InputSchema};
 use crate::call::context::Context;
 use crate::call::invocation::Invocation;
 use crate::outcome::{Failure, Reply};
 use crate::protocol::sampling::SampleTool;
 use crate::protocol::{ToolAnnotations, ToolDescriptor, ToolExecution};
+use crate::schema::validator::Validator;
 
 /// A tool. Annotate a function with [`#[tool]`](macro@crate::tool), and list it with
 /// [`tools!`](crate::tools!).
@@ -59,8 +61,7 @@ pub(crate) struct TaskSupport {
 /// The [`HandlerKind`] of `#[tool]`.
 #[derive(Debug)]
 pub struct ToolKind {
-    input: InputSchema,
-    output: Option<Value>,
+    pub(super) output: Option<Value>,
     annotations: ToolAnnotations,
     task: Option<TaskSupport>,
 }
@@ -68,7 +69,7 @@ pub struct ToolKind {
 /// Starts building a tool.
 pub fn describe(name: &str) -> HandlerBuilder<ToolKind> {
     let annotations = ToolAnnotations::default();
-    HandlerBuilder::of(ToolKind { input: InputSchema::new(), output: None, annotations, task: None }, name)
+    HandlerBuilder::of(ToolKind { output: None, annotations, task: None }, name)
 }
 
 impl HandlerBuilder<ToolKind> {
@@ -99,9 +100,7 @@ impl HandlerBuilder<ToolKind> {
 
     /// Declares the fields of a struct as arguments.
     pub fn flatten<T: Argument>(&mut self) -> Key<T> {
-        self.takes_arguments();
-        self.kind.input.flatten::<T>();
-        Key::whole()
+        self.declare_flattened()
     }
 }
 
@@ -109,24 +108,24 @@ impl HandlerKind for ToolKind {
     type Item = Tool;
     type ReplyInfo = ();
 
-    fn declare<T: Argument>(&mut self, _: &str, arg: ArgInfo, optional: bool, default: Option<Value>) -> ArgumentType {
-        let extras =
-            Extras { description: arg.description, default, header: arg.header, optional, keywords: arg.keywords };
-        // No choices: clients complete arguments of prompts and resource templates, not of tools.
-        ArgumentType { expected: self.input.property::<T>(arg.name, extras), choices: None }
-    }
+    const IS_TEXT: bool = false;
 
     fn reply_info(&self) -> impl Fn(&Invocation<'_>) + Send + Sync + 'static {
         |_| ()
     }
 
-    fn build(self, Metadata { name, title, description, icons, meta }: Metadata, handler: Handler) -> Tool {
+    fn build(self, metadata: Metadata, input_schema: Value, mut handler: Handler) -> Tool {
+        let Metadata { name, title, description, icons, meta } = metadata;
+        match self.output.as_ref().map(Validator::new).transpose() {
+            Ok(output) => handler.output = output.map(Arc::new),
+            Err(problems) => handler.problems.extend(problems.iter().map(|why| format!("its result: {why}"))),
+        }
         let descriptor = ToolDescriptor {
             name,
             title,
             description,
             icons,
-            input_schema: self.input.finish(),
+            input_schema,
             output_schema: self.output,
             annotations: self.annotations,
             execution: self.task.map(|support| ToolExecution {
@@ -135,7 +134,8 @@ impl HandlerKind for ToolKind {
             meta,
         };
         let header_args = header_args::header_args(&descriptor.input_schema)
-            .unwrap_or_else(|why| panic!("tool `{}`: {why}", descriptor.name));
+            .map_err(|why| handler.problems.push(why))
+            .unwrap_or_default();
         Tool { descriptor: Box::new(descriptor), handler, task: self.task, header_args }
     }
 }
@@ -143,6 +143,11 @@ impl HandlerKind for ToolKind {
 /// Declares the return type. A function rather than a method, because its compile errors are shorter.
 pub fn returns<R: IntoToolResult>(builder: &mut HandlerBuilder<ToolKind>) -> ReturnType<ToolKind, R> {
     builder.kind.output = R::output_schema();
+    return_type()
+}
+
+/// The conversion of a return value, without declaring its type again.
+pub fn return_type<R: IntoToolResult>() -> ReturnType<ToolKind, R> {
     ReturnType { reply: |value, ()| value.into_tool_result().map(Reply::Tool).map_err(Failure::from) }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 /// A URI template. `{var}` matches text without `/`, `?` and `#`, `{+var}` any text; neither
 /// matches the empty string. Ambiguous matches are greedy: earlier variables match as much as they can.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct UriTemplate {
     parts: Vec<Part>,
 }

@@ -75,6 +75,10 @@ impl<'a> Object<'a> {
         required_string(self.get(key), key)
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, Raw<'a>)> {
         self.members.iter().map(|(name, value)| (&**name, *value))
     }

@@ -3,12 +3,15 @@
 pub(crate) mod core;
 pub(crate) mod handle;
 pub(crate) mod hooks;
+mod lint;
 #[cfg(not(all(feature = "http", feature = "tracing-layer")))]
 mod missing_feature;
 mod options;
 pub(crate) mod state;
+mod surface;
 
 use std::future::Future;
+use std::panic::Location;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -35,8 +38,8 @@ use crate::task::Tasks;
 
 /// An MCP server. Configure it by chaining methods, then serve it.
 ///
-/// The methods panic on programming errors: a duplicate tool name, or a name with characters the
-/// protocol does not allow.
+/// Mistakes in the set-up, such as a duplicate tool name or a default that its schema rejects, are collected: serving
+/// panics with a list of all of them, each with the line that made it.
 ///
 /// ```no_run
 /// use mcp_runtime::prelude::*;
@@ -63,6 +66,8 @@ pub struct Server {
     pub(crate) signals_disabled: bool,
     secrets: Arc<StateSealer>,
     tasks: Tasks,
+    /// What is wrong with the set-up, with the lines that made it so.
+    mistakes: Vec<(String, &'static Location<'static>)>,
     pub(crate) shared: Arc<ServerState>,
 }
 
@@ -81,6 +86,7 @@ impl Server {
             signals_disabled: false,
             secrets: Arc::default(),
             tasks: Tasks::default(),
+            mistakes: Vec::new(),
             shared,
         }
     }
@@ -179,22 +185,44 @@ impl Server {
     /// Sets the bus that carries changes between replicas: to the clients of other replicas and, with a
     /// shared [`task_store`](Self::task_store), to the replica that runs a task.
     ///
-    /// Call it before any method that uses the bus; panics if the bus is already in use.
+    /// Call it before any method that uses the bus.
     #[track_caller]
-    pub fn change_bus(self, bus: Arc<dyn ChangeBus>) -> Self {
-        self.shared.set_bus(bus);
+    pub fn change_bus(mut self, bus: Arc<dyn ChangeBus>) -> Self {
+        if let Err(problem) = self.shared.set_bus(bus) {
+            self.mistake(problem);
+        }
         self
     }
 
-    /// Adds items; panics at the caller if one cannot be added.
+    /// Adds items, and notes those that cannot be added.
     #[track_caller]
-    fn add<T>(self, items: impl IntoIterator<Item = T>, add: impl Fn(&mut Catalog, T) -> Result<(), String>) -> Self {
+    fn add<T>(
+        mut self,
+        items: impl IntoIterator<Item = T>,
+        add: impl Fn(&mut Catalog, T) -> Result<(), String>,
+    ) -> Self {
         for item in items {
             if let Err(problem) = self.shared.change(|catalog| add(catalog, item)) {
-                panic!("{problem}");
+                self.mistake(problem);
             }
         }
         self
+    }
+
+    /// Notes a mistake in the set-up, made by the caller.
+    #[track_caller]
+    fn mistake(&mut self, problem: impl Into<String>) {
+        self.mistakes.push((problem.into(), Location::caller()));
+    }
+
+    /// Panics if the set-up has mistakes, with all of them.
+    pub(crate) fn assert_set_up(&self) {
+        let listed: String = self
+            .mistakes
+            .iter()
+            .flat_map(|(problem, location)| problem.lines().map(move |line| format!("\n- {line}\n  at {location}")))
+            .collect();
+        assert!(listed.is_empty(), "the server `{}` is not set up correctly:{listed}", self.info.name);
     }
 
     /// Adds tools, in order.
@@ -237,7 +265,9 @@ impl Server {
         self.mount(handlers.into_handlers().prefixed(prefix))
     }
 
+    /// Panics if the set-up has mistakes.
     pub(crate) fn into_core(self) -> Arc<Core> {
+        self.assert_set_up();
         let implementation = serde_json::to_string(&self.info).unwrap_or_default().into_boxed_str();
         let Server { instructions, limits, caches, hooks, secrets, tasks, shared, .. } = self;
         let info = ServerInfo { implementation, instructions, caches };

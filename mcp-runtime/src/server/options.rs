@@ -33,6 +33,30 @@ impl Server {
         self.set(|settings| settings.remote_shutdown = allowed)
     }
 
+    /// Sets whether calls with unknown arguments are rejected, and says so in the schemas
+    /// (`additionalProperties: false`). Default: no.
+    ///
+    /// Without it, an unknown argument is accepted where the schema allows it. One that looks like a misspelt
+    /// argument is logged.
+    pub fn strict_arguments(self, strict: bool) -> Self {
+        self.set(|settings| settings.arguments.strict = strict)
+    }
+
+    /// Sets whether arguments of the wrong type are read leniently, where the schema leaves one reading. Default:
+    /// yes.
+    ///
+    /// Models send `"5"` for an integer, `"true"` for a boolean, a list or an object as JSON text, and a single value
+    /// for a list. Such a call succeeds; a call whose arguments match costs nothing more.
+    pub fn lenient_types(self, lenient: bool) -> Self {
+        self.set(|settings| settings.arguments.exact_types = !lenient)
+    }
+
+    /// Sets whether structured results are checked against the `outputSchema` of their tool. A result that does not
+    /// match fails the call. Default: in debug builds, and with a [`TestClient`](crate::testing::TestClient).
+    pub fn validate_output(self, validate: bool) -> Self {
+        self.set(|settings| settings.validate_output = Some(validate))
+    }
+
     /// Sets the secrets that protect the request state: what a client of 2026-07-28 holds between the
     /// rounds of a call that [asks](crate::Context::elicit).
     ///
@@ -55,7 +79,7 @@ impl Server {
         match StateSealer::new(secrets) {
             Ok(secrets) => self.secrets = Arc::new(secrets),
             // Not in a closure: `track_caller` does not reach into closures.
-            Err(problem) => panic!("{problem}"),
+            Err(problem) => self.mistake(problem),
         }
         self
     }
@@ -83,8 +107,10 @@ impl Server {
 
     /// Splits lists into pages of at most `items` items. Default: one page.
     #[track_caller]
-    pub fn page_size(self, items: usize) -> Self {
-        assert!(items > 0, "`page_size` must be at least 1");
+    pub fn page_size(mut self, items: usize) -> Self {
+        if items == 0 {
+            self.mistake("`page_size` must be at least 1");
+        }
         self.set(|settings| settings.page_size = Some(items))
     }
 
@@ -123,12 +149,15 @@ impl Server {
     /// let server = Server::new("maps", "1.0.0").extension("com.example/tiles", json!({"zoom": 12}));
     /// ```
     #[track_caller]
-    pub fn extension(self, id: &str, settings: Value) -> Self {
-        assert!(
-            custom::is_identifier(id),
-            "extension `{id}`: an identifier is a name prefixed with a domain, like `vendor.example/name`"
-        );
-        assert!(settings.is_object(), "the settings of extension `{id}` must be an object; pass `{{}}` if it has none");
+    pub fn extension(mut self, id: &str, settings: Value) -> Self {
+        if !custom::is_identifier(id) {
+            self.mistake(format!(
+                "extension `{id}`: an identifier is a name prefixed with a domain, like `vendor.example/name`"
+            ));
+        }
+        if !settings.is_object() {
+            self.mistake(format!("the settings of extension `{id}` must be an object; pass `{{}}` if it has none"));
+        }
         self.set(|all| {
             all.extensions.insert(id.to_owned(), settings);
         })

@@ -102,9 +102,8 @@ impl ServerState {
         self.bus.get_or_init(|| Arc::new(LocalBus::new()))
     }
 
-    #[track_caller]
-    pub(crate) fn set_bus(&self, bus: Arc<dyn ChangeBus>) {
-        assert!(self.bus.set(bus).is_ok(), "the change bus is already in use; call `change_bus` first");
+    pub(crate) fn set_bus(&self, bus: Arc<dyn ChangeBus>) -> Result<(), &'static str> {
+        self.bus.set(bus).map_err(|_| "the change bus is already in use; call `change_bus` first")
     }
 
     pub(crate) fn publish(&self, change: &Change) {

@@ -1,8 +1,10 @@
 //! An in-memory client for tests: it uses a server the way a real client would.
 //!
 //! [`TestClient`] connects to a [`Server`] without a process or a socket, in any revision.
+//! [`assert_contract!`] compares what a server offers with a file that is checked in.
 //! [`contract`] checks implementations of the [store](crate::store) traits.
 
+mod assert_contract;
 mod builder;
 mod call;
 mod changes;
@@ -35,12 +37,19 @@ use crate::jsonrpc::error::RpcError;
 use crate::protocol::{PromptDescriptor, ResourceDescriptor, Revision, TemplateDescriptor, ToolDescriptor};
 use crate::server::Server;
 use crate::transport;
+#[doc(hidden)]
+pub use assert_contract::__assert_contract;
+pub use assert_contract::{ContractOptions, contract_of};
 pub use builder::TestClientBuilder;
 pub use call::Call;
 pub use notifications::{Changes, LogMessage, Observed, ProgressNote};
 pub use replies::{ElicitReply, ElicitRequest, SampleReply};
 pub use results::{CallResponse, CompletionResponse, Message, PromptResponse, ReadContents, ReadResponse};
 pub use tasks::{Task, TaskState};
+
+#[doc(inline)]
+#[doc = include_str!("../../docs/contract.md")]
+pub use crate::__assert_contract as assert_contract;
 
 /// An in-memory client, in any revision. Its messages take the same path through parser, dispatcher and
 /// encoder as those of a process on stdio.
@@ -116,8 +125,12 @@ impl TestClient {
         Self::serve(server, Identity::new(Revision::LATEST), Arc::default())
     }
 
+    /// Structured results are checked, unless the server was told not to.
     fn serve(server: Server, identity: Identity, replies: Arc<Replies>) -> Self {
-        let serve = |input, output| tokio::spawn(transport::stdio::serve(server.into_core(), input, output));
+        server.shared.change(|catalog| *catalog.settings.validate_output.get_or_insert(true));
+        // Here rather than in the task: mistakes in the set-up panic at the caller.
+        let core = server.into_core();
+        let serve = |input, output| tokio::spawn(transport::stdio::serve(core, input, output));
         Self::wire(identity, replies, serve)
     }
 

@@ -27,10 +27,13 @@ const ORDER: &[&[&str]] = &[
     &["dispatch"],
     &["subscription"],
     HEART,
+    &["lint"],
+    &["surface"],
     &["era"],
     &["outcome"],
     &["store"],
     &["protocol"],
+    &["schema"],
     &["error", "suggest"],
     &["jsonrpc"],
     &["limits", "panic", "random", "sync"],
@@ -41,13 +44,18 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "testing",
         why: "a client in memory: it drives a transport and reads the server's messages",
-        imports: "transport server era store protocol error jsonrpc random sync",
+        imports: "transport server lint surface era store protocol error jsonrpc random sync",
     },
     Folder {
         name: "transport",
         why: "bytes in, bytes out: it holds connections and sessions, and hands messages to dispatch",
         imports: "dispatch subscription server handler call era outcome store protocol error jsonrpc \
                   limits panic random sync",
+    },
+    Folder {
+        name: "schema",
+        why: "what a type demands of a value, and whether a value complies; near misses are suggested",
+        imports: "suggest jsonrpc",
     },
     Folder {
         name: "dispatch",
@@ -62,17 +70,17 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "server",
         why: "the builder and the state that is served: it holds handlers, calls and tasks",
-        imports: "handler catalog call ask task era store protocol error jsonrpc limits panic sync",
+        imports: "handler catalog call ask task lint surface era store protocol error jsonrpc limits panic sync",
     },
     Folder {
         name: "handler",
         why: "an annotated function: its builders name `Context`",
-        imports: "call outcome protocol error jsonrpc",
+        imports: "call outcome protocol schema error suggest jsonrpc",
     },
     Folder {
         name: "catalog",
         why: "what is offered: the handlers, and their lists per revision",
-        imports: "handler era outcome protocol error jsonrpc",
+        imports: "handler era outcome protocol schema error jsonrpc",
     },
     Folder {
         name: "call",
@@ -82,7 +90,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "ask",
         why: "questions to the client, in the middle of a call or a task",
-        imports: "handler call task era outcome protocol error jsonrpc limits random sync",
+        imports: "call task era outcome protocol schema error jsonrpc limits random sync",
     },
     Folder {
         name: "task",
@@ -90,14 +98,20 @@ const FOLDERS: &[Folder] = &[
         imports: "server handler catalog call ask era outcome store protocol jsonrpc panic random sync",
     },
     Folder {
+        name: "lint",
+        why: "what models and clients stumble over in a surface",
+        imports: "surface protocol suggest",
+    },
+    Folder { name: "surface", why: "what a server offers, in wire types, to be compared", imports: "protocol" },
+    Folder {
         name: "era",
         why: "how the revisions differ: it reads requests, and writes outcomes and stored tasks",
-        imports: "outcome store protocol jsonrpc",
+        imports: "outcome store protocol schema jsonrpc",
     },
     Folder {
         name: "outcome",
         why: "what comes of a request: a result, a question, a task or a failure",
-        imports: "store protocol jsonrpc",
+        imports: "store protocol schema jsonrpc",
     },
     Folder { name: "store", why: "records that replicas share, in wire types", imports: "protocol sync" },
     Folder { name: "protocol", why: "wire types, and why one was rejected", imports: "error jsonrpc" },

@@ -12,6 +12,7 @@ mod eras;
 mod fleet;
 mod guards;
 mod headers;
+mod listening;
 mod questions;
 mod quotas;
 mod replicas;

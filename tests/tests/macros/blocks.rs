@@ -325,5 +325,5 @@ async fn cfg_removes_handlers() {
 #[test]
 #[should_panic(expected = "there are two tools `increment`")]
 fn duplicate_tool_name_panics_on_mount() {
-    let _ = Server::new("test", "1").mount(Counter::new("a")).mount(Counter::new("b"));
+    let _ = Server::new("test", "1").mount(Counter::new("a")).mount(Counter::new("b")).into_service();
 }

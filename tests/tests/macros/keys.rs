@@ -36,7 +36,7 @@ async fn tool_descriptor_has_every_key() {
             "title": "Every key",
             "description": "Everything.",
             "icons": [{"src": "https://example.com/a.png"}, {"src": "data:image/svg+xml,x"}],
-            "inputSchema": {"type": "object", "additionalProperties": false},
+            "inputSchema": {"type": "object", "properties": {}},
             "annotations":
                 {"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false},
             "_meta": {"example.com/cost": 3, "example.com/tags": ["a", {"b": null}]},

@@ -10,8 +10,12 @@
 
 mod arguments;
 mod blocks;
+mod borrowed;
+mod constraints;
 mod docs;
+mod enforced;
 mod errors;
+mod forms;
 mod hygiene;
 mod keys;
 mod lists;
@@ -19,6 +23,8 @@ mod places;
 mod prompts;
 mod resources;
 mod returns;
+mod run_time;
+mod state;
 mod tour;
 
 use mcp_runtime::prelude::*;

@@ -263,7 +263,9 @@ async fn extensions_are_declared_in_capabilities() -> Result<()> {
 #[test]
 fn reserved_method_names_are_rejected() {
     let refused = |name: &'static str| {
-        let attempt = std::panic::catch_unwind(|| drop(counting().method(name, |_, (): ()| async { Ok(()) })));
+        let attempt = std::panic::catch_unwind(|| {
+            drop(counting().method(name, |_, (): ()| async { Ok(()) }).into_service());
+        });
         *attempt.expect_err(name).downcast::<String>().unwrap()
     };
     for name in ["tools/list", "tools/mine", "tasks/get", "notifications/x", "rpc.discover/x", "$/x", "skills/x"] {

@@ -46,32 +46,33 @@ impl Calculator {
 #[test]
 #[should_panic(expected = "there are two tools `add`; rename one, or mount it with `mount_as`")]
 fn duplicate_tool_name_panics() {
-    let _ = Server::new("s", "1").tools(tools![add, other::add]);
+    let _ = Server::new("s", "1").tools(tools![add, other::add]).into_service();
 }
 
 #[test]
 #[should_panic(expected = "`note://{id}` and `note://{number}` match the same URIs")]
 fn ambiguous_templates_panic() {
-    let _ = Server::new("s", "1").resources(resources![note, numbered]);
+    let _ = Server::new("s", "1").resources(resources![note, numbered]).into_service();
 }
 
 #[test]
 #[should_panic(expected = "tool name `my calc_halve` contains ` `; allowed are ASCII letters")]
 fn invalid_mount_prefix_panics() {
-    let _ = Server::new("s", "1").mount_as("my calc", Calculator);
+    let _ = Server::new("s", "1").mount_as("my calc", Calculator).into_service();
 }
 
 #[test]
-fn setup_panic_points_at_the_callers_line() {
-    let (sender, receiver) = std::sync::mpsc::channel();
-    let before = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        let _ = sender.send(panic.location().map(|location| location.file().to_owned()));
-    }));
-    let mounted = std::panic::catch_unwind(|| Server::new("s", "1").mount(Calculator).mount(Calculator));
-    std::panic::set_hook(before);
-    assert!(mounted.is_err());
-    assert!(receiver.try_iter().flatten().any(|file| file.ends_with("setup.rs")));
+fn setup_mistakes_are_one_list_with_their_lines() {
+    let set_up = || {
+        let server = Server::new("s", "1").mount(Calculator).mount(Calculator);
+        server.prompts(prompts![listing]).page_size(0).into_service()
+    };
+    let text = *std::panic::catch_unwind(set_up).map(drop).unwrap_err().downcast::<String>().unwrap();
+    assert!(text.starts_with("the server `s` is not set up correctly:"), "{text}");
+    for mistake in ["there are two tools `halve`", "prompt `listing`: `items` arrives as text", "`page_size` must be"] {
+        assert!(text.contains(mistake), "{text}");
+    }
+    assert_eq!(text.matches("setup.rs:").count(), 3, "{text}");
 }
 
 /// Takes what text cannot say.
@@ -83,7 +84,7 @@ fn listing(items: Vec<String>) -> String {
 #[test]
 #[should_panic(expected = "`items` arrives as text, which an array cannot be read from")]
 fn non_text_prompt_argument_panics() {
-    let _ = prompts![listing];
+    let _ = Server::new("s", "1").prompts(prompts![listing]).into_service();
 }
 
 /// Flattens what has no fields.
@@ -95,7 +96,7 @@ fn flat(#[arg(flatten)] number: u64) -> u64 {
 #[test]
 #[should_panic(expected = "`#[arg(flatten)]` needs a struct; `uint64` has no fields to be arguments")]
 fn flattened_number_panics() {
-    let _ = tools![flat];
+    let _ = Server::new("s", "1").tools(tools![flat]).into_service();
 }
 
 /// What somebody could not fill in.
@@ -135,19 +136,15 @@ const NO_FORM: &str = "`Address` cannot be asked for: its field `lines`";
 
 #[test]
 fn form_with_unsupported_field_panics() {
-    let told = |describe: fn()| {
-        let panic = std::panic::catch_unwind(describe).unwrap_err();
-        panic.downcast_ref::<String>().unwrap().clone()
+    let set_up = || {
+        let server = Server::new("s", "1").tools(tools![named]).prompts(prompts![taken_apart]);
+        drop(server.mount(Post).into_service());
     };
-    let tool = told(|| drop(tools![named]));
-    assert!(tool.starts_with(&format!("tool `named`: {NO_FORM}")), "{tool}");
-    assert!(
-        tool.ends_with("a form can ask for strings, numbers, booleans, enums without data, and lists of such enums")
-    );
-    let prompt = told(|| drop(prompts![taken_apart]));
-    assert!(prompt.starts_with(&format!("prompt `ask_where`: {NO_FORM}")), "{prompt}");
-    let resource = told(|| drop(Server::new("s", "1").mount(Post)));
-    assert!(resource.starts_with(&format!("resource `address`: {NO_FORM}")), "{resource}");
+    let text = *std::panic::catch_unwind(set_up).unwrap_err().downcast::<String>().unwrap();
+    for of in ["tool `named`", "prompt `ask_where`", "resource `address`"] {
+        assert!(text.contains(&format!("{of}: {NO_FORM}")), "{text}");
+    }
+    assert!(text.contains("a form can ask for strings, numbers, booleans, enums without data"), "{text}");
 }
 
 /// Anything, or nothing.
@@ -243,5 +240,5 @@ struct Point {
 #[test]
 #[should_panic(expected = "`#[arg(flatten)]` needs a struct")]
 fn flattened_option_panics() {
-    let _ = tools![perhaps];
+    let _ = Server::new("s", "1").tools(tools![perhaps]).into_service();
 }

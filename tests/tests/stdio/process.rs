@@ -162,8 +162,13 @@ fn terminal_gets_a_hint_on_stderr() {
     let path = ptsname(&person, Vec::new()).unwrap();
     let path = OsStr::from_bytes(path.to_bytes());
     let terminal = std::fs::File::options().read(true).write(true).open(path).unwrap();
-    let server =
-        Command::new(MISBEHAVING).stdin(terminal).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let server = Command::new(MISBEHAVING)
+        .args(["--db", "my notes.db"])
+        .stdin(terminal)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let ctrl_d = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\x04";
     std::fs::File::from(person.try_clone().unwrap()).write_all(ctrl_d).unwrap();
     let output = server.wait_with_output().unwrap();
@@ -171,7 +176,10 @@ fn terminal_gets_a_hint_on_stderr() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
     let hint = String::from_utf8_lossy(&output.stderr);
     assert!(hint.contains("misbehaving 1.0.0 is an MCP server"), "{hint}");
-    assert!(hint.contains("\"mcpServers\""), "{hint}");
+    let configuration = hint.lines().find(|line| line.contains("mcpServers")).expect(&hint);
+    let configuration: Value = serde_json::from_str(configuration).expect(&hint);
+    let expected = json!({"command": MISBEHAVING, "args": ["--db", "my notes.db"]});
+    assert_eq!(configuration["mcpServers"]["misbehaving"], expected, "{hint}");
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn rows() -> Vec<Row> {
         "`Option<T>`" Option<i64>: null not "x",
         "`Vec<T>`" Vec<u64>: [1, 1] not [1, "x"],
         "`[T; 3]`" [u64; 3]: [1, 2, 3] not [1, 2],
-        "`HashSet<T>`, `BTreeSet<T>`" HashSet<u64>: [1, 2] not [1, "x"],
+        "`HashSet<T>`, `BTreeSet<T>`" HashSet<u64>: [1, 2] not [1, 1],
         "`HashMap<String, T>`, `BTreeMap<String, T>`" HashMap<String, u64>: {"a": 1} not {"a": "x"},
         "`(A, B)`" (u64, String): [1, "a"] not [1, 2],
         "an enum without data" Unit: "kelvin" not "fahrenheit",

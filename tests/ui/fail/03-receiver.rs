@@ -17,9 +17,15 @@ impl Notebook {
     }
 
     #[resource("note://all")]
-    fn shared(self: std::sync::Arc<Self>) -> String {
+    fn counted(self: std::rc::Rc<Self>) -> String {
         String::new()
     }
+
+    #[tool]
+    fn pinned(self: std::pin::Pin<&Self>) {}
+
+    #[tool]
+    fn mutable_arc(self: &mut std::sync::Arc<Self>) {}
 
     #[tool]
     fn mutable(mut self) {

@@ -1,4 +1,4 @@
-//! Row 6: `unsafe`, `const`, `extern`.
+//! Row 6: `unsafe`, `extern`. A `const fn` is fine.
 use mcp_runtime::prelude::*;
 
 #[tool]

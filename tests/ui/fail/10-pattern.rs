@@ -14,7 +14,18 @@ async fn note(ref id: String) -> String {
     id.clone()
 }
 
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Range {
+    lo: i64,
+    hi: i64,
+}
+
+#[tool]
+fn length(Range { lo, hi }: Range) -> i64 {
+    hi - lo
+}
+
 fn main() {
-    let _ = tools![distance, ignore];
+    let _ = tools![distance, ignore, length];
     let _ = resources![note];
 }

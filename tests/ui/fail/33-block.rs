@@ -20,7 +20,7 @@ struct Store<T>(T);
 #[handlers]
 impl<T: ToString + Send + Sync> Store<T> {
     #[tool]
-    fn show(&self) -> String {
+    fn show<U: ToString>(&self) -> String {
         self.0.to_string()
     }
 }

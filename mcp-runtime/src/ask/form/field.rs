@@ -3,8 +3,10 @@
 use serde_json::{Map, Number, Value, json};
 
 use super::choices::Choices;
-use super::format::Format;
 use crate::protocol::Revision;
+use crate::schema::format::Format;
+use crate::schema::instance::Instance;
+use crate::schema::validator::{Depth, Validator};
 
 #[derive(Debug, Clone)]
 pub(super) struct Field {
@@ -23,7 +25,7 @@ pub(super) enum FieldKind {
     Number { integer: bool, minimum: Option<Number>, maximum: Option<Number> },
     Boolean,
     One(Choices),
-    Many { choices: Choices, size: Size, unique: bool },
+    Many { choices: Choices, size: Size },
 }
 
 /// How long a text or a list may be.
@@ -38,7 +40,7 @@ impl Field {
     pub(super) fn read(name: &str, required: bool, schema: &Value) -> Result<Field, String> {
         let kind = FieldKind::read(schema)?;
         // A default that the field would reject does not help the user.
-        let default = schema.get("default").filter(|value| kind.check(value).is_ok()).cloned();
+        let default = schema.get("default").filter(|value| fits(schema, value)).cloned();
         let text = |key| schema.get(key).and_then(Value::as_str).map(str::to_owned);
         let (title, description) = (text("title"), text("description"));
         Ok(Field { name: name.to_owned(), required, title, description, default, kind })
@@ -60,16 +62,11 @@ impl Field {
         schema.extend(default.map(|value| ("default".to_owned(), value.clone())));
         Ok(schema.into())
     }
+}
 
-    /// Validates a value of this field.
-    pub(super) fn check(&self, value: Option<&Value>) -> Result<(), String> {
-        match value {
-            None if self.required => Err(format!("`{}` is missing; it must be {}", self.name, self.kind.describe())),
-            None => Ok(()),
-            Some(Value::Null) if !self.required => Ok(()),
-            Some(value) => self.kind.check(value).map_err(|must| format!("`{}` {must}", self.name)),
-        }
-    }
+fn fits(schema: &Value, value: &Value) -> bool {
+    let validator = Validator::new(schema);
+    validator.is_ok_and(|validator| validator.accepts(Validator::ROOT, &Instance::of(value), Depth::All))
 }
 
 impl FieldKind {
@@ -83,14 +80,15 @@ impl FieldKind {
             Some("object") => Err("is a map, and a form is flat: give each key a field".into()),
             Some("null") => Err("has no value".into()),
             _ if Choices::are_in(schema) => Ok(FieldKind::One(Choices::read(schema)?)),
-            Some("string") if schema.get("pattern").is_some() => {
-                Err("has a pattern, which no client checks: check it in the handler, and ask again if need be".into())
+            Some("string") => {
+                Ok(FieldKind::Text {
+                    size: Size::read(schema, "minLength", "maxLength"),
+                    // Other formats, and patterns, are not in the specification: only the answer is checked for them.
+                    format: schema.get("format").and_then(Value::as_str).and_then(Format::named).filter(|format| {
+                        matches!(format, Format::Email | Format::Uri | Format::Date | Format::DateTime)
+                    }),
+                })
             }
-            Some("string") => Ok(FieldKind::Text {
-                size: Size::read(schema, "minLength", "maxLength"),
-                // Other formats are not in the specification. The type's `Deserialize` checks them.
-                format: schema.get("format").and_then(Value::as_str).and_then(Format::named),
-            }),
             Some(name @ ("integer" | "number")) => {
                 let bound = |key| schema.get(key).and_then(Value::as_number).cloned();
                 let (minimum, maximum) = (bound("minimum"), bound("maximum"));
@@ -104,11 +102,9 @@ impl FieldKind {
 
     fn read_list(schema: &Value) -> Result<FieldKind, String> {
         match schema.get("items") {
-            Some(items) if Choices::are_in(items) => Ok(FieldKind::Many {
-                choices: Choices::read(items)?,
-                size: Size::read(schema, "minItems", "maxItems"),
-                unique: schema["uniqueItems"] == true,
-            }),
+            Some(items) if Choices::are_in(items) => {
+                Ok(FieldKind::Many { choices: Choices::read(items)?, size: Size::read(schema, "minItems", "maxItems") })
+            }
             _ if schema.get("prefixItems").is_some() => Err("is a tuple: give each of its parts a field".into()),
             _ => Err("is a list of something other than the variants of an enum".into()),
         }
@@ -131,7 +127,7 @@ impl FieldKind {
             }
             FieldKind::Boolean => put("type", Some("boolean".into())),
             FieldKind::One(choices) => schema.extend(choices.single(old)),
-            FieldKind::Many { choices, size, .. } => {
+            FieldKind::Many { choices, size } => {
                 put("type", Some("array".into()));
                 put("items", Some(choices.items()));
                 put("minItems", size.min.map(Value::from));

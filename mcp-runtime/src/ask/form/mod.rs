@@ -1,27 +1,33 @@
 //! Forms: from a type's schema to the `requestedSchema` of a revision, and the validation of answers.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation>
 
-mod check;
+#[cfg(test)]
+mod answer_tests;
 mod choices;
 mod field;
-mod format;
 mod precheck;
 #[cfg(test)]
 mod tests;
+
+use std::sync::Arc;
 
 use field::Field;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::handler::schema::without_null;
 use crate::protocol::Revision;
+use crate::schema::input::without_null;
+use crate::schema::instance::Instance;
+use crate::schema::validator::Validator;
 pub use precheck::{check_form, check_form_of};
 
 /// The fields that the user fills in, from a struct's schema.
 #[derive(Debug, Clone)]
 pub(crate) struct Form {
     fields: Vec<Field>,
+    /// Everything that the type's schema demands, also what no client can show, such as a pattern.
+    validator: Arc<Validator>,
 }
 
 /// The end of error texts.
@@ -53,13 +59,26 @@ impl Form {
         Ok(schema)
     }
 
-    /// Validates the content that a client sent. The error names the field and what it must be. Fields that the
-    /// form does not have are ignored.
+    /// Validates the content that a client sent. The error names each field that is wrong, and what it must be.
+    /// Fields that the form does not have are ignored.
     pub(crate) fn check(&self, content: &Value) -> Result<(), String> {
-        let Value::Object(content) = content else {
-            return Err(format!("the content of the form must be an object, not {}", check::describe(content)));
-        };
-        self.fields.iter().try_for_each(|field| field.check(content.get(&*field.name)))
+        if !content.is_object() {
+            return Err(format!(
+                "the content of the form must be an object, not {}",
+                Instance::of(content).type_name()
+            ));
+        }
+        let problems = self.validator.problems(Validator::ROOT, &Instance::of(content));
+        let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        if texts.is_empty() { Ok(()) } else { Err(texts.join("; ")) }
+    }
+
+    /// Replaces values of the wrong type by what they were meant for, where there is one reading: `"3"` by `3`.
+    pub(crate) fn read_leniently(&self, content: &mut Value) {
+        let coerced = self.validator.coerced(&Instance::of(content));
+        if let Some(read) = coerced.and_then(|coerced| serde_json::to_value(coerced).ok()) {
+            *content = read;
+        }
     }
 
     /// Removes the nulls of optional fields. Some clients send them for fields that were left blank, where a
@@ -85,16 +104,25 @@ fn read(schema: &Value) -> Result<Form, String> {
     }
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
         return match schema.get("additionalProperties") {
-            None | Some(Value::Bool(false)) => Ok(Form { fields: Vec::new() }),
+            None | Some(Value::Bool(false)) => form(Vec::new(), Map::new()),
             Some(_) => whole("a map; give each key a field"),
         };
     };
     let required = |name: &str| {
         schema["required"].as_array().is_some_and(|required| required.iter().any(|other| other.as_str() == Some(name)))
     };
+    let properties: Map<String, Value> =
+        properties.iter().map(|(name, property)| (name.clone(), without_null(property.clone()))).collect();
     let fields = properties.iter().map(|(name, property)| {
-        Field::read(name, required(name), &without_null(property.clone()))
-            .map_err(|why| format!("its field `{name}` {why}; {CAN}"))
+        Field::read(name, required(name), property).map_err(|why| format!("its field `{name}` {why}; {CAN}"))
     });
-    Ok(Form { fields: fields.collect::<Result<_, _>>()? })
+    form(fields.collect::<Result<_, _>>()?, properties)
+}
+
+/// A form of these fields, and the schemas that they are checked against.
+fn form(fields: Vec<Field>, properties: Map<String, Value>) -> Result<Form, String> {
+    let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| &*field.name).collect();
+    let schema = json!({"properties": properties, "required": required});
+    let validator = Validator::new(&schema).map_err(|problems| problems.join("; "))?.with_null_as_absent();
+    Ok(Form { validator: Arc::new(validator), fields })
 }

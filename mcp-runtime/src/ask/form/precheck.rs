@@ -28,19 +28,18 @@ pub fn check_form_of<T>(_: fn(T)) -> FormCheck<T> {
 
 #[expect(clippy::unused_self, reason = "the receiver's type selects the `check`")]
 impl<T: JsonSchema> FormCheck<T> {
-    /// Panics if no form can ask for a `T`.
-    #[track_caller]
-    pub fn check(&self, handler: &str) {
-        if let Err(why) = Form::of::<T>() {
-            panic!("{handler}: {why}");
-        }
+    /// Says why no form can ask for a `T`.
+    pub fn check(&self) -> Option<String> {
+        Form::of::<T>().err()
     }
 }
 
 #[expect(clippy::unused_self, reason = "as above")]
 impl NoSchema {
-    /// Does nothing.
-    pub fn check(&self, _handler: &str) {}
+    /// Finds nothing wrong.
+    pub fn check(&self) -> Option<String> {
+        None
+    }
 }
 
 impl<T> Deref for FormCheck<T> {

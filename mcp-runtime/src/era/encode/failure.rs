@@ -1,6 +1,6 @@
 //! Failed calls in the client's revision: a tool result where the model can act on it, else an error response.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{ArgumentErrors, MissingCapabilityFormat, WireFormat};
 use crate::era::Method;
@@ -14,11 +14,12 @@ pub(super) fn translate(failure: Failure, method: Method, wire: &WireFormat) -> 
     match failure {
         Failure::Protocol(error) => Err(error),
         Failure::ResourceNotFound(uri) => Err(resource_not_found(&uri, wire)),
-        Failure::Arguments(error) if is_tool && wire.argument_errors == ArgumentErrors::ToolResult => {
-            Ok(invalid_arguments(&error))
+        Failure::Arguments(errors) if is_tool && wire.argument_errors == ArgumentErrors::ToolResult => {
+            let text = format!("Invalid arguments:{}", sentence(&errors));
+            Ok(ToolResult::error(text).with_meta("argumentError", details(&errors)))
         }
-        Failure::Arguments(error) => {
-            Err(RpcError::invalid_params(format!("Invalid params: {error}")).with_data(json!(error)))
+        Failure::Arguments(errors) => {
+            Err(RpcError::invalid_params(format!("Invalid params:{}", sentence(&errors))).with_data(details(&errors)))
         }
         Failure::MissingCapability(missing) if wire.missing_capability == MissingCapabilityFormat::Code => {
             Err(missing_capability(&missing))
@@ -44,8 +45,21 @@ fn internal(text: String) -> RpcError {
     RpcError::new(RpcError::INTERNAL, text)
 }
 
-fn invalid_arguments(error: &ArgumentError) -> ToolResult {
-    ToolResult::error(format!("Invalid arguments: {error}")).with_meta("argumentError", json!(error))
+/// All errors in one text: a single one as it is, several as a list.
+fn sentence(errors: &[ArgumentError]) -> String {
+    match errors {
+        [only] => format!(" {only}"),
+        _ => errors.iter().map(|error| format!("\n- {error}")).collect(),
+    }
+}
+
+/// The first error, with all of them under `errors` if there are several.
+fn details(errors: &[ArgumentError]) -> Value {
+    let mut details = errors.first().map_or_else(|| json!({}), |first| json!(first));
+    if errors.len() > 1 {
+        details["errors"] = json!(errors);
+    }
+    details
 }
 
 fn missing_capability(missing: &MissingCapability) -> RpcError {

@@ -65,8 +65,8 @@ pub(crate) fn list(
 }
 
 /// A tool's descriptor without what the revision does not have.
-pub(crate) fn tool_descriptor(tool: &ToolDescriptor, revision: Revision) -> ToolDescriptor {
-    let (wire, mut descriptor) = (revision.wire(), tool.clone());
+pub(crate) fn tool_descriptor(mut descriptor: ToolDescriptor, revision: Revision) -> ToolDescriptor {
+    let wire = revision.wire();
     let is_object = |schema: &Value| schema.get("type").is_some_and(|kind| kind == "object");
     descriptor.output_schema.take_if(|schema| !wire.structured_output.allows(is_object(schema)));
     descriptor.execution.take_if(|_| !wire.tool_execution);

@@ -5,15 +5,17 @@
 
 pub(super) mod locate;
 pub(super) mod missing;
+pub(crate) mod own_context;
+pub(crate) mod rules;
 pub(super) mod text;
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::builder::ArgumentType;
-use super::schema::{Extras, InputSchema};
 use crate::jsonrpc::error::{RpcError, shorten, without_position};
 use crate::jsonrpc::object::{JsonStr, Object, optional_object};
 use crate::jsonrpc::raw::{Raw, type_of};
@@ -38,18 +40,6 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Argument for T {}
 /// however it is spelled.
 pub(crate) fn is_optional<T: DeserializeOwned>() -> bool {
     T::deserialize(missing::Absent).is_ok()
-}
-
-/// Declares an argument that arrives as text. Panics if its type cannot be parsed from text.
-pub(crate) fn declare_text<T: Argument>(of: &str, name: &str, optional: bool) -> ArgumentType {
-    let mut schema = InputSchema::new();
-    let expected = schema.property::<T>(name, Extras { optional, ..Extras::default() });
-    let structured = matches!(&*expected, "object" | "array" | "null");
-    assert!(
-        !structured,
-        "`{of}`: `{name}` arrives as text, which an {expected} cannot be read from: take a `String` and parse it"
-    );
-    ArgumentType { expected, choices: schema.choices(name) }
 }
 
 /// A declared argument: how to find and decode it, and how to report errors.
@@ -95,6 +85,16 @@ impl<T: Argument> Key<T> {
         Self::at(Selector::Whole, Cow::Borrowed("object"), Absence::Error)
     }
 
+    /// Whether JSON text decodes into a `T`.
+    pub(super) fn accepts_json(json: &str) -> bool {
+        serde_json::from_str::<T>(json).is_ok()
+    }
+
+    /// Whether plain text decodes into a `T`.
+    pub(super) fn accepts_text(text: &str) -> bool {
+        text::read::<T>(text).is_ok()
+    }
+
     fn at(selector: Selector, expected: Cow<'static, str>, absent: Absence<T>) -> Self {
         Key { selector, expected, json: |raw| serde_json::from_str(raw), text: text::read, absent }
     }
@@ -102,7 +102,11 @@ impl<T: Argument> Key<T> {
 
 /// The arguments of one call.
 #[derive(Debug)]
-pub struct Args<'a>(Source<'a>);
+pub struct Args<'a> {
+    source: Source<'a>,
+    /// How many of them have been taken, to notice the others.
+    taken: Cell<usize>,
+}
 
 #[derive(Debug)]
 enum Source<'a> {
@@ -114,40 +118,80 @@ enum Source<'a> {
     Uri(Vec<(&'a str, Cow<'a, str>)>),
 }
 
+impl<'a> From<Source<'a>> for Args<'a> {
+    fn from(source: Source<'a>) -> Self {
+        Args { source, taken: Cell::new(0) }
+    }
+}
+
 impl<'a> Args<'a> {
     /// A tool's arguments.
     pub(crate) fn json(raw: Option<Raw<'a>>) -> Result<Self, RpcError> {
         let whole = raw.map(Raw::get).filter(|raw| *raw != "null").unwrap_or("{}");
-        Ok(Args(Source::Json(optional_object("arguments", raw)?, whole)))
+        Ok(Args::from(Source::Json(optional_object("arguments", raw)?, whole)))
     }
 
     /// A prompt's arguments.
     pub(crate) fn text(raw: Option<Raw<'a>>) -> Result<Self, RpcError> {
-        Ok(Args(Source::Text(optional_object("arguments", raw)?)))
+        Ok(Args::from(Source::Text(optional_object("arguments", raw)?)))
     }
 
     pub(crate) fn uri(variables: Vec<(&'a str, Cow<'a, str>)>) -> Self {
-        Args(Source::Uri(variables))
+        Args::from(Source::Uri(variables))
     }
 
-    /// Enforces the schema of a tool without arguments, which allows no properties.
-    pub(crate) fn reject_any(&self) -> Result<(), ArgumentError> {
-        let Source::Json(object, _) = &self.0 else { return Ok(()) };
-        match object.iter().next() {
-            None => Ok(()),
-            Some((name, value)) => Err(ArgumentError {
-                field: Cow::Owned(shorten(name).into_owned()),
-                expected_type: Cow::Borrowed("nothing"),
-                actual_type: Cow::Borrowed(value.kind()),
-                text: format!("unknown argument `{}`; the tool takes no arguments, send {{}}", shorten(name)),
-            }),
+    /// Whether there are arguments that no key has taken. A flattened struct may have taken any of them.
+    pub(crate) fn has_untaken(&self) -> bool {
+        matches!(&self.source, Source::Json(object, _) if self.taken.get() < object.len())
+    }
+
+    /// Whether an argument was sent.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        match &self.source {
+            Source::Json(object, _) | Source::Text(object) => object.get(name).is_some(),
+            Source::Uri(variables) => variables.iter().any(|(variable, _)| *variable == name),
+        }
+    }
+
+    /// Decodes all arguments into one value.
+    pub(super) fn whole<T: DeserializeOwned>(&self) -> Result<T, ArgumentError> {
+        let Source::Json(object, whole) = &self.source else { return Err(self.not_json()) };
+        self.taken.set(object.len());
+        serde_json::from_str(whole).map_err(|error| explain(whole, &error))
+    }
+
+    fn not_json(&self) -> ArgumentError {
+        let source = if matches!(self.source, Source::Uri(_)) { "a URI" } else { "text" };
+        ArgumentError {
+            field: Cow::Borrowed("arguments"),
+            expected_type: Cow::Borrowed("object"),
+            actual_type: Cow::Borrowed("string"),
+            text: format!("the arguments come from {source}"),
+        }
+    }
+
+    /// All arguments that arrived as text, by name.
+    pub(super) fn texts(&self) -> HashMap<String, String> {
+        match &self.source {
+            Source::Json(object, _) | Source::Text(object) => {
+                let text = |raw: Raw<'_>| raw.text().map_or_else(|| raw.get().to_owned(), Cow::into_owned);
+                let sent = object.iter().filter(|(_, raw)| raw.get() != "null");
+                sent.map(|(name, raw)| (name.to_owned(), text(raw))).collect()
+            }
+            Source::Uri(variables) => {
+                variables.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect()
+            }
         }
     }
 
     /// Decodes the argument that `key` selects.
     pub fn take<T>(&self, key: &Key<T>) -> Result<T, ArgumentError> {
-        match (&self.0, key.selector) {
-            (Source::Json(object, _), Selector::Named(name)) => key.read_json(object.get(name).map(Raw::get)),
+        match (&self.source, key.selector) {
+            (Source::Json(object, _), Selector::Named(name)) => {
+                let raw = object.get(name);
+                self.taken.set(self.taken.get() + usize::from(raw.is_some()));
+                key.read_json(raw.map(Raw::get))
+            }
             (Source::Json(_, whole), Selector::Whole) => key.read_json(Some(whole)),
             (Source::Text(object), Selector::Named(name)) => key.read_prompt(object.get(name)),
             (Source::Uri(variables), Selector::Named(name)) => {

@@ -1,5 +1,6 @@
 //! Return types: the conversions from a handler's return value to its result.
 
+pub(crate) mod check;
 pub(super) mod prompt;
 pub(super) mod resource;
 pub(super) mod tool;

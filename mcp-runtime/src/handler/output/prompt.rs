@@ -56,4 +56,4 @@ macro_rules! user_messages {
     )*};
 }
 
-user_messages! { String &'static str Cow<'static, str> Content }
+user_messages! { String &str &String Cow<'_, str> Content }

@@ -12,7 +12,7 @@ use crate::protocol::{ReadResult, ResourceContents};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a resource",
     label = "not the contents of a resource",
-    note = "return text, bytes (`Vec<u8>`), `Json<T>`, `ResourceContents`, `Vec<ResourceContents>`, `ReadResult`, or an `Option` (`None`: not found) or `Result` of these"
+    note = "return text, bytes (`Vec<u8>`, `&[u8]`), `Json<T>`, `ResourceContents`, `Vec<ResourceContents>`, `ReadResult`, or an `Option` (`None`: not found) or `Result` of these"
 )]
 pub trait IntoReadResult {
     /// Converts the value into contents. `uri` is the requested URI. An error fails the request, as an error
@@ -35,12 +35,6 @@ impl IntoReadResult for ResourceContents {
 impl IntoReadResult for Vec<ResourceContents> {
     fn into_read_result(self, _: &str) -> Result<ReadResult> {
         Ok(ReadResult::new(self))
-    }
-}
-
-impl IntoReadResult for Vec<u8> {
-    fn into_read_result(self, uri: &str) -> Result<ReadResult> {
-        ResourceContents::blob(self).into_read_result(uri)
     }
 }
 
@@ -73,4 +67,23 @@ macro_rules! text_contents {
     )*};
 }
 
-text_contents! { String &'static str Cow<'static, str> }
+text_contents! { String &str &String Cow<'_, str> }
+
+macro_rules! bytes_contents {
+    ($($ty:ty)*) => {$(
+        impl IntoReadResult for $ty {
+            fn into_read_result(self, uri: &str) -> Result<ReadResult> {
+                ResourceContents::blob(self).into_read_result(uri)
+            }
+        }
+    )*};
+}
+
+bytes_contents! { Vec<u8> &[u8] &Vec<u8> Cow<'_, [u8]> }
+
+/// Bytes of `include_bytes!`.
+impl<const N: usize> IntoReadResult for &[u8; N] {
+    fn into_read_result(self, uri: &str) -> Result<ReadResult> {
+        ResourceContents::blob(self).into_read_result(uri)
+    }
+}

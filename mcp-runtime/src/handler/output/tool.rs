@@ -80,7 +80,7 @@ impl<T: Structured> IntoToolResult for Json<T> {
     }
 
     fn output_schema() -> Option<Value> {
-        crate::handler::schema::output::<T>()
+        crate::schema::input::output::<T>()
     }
 }
 
@@ -94,7 +94,7 @@ macro_rules! text_results {
     )*};
 }
 
-text_results! { String &'static str Cow<'static, str> Box<str> }
+text_results! { String &str &String Cow<'_, str> Box<str> }
 
 macro_rules! printed_results {
     ($($ty:ty)*) => {$(

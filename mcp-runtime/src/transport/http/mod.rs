@@ -174,7 +174,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the address cannot be bound.
+    /// If the address cannot be bound: it is held by another process, for example, which the error names if it can.
     pub async fn serve_http(self, address: impl tokio::net::ToSocketAddrs) -> Result<(), ServerError> {
         self.into_service().serve(address).await
     }

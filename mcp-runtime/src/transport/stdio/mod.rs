@@ -18,6 +18,7 @@ mod threads;
 use std::io::{self, IsTerminal as _, Read, Write};
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::task::JoinHandle;
 use tracing::Dispatch;
 
@@ -92,15 +93,26 @@ fn hint_at_terminal(info: &Implementation) {
         return;
     }
     let program = std::env::current_exe().map_or_else(|_| info.name.clone(), |path| path.display().to_string());
+    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let configuration = client_configuration(&info.name, &program, arguments.collect());
     let Implementation { name, version, .. } = info;
     eprintln!(
         "{name} {version} is an MCP server: it speaks JSON-RPC on standard input and output, one message per line.\n\
          An MCP client starts it for you. In the client's configuration:\n\n\
-         \x20   {{ \"mcpServers\": {{ {name:?}: {{ \"command\": {program:?} }} }} }}\n\n\
+         \x20   {configuration}\n\n\
          To try it here, type a message, for example\n\n\
          \x20   {{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}\n\n\
          and Ctrl-D to end."
     );
+}
+
+/// The JSON with which most clients are told of a server: how to start it, as it was started here.
+fn client_configuration(name: &str, program: &str, arguments: Vec<String>) -> String {
+    let text = |text: &str| Value::from(text).to_string();
+    let arguments =
+        if arguments.is_empty() { String::new() } else { format!(", \"args\": {}", Value::from(arguments)) };
+    // By hand, for the spaces: it is read by people first.
+    format!("{{ \"mcpServers\": {{ {}: {{ \"command\": {}{arguments} }} }} }}", text(name), text(program))
 }
 
 #[cfg(test)]
@@ -144,6 +156,17 @@ mod tests {
 
     async fn soon<T>(future: impl Future<Output = T>) -> T {
         tokio::time::timeout(Duration::from_secs(10), future).await.expect("this takes too long")
+    }
+
+    #[test]
+    fn configuration_is_json_with_the_arguments_if_there_are_any() {
+        let plain = client_configuration("hello", "/opt/hello", Vec::new());
+        assert_eq!(plain, r#"{ "mcpServers": { "hello": { "command": "/opt/hello" } } }"#);
+        let arguments = ["--db", "my \"notes\".db", "\u{1b}"].map(str::to_owned);
+        let text = client_configuration("a \"b\"", r"C:\hello.exe", arguments.to_vec());
+        let read: Value = serde_json::from_str(&text).unwrap();
+        let server = &read["mcpServers"]["a \"b\""];
+        assert_eq!(*server, serde_json::json!({"command": r"C:\hello.exe", "args": arguments}), "{text}");
     }
 
     #[tokio::test]

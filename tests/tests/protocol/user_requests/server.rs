@@ -118,7 +118,9 @@ async fn update_notification_has_the_uri() -> Result<()> {
 
 #[test]
 fn dollar_method_names_are_rejected() {
-    let attempt = std::panic::catch_unwind(|| drop(server().method("$/mine", |_, (): ()| async { Ok(()) })));
+    let attempt = std::panic::catch_unwind(|| {
+        drop(server().method("$/mine", |_, (): ()| async { Ok(()) }).into_service());
+    });
     let text = *attempt.unwrap_err().downcast::<String>().unwrap();
     assert!(text.contains("reserved"), "{text}");
 }

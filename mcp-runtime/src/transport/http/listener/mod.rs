@@ -1,7 +1,9 @@
 //! The TCP listener: accepts connections, limits them, and drains them at shutdown.
 
+mod bind;
 mod clock;
 mod connection_limit;
+mod holder;
 mod write_timeout;
 
 use std::sync::Arc;
@@ -29,8 +31,14 @@ impl HttpService {
     ///
     /// Then the listener is closed, streams end with their result, and running requests have
     /// [`Limits::drain_timeout`](crate::Limits::drain_timeout) to finish.
+    ///
+    /// The address is logged as a `tracing` event of level info, with the port that was chosen for port 0.
+    ///
+    /// # Errors
+    ///
+    /// If the address cannot be bound. On Linux the error names the process that holds it, if that can be told.
     pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), ServerError> {
-        self.serve_on(TcpListener::bind(address).await?).await
+        self.serve_on(bind::bind(address).await?).await
     }
 
     /// Like [`serve`](Self::serve), on a listener that is already bound.
@@ -45,6 +53,10 @@ impl HttpService {
 /// Accepts connections until the server shuts down. Then open connections have `Limits::drain_timeout` to
 /// finish.
 async fn listen(service: HttpService, listener: TcpListener) -> Result<(), ServerError> {
+    if let Ok(address) = listener.local_addr() {
+        let path = service.0.options.endpoint.as_deref().unwrap_or(PATH);
+        tracing::info!("listening on http://{address}{path}");
+    }
     let core = Arc::clone(&service.0.core);
     let _serving = core.shared.serving();
     let mut limit = ConnectionLimit::new(core.limits.connections, core.limits.request_timeout);

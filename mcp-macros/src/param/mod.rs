@@ -1,15 +1,23 @@
 //! The parameters of a handler. Parameters taken by value are the caller's arguments; parameters taken by
 //! reference come from the server.
 
+mod constraint;
+mod fit;
+mod literal;
+mod spelling;
+
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Expr, Ident, LitStr, Meta, Pat, PatType, Path, Type};
+use syn::{Attribute, Expr, Ident, Lifetime, LitStr, Meta, Pat, PatType, Path, Type};
 
 use crate::attr::{self, Entries};
 use crate::doc;
 use crate::errors::Errors;
 use crate::name::closest;
+use spelling::Spelling;
+
+pub(crate) use constraint::Constraint;
 
 /// A parameter other than `self`.
 pub(crate) struct Param {
@@ -31,6 +39,8 @@ pub(crate) struct Argument {
     pub(crate) description: Option<TokenStream>,
     pub(crate) default: Option<Default>,
     pub(crate) header: Option<LitStr>,
+    /// What narrows its type.
+    pub(crate) constraints: Vec<Constraint>,
     pub(crate) complete: Option<Path>,
     pub(crate) flatten: Option<Span>,
     /// Whether `#[arg]` has more than one key.
@@ -55,9 +65,16 @@ struct ArgOptions {
     complete: Option<Path>,
     header: Option<LitStr>,
     flatten: Option<Span>,
+    constraints: Vec<Constraint>,
 }
 
-pub(crate) const KEYS: [&str; 6] = ["rename", "description", "default", "complete", "header", "flatten"];
+/// The keys that do not narrow the value.
+const OWN: [&str; 6] = ["rename", "description", "default", "complete", "header", "flatten"];
+
+/// The keys of `#[arg(…)]`.
+pub(crate) fn keys() -> Vec<&'static str> {
+    OWN.into_iter().chain(constraint::keys()).collect()
+}
 
 impl Param {
     /// Parses a parameter, and removes `#[arg]` and doc attributes from it.
@@ -84,6 +101,13 @@ impl Param {
             errors.push_at(ampersand, "arguments are decoded from JSON and owned: write `String` for `&str`, `Vec<T>` for `&[T]`, `T` for `&T`");
             return None;
         }
+        if let Some(lifetime) = lifetime(&quote::quote!(#ty)) {
+            errors.push_spanned(
+                lifetime,
+                "arguments are decoded from JSON and own their data: take a type without a lifetime, with `String` for `&str`; if it has `Cow`s, write `'static`",
+            );
+            return None;
+        }
         if let Type::ImplTrait(_) = &ty {
             errors.push_spanned(
                 &ty,
@@ -91,8 +115,17 @@ impl Param {
             );
             return None;
         }
-        let ident = ident(&param.pat, errors)?;
         let options = options.map(|(_, options)| options).unwrap_or_default();
+        let ident = match ident(&param.pat) {
+            Some(ident) => ident,
+            // Callers use the names of its fields.
+            None if options.flatten.is_some() => Ident::new("_flattened", param.pat.span()),
+            None => {
+                errors.push_spanned(&param.pat, unnamed(&param.pat));
+                return None;
+            }
+        };
+        options.check(&ty, errors);
         let argument = options.argument(&ident, description);
         Some(Param { ty, source: Source::Caller(Box::new(argument)) })
     }
@@ -115,14 +148,44 @@ fn inner_reference(ty: &TokenStream) -> Option<Span> {
     })
 }
 
-/// The name of a parameter; a pattern is an error.
-fn ident(pat: &Pat, errors: &mut Errors) -> Option<Ident> {
+/// The first lifetime inside a type that is neither `'static` nor of a `Cow`, which owns what is decoded.
+fn lifetime(ty: &TokenStream) -> Option<Lifetime> {
+    let mut tokens = ty.clone().into_iter().peekable();
+    let mut before = [String::new(), String::new()];
+    while let Some(token) = tokens.next() {
+        match (&token, tokens.peek()) {
+            (TokenTree::Punct(punct), Some(TokenTree::Ident(word)))
+                if punct.as_char() == '\'' && word != "static" && before != ["Cow", "<"] =>
+            {
+                return syn::parse2([token.clone(), TokenTree::Ident(word.clone())].into_iter().collect()).ok();
+            }
+            (TokenTree::Group(group), _) => {
+                if let Some(found) = lifetime(&group.stream()) {
+                    return Some(found);
+                }
+            }
+            _ => {}
+        }
+        before = [std::mem::take(&mut before[1]), token.to_string()];
+    }
+    None
+}
+
+/// The name of a parameter, unless it is a pattern.
+fn ident(pat: &Pat) -> Option<Ident> {
     match pat {
         Pat::Ident(pat) if pat.by_ref.is_none() && pat.subpat.is_none() => Some(pat.ident.clone()),
-        other => {
-            errors.push_spanned(other, "give the argument a name; callers use it");
-            None
+        _ => None,
+    }
+}
+
+/// The error for a pattern in place of a name.
+fn unnamed(pat: &Pat) -> &'static str {
+    match pat {
+        Pat::Struct(_) => {
+            "give the argument a name; callers use it. With `#[arg(flatten)]`, the fields are the arguments instead"
         }
+        _ => "give the argument a name; callers use it",
     }
 }
 
@@ -176,10 +239,11 @@ impl ArgOptions {
         }
         for entry in all.entries {
             let key = entry.key.unraw().to_string();
-            if !KEYS.contains(&&*key) {
-                let hint = match closest(&key, KEYS) {
+            if !keys().contains(&&*key) {
+                let meant = constraint::alias(&key).or_else(|| closest(&key, keys()));
+                let hint = match meant {
                     Some(meant) => format!("did you mean `{meant}`?"),
-                    None => attr::list(&KEYS),
+                    None => attr::list(&keys()),
                 };
                 errors.push_at(entry.key.span(), format!("unknown key `{key}`; {hint}"));
             } else if self.seen.contains(&key) {
@@ -202,14 +266,26 @@ impl ArgOptions {
                 let span = entry.key.span();
                 self.flatten = attr::flag(entry)?.then_some(span);
             }
-            _ => {
+            "default" => {
                 self.default = Some(match &entry.value {
                     None => Default::Trait(entry.key.span()),
                     Some(_) => Default::Expr(attr::expression(entry, "expected a value: `default = 10`")?),
                 });
             }
+            _ => self.constraints.extend(Constraint::read(key, entry)?),
         }
         Ok(())
+    }
+
+    /// Checks the constraints against the type and the default. A flattened struct has none.
+    fn check(&self, ty: &Type, errors: &mut Errors) {
+        let default = match &self.default {
+            Some(Default::Expr(expr)) => Some(expr),
+            Some(Default::Trait(_)) | None => None,
+        };
+        if self.flatten.is_none() {
+            fit::check(&self.constraints, Spelling::of(ty).as_ref(), default, errors);
+        }
     }
 
     fn argument(self, ident: &Ident, docs: Option<TokenStream>) -> Argument {
@@ -227,6 +303,7 @@ impl ArgOptions {
             description,
             default: self.default,
             header: self.header,
+            constraints: self.constraints,
             complete: self.complete,
             flatten: self.flatten,
             other_keys: self.seen.len() > 1,

@@ -1,9 +1,4 @@
-//! JSON Schemas of a tool's arguments and of its result, as small as they can be.
-//!
-//! A type used once is inlined; a type used more often is shared in `$defs`. Optional arguments have plain types.
-//! Formats such as `uint32` are dropped: no vocabulary defines them, and strict clients reject them.
-
-pub(super) mod choices;
+//! Generates the schemas of a tool's arguments and of its result from types. Optional arguments have plain types.
 
 use std::borrow::Cow;
 
@@ -11,14 +6,19 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use super::tidy::{reference, tidy};
+
 /// Builds the schema of a tool's arguments. One generator serves all of them, so shared types appear
 /// once in `$defs`.
 #[derive(Debug)]
 pub(crate) struct InputSchema {
-    generator: SchemaGenerator,
+    pub(super) generator: SchemaGenerator,
     root: Map<String, Value>,
-    properties: Map<String, Value>,
+    pub(super) properties: Map<String, Value>,
     required: Vec<Value>,
+    /// Where each property comes from.
+    origins: Vec<(String, String)>,
+    problems: Vec<String>,
 }
 
 /// The additions of an argument's attribute to the schema of its type.
@@ -39,11 +39,30 @@ impl InputSchema {
             root: Map::new(),
             properties: Map::new(),
             required: Vec::new(),
+            origins: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Notes a mistake of the declaration.
+    pub(crate) fn problem(&mut self, text: String) {
+        self.problems.push(text);
+    }
+
+    /// Notes where a property comes from. Two sources of one name are a mistake.
+    fn claim(&mut self, name: &str, origin: String) {
+        match self.origins.iter().find(|(other, _)| other == name) {
+            Some((_, earlier)) => {
+                let text = format!("{origin} has the name of {earlier}; rename one with `rename = \"…\"`");
+                self.problems.push(text);
+            }
+            None => self.origins.push((name.to_owned(), origin)),
         }
     }
 
     /// Adds a property and returns the name of its type, for error messages.
     pub(crate) fn property<T: JsonSchema>(&mut self, name: &str, extras: Extras) -> Cow<'static, str> {
+        self.claim(name, format!("the argument `{name}`"));
         let mut schema = self.generator.subschema_for::<T>().to_value();
         if schema == true {
             // Equivalent in JSON Schema, and some clients support only objects.
@@ -60,6 +79,9 @@ impl InputSchema {
             // A null default means "no default".
             let default = extras.default.filter(|value| !value.is_null());
             map.extend(default.map(|value| ("default".to_owned(), value)));
+            for (keyword, _) in &extras.keywords {
+                self.problems.extend(misplaced(name, keyword, &expected));
+            }
             map.extend(extras.keywords.into_iter().map(|(keyword, value)| (keyword.to_owned(), value)));
             map.extend(extras.header.map(|header| ("x-mcp-header".to_owned(), header.into())));
         }
@@ -67,32 +89,40 @@ impl InputSchema {
         expected
     }
 
-    /// Adds the properties of the struct `T` as separate arguments.
-    pub(crate) fn flatten<T: JsonSchema>(&mut self) {
-        let Value::Object(mut schema) = T::json_schema(&mut self.generator).to_value() else { return };
-        let named = schema.get("type").is_some_and(|name| name == "object");
-        assert!(named, "`#[arg(flatten)]` needs a struct; `{}` has no fields to be arguments", T::schema_name());
+    /// Adds the properties of the struct `T` as separate arguments. Returns their names.
+    pub(crate) fn flatten<T: JsonSchema>(&mut self) -> Vec<String> {
+        let type_name = T::schema_name();
+        let schema = T::json_schema(&mut self.generator).to_value();
+        let Value::Object(mut schema) = schema else { return Vec::new() };
+        if schema.get("type").is_none_or(|name| name != "object") {
+            self.problem(format!("`#[arg(flatten)]` needs a struct; `{type_name}` has no fields to be arguments"));
+            return Vec::new();
+        }
+        let mut names = Vec::new();
+        let required = match schema.remove("required") {
+            Some(Value::Array(required)) => required,
+            _ => Vec::new(),
+        };
         if let Some(Value::Object(properties)) = schema.remove("properties") {
-            self.properties.extend(properties);
+            for (name, property) in properties {
+                self.claim(&name, format!("the field `{name}` of `{type_name}`"));
+                let is_required = required.iter().any(|required| required.as_str() == Some(&name));
+                let property = if is_required { property } else { without_null(property) };
+                self.properties.insert(name.clone(), property);
+                names.push(name);
+            }
         }
-        if let Some(Value::Array(required)) = schema.remove("required") {
-            self.required.extend(required);
-        }
+        self.required.extend(required);
         for annotation in ["type", "title", "description"] {
             schema.remove(annotation);
         }
         self.root.extend(schema);
+        names
     }
 
-    /// Whether no argument has been declared.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.properties.is_empty() && self.root.is_empty()
-    }
-
-    pub(crate) fn finish(mut self) -> Value {
-        if self.is_empty() {
-            return json!({"type": "object", "additionalProperties": false});
-        }
+    /// The schema, and the mistakes of the declaration. A schema without arguments has an empty list of properties:
+    /// some clients reject one without the list.
+    pub(crate) fn finish(mut self) -> (Value, Vec<String>) {
         let mut root = Map::new();
         root.insert("type".into(), "object".into());
         root.insert("properties".into(), self.properties.into());
@@ -100,8 +130,39 @@ impl InputSchema {
             root.insert("required".into(), self.required.into());
         }
         root.extend(self.root);
-        tidy(root, self.generator.take_definitions(true))
+        (tidy(root, self.generator.take_definitions(true)), self.problems)
     }
+}
+
+/// Forbids properties that a schema of arguments does not declare, unless it says something of them itself.
+pub(crate) fn close(schema: &mut Value) {
+    if let Value::Object(root) = schema {
+        let others = ["additionalProperties", "unevaluatedProperties", "patternProperties"];
+        if !others.iter().any(|keyword| root.contains_key(*keyword)) {
+            root.insert("additionalProperties".into(), false.into());
+        }
+    }
+}
+
+/// The mistake of a keyword that says nothing about values of a type.
+fn misplaced(name: &str, keyword: &str, expected: &str) -> Option<String> {
+    let (key, of, types): (&str, &str, &[&str]) = match keyword {
+        "minimum" => ("min", "numbers", &["integer", "number"]),
+        "maximum" => ("max", "numbers", &["integer", "number"]),
+        "exclusiveMinimum" => ("exclusive_min", "numbers", &["integer", "number"]),
+        "exclusiveMaximum" => ("exclusive_max", "numbers", &["integer", "number"]),
+        "multipleOf" => ("multiple_of", "numbers", &["integer", "number"]),
+        "minLength" => ("min_length", "strings", &["string"]),
+        "maxLength" => ("max_length", "strings", &["string"]),
+        "pattern" => ("pattern", "strings", &["string"]),
+        "format" => ("format", "strings", &["string"]),
+        "minItems" => ("min_items", "lists", &["array"]),
+        "maxItems" => ("max_items", "lists", &["array"]),
+        "uniqueItems" => ("unique_items", "lists", &["array"]),
+        _ => return None,
+    };
+    let fits = expected == "value" || expected.split(" or ").any(|one| types.contains(&one));
+    (!fits).then(|| format!("`{key}` is for {of}, and the argument `{name}` is of type {expected}"))
 }
 
 /// The schema of a structured result, unless it allows any value.
@@ -160,88 +221,11 @@ fn all_constants(choices: &Value) -> bool {
 }
 
 /// Follows references; any other schema is returned as it is.
-fn resolved<'a>(mut schema: &'a Value, definitions: &'a Map<String, Value>) -> &'a Value {
+pub(super) fn resolved<'a>(mut schema: &'a Value, definitions: &'a Map<String, Value>) -> &'a Value {
     while let Some(target) = reference(schema).and_then(|name| definitions.get(name)) {
         schema = target;
     }
     schema
-}
-
-fn reference(schema: &Value) -> Option<&str> {
-    schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
-}
-
-/// Inlines definitions that are used once, puts the others into `$defs`, and drops the number formats
-/// (`int64`, `uint32`), which are in no JSON Schema vocabulary and which strict clients reject.
-fn tidy(root: Map<String, Value>, mut definitions: Map<String, Value>) -> Value {
-    let mut root = Value::Object(root);
-    loop {
-        let single = definitions.keys().find(|name| {
-            let uses = |schema: &Value| count(schema, name);
-            uses(&definitions[*name]) == 0 && uses(&root) + definitions.values().map(uses).sum::<usize>() == 1
-        });
-        let Some(name) = single.cloned() else { break };
-        let Some(target) = definitions.shift_remove(&name) else { break };
-        inline(&mut root, &name, &target);
-        definitions.values_mut().for_each(|schema| inline(schema, &name, &target));
-    }
-    if let (Value::Object(root), false) = (&mut root, definitions.is_empty()) {
-        match root.get_mut("$defs") {
-            // A hand-written schema may have its own.
-            Some(Value::Object(written)) => written.extend(definitions),
-            _ => {
-                root.insert("$defs".into(), definitions.into());
-            }
-        }
-    }
-    drop_number_formats(&mut root);
-    root
-}
-
-/// How often `schema` refers to the definition `name`.
-fn count(schema: &Value, name: &str) -> usize {
-    let here = usize::from(reference(schema) == Some(name));
-    here + children(schema).map(|child| count(child, name)).sum::<usize>()
-}
-
-/// Replaces references to `name` by `target`. Keywords beside a reference take precedence.
-fn inline(schema: &mut Value, name: &str, target: &Value) {
-    if reference(schema) == Some(name) {
-        let (Value::Object(map), Value::Object(target)) = (&mut *schema, target) else { return };
-        map.shift_remove("$ref");
-        let mut merged = target.clone();
-        merged.extend(std::mem::take(map));
-        *map = merged;
-        return;
-    }
-    children_mut(schema).for_each(|child| inline(child, name, target));
-}
-
-fn drop_number_formats(schema: &mut Value) {
-    if let Value::Object(map) = schema {
-        let numeric = matches!(map.get("format"), Some(Value::String(format))
-            if format.starts_with("int") || format.starts_with("uint") || format == "float" || format == "double");
-        if numeric && map.get("type").is_some_and(|name| name != "string") {
-            map.shift_remove("format");
-        }
-    }
-    children_mut(schema).for_each(drop_number_formats);
-}
-
-fn children(schema: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
-    match schema {
-        Value::Object(map) => Box::new(map.values()),
-        Value::Array(list) => Box::new(list.iter()),
-        _ => Box::new(std::iter::empty()),
-    }
-}
-
-fn children_mut(schema: &mut Value) -> Box<dyn Iterator<Item = &mut Value> + '_> {
-    match schema {
-        Value::Object(map) => Box::new(map.values_mut()),
-        Value::Array(list) => Box::new(list.iter_mut()),
-        _ => Box::new(std::iter::empty()),
-    }
 }
 
 #[cfg(test)]
@@ -275,7 +259,7 @@ mod tests {
         let expected = schema.property::<Unit>("unit", Extras { default: Some("celsius".into()), ..Extras::default() });
         assert_eq!(expected, "string");
         assert_eq!(
-            schema.finish(),
+            schema.finish().0,
             json!({"type": "object", "properties": {"unit": {"type": "string", "enum": ["celsius", "fahrenheit"], "default": "celsius"}}})
         );
     }
@@ -285,7 +269,7 @@ mod tests {
         let mut schema = InputSchema::new();
         schema.property::<Point>("from", Extras::default());
         schema.property::<Point>("to", Extras::default());
-        let schema = schema.finish();
+        let schema = schema.finish().0;
         assert_eq!(schema["properties"]["to"], json!({"$ref": "#/$defs/Point"}));
         assert_eq!(schema["required"], json!(["from", "to"]));
         assert_eq!(schema["$defs"]["Point"]["properties"]["x"], json!({"type": "integer"}));
@@ -296,7 +280,7 @@ mod tests {
     fn recursive_type_keeps_its_definition() {
         let mut schema = InputSchema::new();
         schema.property::<Tree>("tree", Extras::default());
-        let schema = schema.finish();
+        let schema = schema.finish().0;
         assert_eq!(schema["$defs"]["Tree"]["properties"]["children"]["items"], json!({"$ref": "#/$defs/Tree"}));
     }
 
@@ -306,7 +290,7 @@ mod tests {
         schema.property::<Option<String>>("tag", Extras { optional: true, ..Extras::default() });
         schema.property::<Option<Unit>>("unit", Extras { optional: true, ..Extras::default() });
         assert_eq!(
-            schema.finish(),
+            schema.finish().0,
             json!({"type": "object", "properties": {
                 "tag": {"type": "string"},
                 "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]},
@@ -346,7 +330,7 @@ mod tests {
     fn hand_written_schema_is_unchanged() {
         let mut schema = InputSchema::new();
         schema.flatten::<Written>();
-        assert_eq!(schema.finish(), written());
+        assert_eq!(schema.finish().0, written());
     }
 
     #[test]
@@ -354,7 +338,7 @@ mod tests {
         let mut schema = InputSchema::new();
         schema.flatten::<Written>();
         schema.property::<Tree>("tree", Extras::default());
-        let schema = schema.finish();
+        let schema = schema.finish().0;
         assert_eq!(schema["$defs"]["address"], written()["$defs"]["address"]);
         assert_eq!(schema["properties"]["tree"], json!({"$ref": "#/$defs/Tree"}));
         assert!(schema["$defs"]["Tree"].is_object(), "{schema}");

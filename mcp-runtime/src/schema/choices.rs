@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{InputSchema, resolved};
+use super::input::{InputSchema, resolved};
 
 impl InputSchema {
     /// All values of a property as text, if it is enumerable: `true` and `false`, or the variants of an
@@ -45,8 +45,8 @@ mod tests {
     use schemars::JsonSchema;
     use serde::Deserialize;
 
-    use super::super::Extras;
     use super::*;
+    use crate::schema::input::Extras;
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]

@@ -1,0 +1,209 @@
+//! [`ArgumentRules`]: what a handler's schema demands of its arguments, enforced before the handler runs.
+//!
+//! A call pays only for what its types do not check. Everything else happens after something is wrong: the lenient
+//! reading, and the report of all problems together.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::{Args, Source};
+use crate::jsonrpc::object::Object;
+use crate::jsonrpc::raw::Raw;
+use crate::outcome::ArgumentError;
+use crate::schema::instance::Instance;
+use crate::schema::probe::Probe;
+use crate::schema::validator::{Depth, NodeId, Validator};
+use crate::suggest::closest;
+
+/// How a server treats arguments that do not match exactly.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ArgumentPolicy {
+    /// Whether unknown arguments are rejected.
+    pub(crate) strict: bool,
+    /// Whether `"5"` is rejected where an integer is expected.
+    pub(crate) exact_types: bool,
+}
+
+/// A declared type, as far as its arguments need it at registration.
+#[derive(Debug)]
+pub(crate) struct DeclaredType {
+    /// The arguments that it decodes: its own, or those of a flattened struct.
+    pub(crate) names: Vec<String>,
+    /// Whether it decodes an object with these names, not the argument itself.
+    pub(crate) is_flattened: bool,
+    /// Whether it accepts JSON text, or plain text for handlers whose arguments arrive as text.
+    pub(crate) accepts: fn(&str) -> bool,
+}
+
+/// The compiled schema of a handler's arguments.
+#[derive(Debug)]
+pub(crate) struct ArgumentRules {
+    validator: Validator,
+    /// The arguments that a call has to check, because their types do not.
+    constrained: Vec<(Box<str>, NodeId)>,
+    /// Whether the schema constrains the arguments as a whole.
+    constrains_whole: bool,
+    /// Whether the schema forbids unknown arguments.
+    is_closed: bool,
+}
+
+impl ArgumentRules {
+    /// The rules of declared types, which check some of them themselves. The errors say what is wrong with the schema.
+    pub(crate) fn of_types(schema: &Value, types: &[DeclaredType], is_text: bool) -> Result<Self, Vec<String>> {
+        let mut validator = compiled(schema)?;
+        mark_checked(&mut validator, types, is_text);
+        let constrained = validator.properties().filter(|(_, node)| !validator.is_checked_by_type(*node));
+        let constrained = constrained.map(|(name, node)| (name.into(), node)).collect();
+        let (constrains_whole, is_closed) = (validator.constrains_whole(), validator.is_closed());
+        Ok(ArgumentRules { validator, constrained, constrains_whole, is_closed })
+    }
+
+    /// The rules of a schema that no type stands behind: all of it is checked in each call.
+    pub(crate) fn of_schema(schema: &Value) -> Result<Self, Vec<String>> {
+        let validator = compiled(schema)?;
+        let is_closed = validator.is_closed();
+        Ok(ArgumentRules { validator, constrained: Vec::new(), constrains_whole: true, is_closed })
+    }
+
+    /// Whether the arguments pass all that their types do not check.
+    pub(crate) fn accept(&self, args: &Args<'_>, policy: ArgumentPolicy) -> bool {
+        let is_closed = self.is_closed || policy.strict;
+        if self.constrained.is_empty() && !self.constrains_whole && !is_closed {
+            return true;
+        }
+        self.accept_constrained(args, is_closed)
+    }
+
+    fn accept_constrained(&self, args: &Args<'_>, is_closed: bool) -> bool {
+        if self.constrains_whole {
+            let whole = self.instance(args);
+            return whole.is_some_and(|whole| self.validator.accepts(Validator::ROOT, &whole, Depth::BeyondTypes))
+                && (!is_closed || self.unknown(args).is_empty());
+        }
+        let fits = |(name, node): &(Box<str>, NodeId)| match self.value(args, name, *node) {
+            None => true,
+            Some(Instance::Null) if !self.validator.requires(name) => true,
+            Some(value) => self.validator.accepts(*node, &value, Depth::BeyondTypes),
+        };
+        self.constrained.iter().all(fits) && (!is_closed || self.unknown(args).is_empty())
+    }
+
+    /// The arguments as JSON in the reading of the schema, if it has one that differs from what was sent.
+    pub(crate) fn lenient(&self, args: &Args<'_>) -> Option<String> {
+        let Source::Json(..) = &args.source else { return None };
+        let coerced = self.validator.coerced(&self.instance(args)?)?;
+        serde_json::to_string(&coerced).ok()
+    }
+
+    /// All problems of the arguments; `error` if the schema finds none, but the type could not be decoded.
+    pub(crate) fn explain(
+        &self,
+        args: &Args<'_>,
+        policy: ArgumentPolicy,
+        error: Option<ArgumentError>,
+    ) -> Vec<ArgumentError> {
+        let Some(instance) = self.instance(args) else { return error.into_iter().collect() };
+        let mut problems = self.validator.problems(Validator::ROOT, &instance);
+        if !policy.exact_types && matches!(args.source, Source::Json(..)) {
+            if let Some(coerced) = self.validator.coerced(&instance) {
+                let real = self.validator.problems(Validator::ROOT, &coerced);
+                problems.retain(|problem| real.iter().any(|other| other.field == problem.field));
+            }
+        }
+        if policy.strict && !self.is_closed {
+            let names: Vec<&str> = self.validator.properties().map(|(name, _)| name).collect();
+            let unknown = self.unknown(args);
+            problems.extend(unknown.iter().filter_map(|name| self.validator.unknown_member(name, &names, &instance)));
+        }
+        if problems.is_empty() {
+            problems.extend(error);
+        }
+        problems
+    }
+
+    /// The hint for an argument that is unknown, and close to the name of one that was not sent.
+    pub(crate) fn near_miss<'a>(&'a self, args: &Args<'a>) -> Option<(String, &'a str)> {
+        let unset = || self.validator.properties().map(|(name, _)| name).filter(|name| !args.has(name));
+        self.unknown(args).into_iter().find_map(|name| Some((name.to_owned(), closest(name, unset())?)))
+    }
+
+    fn unknown<'s>(&self, args: &'s Args<'_>) -> Vec<&'s str> {
+        let Source::Json(object, _) = &args.source else { return Vec::new() };
+        let known = |name: &str| self.validator.properties().any(|(property, _)| property == name);
+        object.iter().map(|(name, _)| name).filter(|name| !known(name)).collect()
+    }
+
+    /// The arguments as one value, to be checked as a whole.
+    fn instance<'a>(&self, args: &'a Args<'_>) -> Option<Instance<'a>> {
+        match &args.source {
+            Source::Json(_, whole) => Instance::read(whole),
+            Source::Text(object) => {
+                let members =
+                    object.iter().map(|(name, _)| Some((Cow::Owned(name.to_owned()), self.member(args, name)?)));
+                members.collect::<Option<_>>().map(Instance::Object)
+            }
+            Source::Uri(variables) => {
+                let members = variables.iter().map(|(name, _)| Some((Cow::Borrowed(*name), self.member(args, name)?)));
+                members.collect::<Option<_>>().map(Instance::Object)
+            }
+        }
+    }
+
+    fn member<'a>(&self, args: &'a Args<'_>, name: &str) -> Option<Instance<'a>> {
+        let node = self.validator.properties().find(|(property, _)| *property == name).map(|(_, node)| node);
+        self.value(args, name, node.unwrap_or(Validator::ROOT))
+    }
+
+    fn value<'a>(&self, args: &'a Args<'_>, name: &str, node: NodeId) -> Option<Instance<'a>> {
+        match &args.source {
+            Source::Json(object, _) => Instance::read(object.get(name)?.get()),
+            Source::Text(object) => Some(self.text_value(object, name, node)?),
+            Source::Uri(variables) => {
+                let (_, text) = variables.iter().find(|(variable, _)| *variable == name)?;
+                Some(self.validator.read_text(node, text))
+            }
+        }
+    }
+
+    /// The value of a prompt's argument: a string, read as the schema's type.
+    fn text_value<'a>(&self, object: &Object<'a>, name: &str, node: NodeId) -> Option<Instance<'a>> {
+        let raw = object.get(name)?;
+        match raw.text() {
+            Some(text) => Some(self.validator.read_text(node, &text).into_owned()),
+            None if raw.get().starts_with(['{', '[', 'n']) => Instance::read(Raw::get(raw)),
+            // Some clients send bare numbers and booleans.
+            None => Some(self.validator.read_text(node, raw.get())),
+        }
+    }
+}
+
+fn compiled(schema: &Value) -> Result<Validator, Vec<String>> {
+    let validator = Validator::new(schema)?.with_null_as_absent();
+    let wrong_defaults = validator.wrong_defaults();
+    if wrong_defaults.is_empty() { Ok(validator) } else { Err(wrong_defaults) }
+}
+
+/// Asks each type what it checks itself.
+fn mark_checked(validator: &mut Validator, types: &[DeclaredType], is_text: bool) {
+    let nodes: Vec<(String, NodeId)> = validator.properties().map(|(name, node)| (name.to_owned(), node)).collect();
+    let node = |name: &str| nodes.iter().find(|(property, _)| property == name).map(|(_, node)| *node);
+    let asked: Vec<_> = types
+        .iter()
+        .map(|declared| {
+            let accepts = declared.accepts;
+            move |value: &Instance<'_>| match value {
+                Instance::Text(text) if is_text => accepts(text),
+                value => serde_json::to_string(value).is_ok_and(|json| accepts(&json)),
+            }
+        })
+        .collect();
+    let mut probes = Vec::new();
+    for (declared, accepts) in types.iter().zip(&asked) {
+        for name in &declared.names {
+            let within = declared.is_flattened.then_some(&**name);
+            probes.extend(node(name).map(|node| Probe { node, within, is_text, accepts }));
+        }
+    }
+    validator.mark_checked(&probes);
+}

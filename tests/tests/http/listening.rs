@@ -1,0 +1,132 @@
+//! Where a server listens, and why it cannot: the log line of a listener, and the errors of `serve`.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use mcp_runtime::Server;
+use mcp_tests::http::{soon, until};
+use tokio::net::TcpListener;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+use tracing_subscriber::prelude::*;
+
+fn server() -> Server {
+    Server::new("listener", "1.0.0").disable_signals()
+}
+
+/// The error of serving on an address that cannot be bound.
+async fn refusal(address: impl tokio::net::ToSocketAddrs) -> String {
+    soon(server().serve_http(address)).await.unwrap_err().to_string()
+}
+
+/// Keeps the events of a thread.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<(Level, String)>>>);
+
+impl Log {
+    fn find(&self, words: &str) -> Option<(Level, String)> {
+        self.0.lock().unwrap().iter().find(|(_, text)| text.contains(words)).cloned()
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Log {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        struct Message(String);
+        impl Visit for Message {
+            fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+                if field.name() == "message" {
+                    self.0 = format!("{value:?}");
+                }
+            }
+        }
+        let mut message = Message(String::new());
+        event.record(&mut message);
+        self.0.lock().unwrap().push((*event.metadata().level(), message.0));
+    }
+}
+
+/// The address in the log of a server that listens on port 0.
+async fn logged(service: mcp_runtime::http::HttpService, path: &str) -> SocketAddr {
+    let log = Log::default();
+    let _guard = tracing_subscriber::registry().with(log.clone()).set_default();
+    let handle = service.handle();
+    let serving = tokio::spawn(service.serve("127.0.0.1:0"));
+    until(|| log.find("listening on").is_some()).await;
+    let (level, text) = log.find("listening on").unwrap();
+    assert_eq!(level, Level::INFO);
+    let address = text.strip_prefix("listening on http://").and_then(|rest| rest.strip_suffix(path)).expect(&text);
+    let address: SocketAddr = address.parse().expect(&text);
+    assert!(tokio::net::TcpStream::connect(address).await.is_ok(), "{text}");
+    handle.shutdown().await;
+    soon(serving).await.unwrap().unwrap();
+    address
+}
+
+#[tokio::test]
+async fn address_of_the_listener_is_logged() {
+    assert_ne!(logged(server().into_service(), "/mcp").await.port(), 0);
+    logged(server().into_service().endpoint("/tools/v1"), "/tools/v1").await;
+}
+
+#[tokio::test]
+async fn bind_error_names_the_address_and_this_process() {
+    let held = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = held.local_addr().unwrap();
+    let error = refusal(address).await;
+    assert!(error.starts_with(&format!("cannot listen on {address}: ")), "{error}");
+    assert!(error.ends_with("stop it, or choose another port"), "{error}");
+    if cfg!(target_os = "linux") {
+        assert!(error.contains("this process listens there already"), "{error}");
+    }
+}
+
+#[cfg(target_os = "linux")] // elsewhere the holder is not looked for
+#[tokio::test]
+async fn bind_error_names_the_process_that_holds_the_port() {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+
+    let mut replica = Command::new(env!("CARGO_BIN_EXE_replica")).stdout(Stdio::piped()).spawn().unwrap();
+    let mut address = String::new();
+    BufReader::new(replica.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    let address: SocketAddr = address.trim().parse().unwrap();
+    let same = refusal(address).await;
+    // The wildcard address overlaps with every other.
+    let overlapping = refusal(("0.0.0.0", address.port())).await;
+    replica.kill().unwrap();
+    replica.wait().unwrap();
+    let holder = format!("process {} (replica) listens there already", replica.id());
+    assert_eq!(same, format!("cannot listen on {address}: {holder}; stop it, or choose another port"));
+    assert!(overlapping.contains(&holder), "{overlapping}");
+}
+
+#[tokio::test]
+async fn every_address_that_was_tried_is_named() {
+    let held = [TcpListener::bind("127.0.0.1:0").await.unwrap(), TcpListener::bind("127.0.0.1:0").await.unwrap()];
+    let addresses = held.map(|listener| (listener.local_addr().unwrap(), listener));
+    let error = refusal(&[addresses[0].0, addresses[1].0][..]).await;
+    for (address, _) in &addresses {
+        assert!(error.contains(&format!("cannot listen on {address}: ")), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn address_of_another_machine_is_explained() {
+    // Reserved for documentation: no machine has it.
+    let error = refusal("192.0.2.1:8080").await;
+    assert!(error.starts_with("cannot listen on 192.0.2.1:8080: this machine does not have that address"), "{error}");
+    assert!(error.contains("use 127.0.0.1"), "{error}");
+}
+
+#[tokio::test]
+async fn malformed_address_is_explained() {
+    for address in ["8080", "localhost", "127.0.0.1:http", "127.0.0.1:99999"] {
+        let error = refusal(address).await;
+        assert!(error.starts_with("cannot listen: "), "{error}");
+        assert!(error.ends_with("like 127.0.0.1:8080"), "{error}");
+    }
+    let error = refusal(&[][..]).await;
+    assert!(error.starts_with("cannot listen: ") && error.contains("no address"), "{error}");
+}
