@@ -72,7 +72,9 @@ pub mod __private;
 pub mod fuzzing;
 
 pub use call::context::Context;
-pub use error::{Error, ErrorCode, Result, ServerError};
+pub use call::progress::ProgressReport;
+pub use error::code::ErrorCode;
+pub use error::{Error, Result, ServerError};
 pub use handler::handlers::{Handlers, IntoHandlers, IntoResource};
 pub use handler::output::{IntoPromptResult, IntoReadResult, IntoToolResult, Json};
 pub use handler::prompt::Prompt;

@@ -3,6 +3,7 @@
 //! Arguments are decoded one by one, each through a [`Key`]. A hidden struct with derives would take longer to
 //! compile, and one missing derive of the user's would be several errors.
 
+pub(crate) mod default;
 pub(super) mod locate;
 pub(super) mod missing;
 pub(crate) mod own_context;
