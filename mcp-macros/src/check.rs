@@ -4,7 +4,7 @@ use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
 use syn::{GenericParam, Ident, LitStr, Safety, Signature};
 
-use crate::attr::{Options, Size};
+use crate::attr::{Name, Options, Size};
 use crate::describe::impl_trait;
 use crate::errors::Errors;
 use crate::handler::{Handler, Kind, State};
@@ -18,6 +18,7 @@ pub(crate) fn handler(handler: &Handler, sig: &Signature, in_block: bool, errors
     no_generics(handler, sig, errors);
     receiver(handler, in_block, errors);
     return_type(handler, errors);
+    item(handler, in_block, errors);
     wire_name(handler, errors);
     hints(handler, errors);
     waiting(handler, errors);
@@ -93,10 +94,18 @@ fn return_type(handler: &Handler, errors: &mut Errors) {
     }
 }
 
+/// Only a function has a type beside it.
+fn item(handler: &Handler, in_block: bool, errors: &mut Errors) {
+    if let (Some(item), true) = (&handler.options.item, in_block) {
+        errors.push_at(item.span(), "`item` names what `tools![]` lists; a method is mounted with its value");
+    }
+}
+
 fn wire_name(handler: &Handler, errors: &mut Errors) {
     let (wire, span) = handler.name();
     let what = handler.kind.attribute();
-    if handler.kind == Kind::Resource {
+    // A constant is checked when the handler is registered.
+    if handler.kind == Kind::Resource || matches!(handler.options.name, Some(Name::Constant(_))) {
         return;
     }
     if let Some(problem) = name::problem(&wire) {

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Data, DeriveInput, Fields, Ident, LitStr, Member, Type};
 
-use crate::attr::{self, Entries, Options, Size};
+use crate::attr::{self, Entries, Name, Options, Size};
 use crate::check;
 use crate::describe::resource_keys;
 use crate::doc;
@@ -156,7 +156,8 @@ impl Model {
     fn conversion(&self, errors: &mut Errors) -> TokenStream {
         let uri = self.uri(errors);
         let name = match &self.options.name {
-            Some(name) => self.filled(name, false, errors),
+            Some(Name::Literal(name)) => self.filled(name, false, errors),
+            Some(Name::Constant(path)) => quote!(#path),
             None => snake_case(&self.ident.unraw().to_string()).to_token_stream(),
         };
         let title = self.options.title.as_ref().map(|title| self.filled(title, false, errors));

@@ -8,7 +8,7 @@ use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Expr, Ident, LitStr, Path, Type};
 
-use crate::attr::{Options, Size, is_string};
+use crate::attr::{Name, Options, Size, is_string};
 use crate::elicit::Form;
 use crate::handler::{Handler, Kind, State};
 use crate::param::{Argument, Constraint, Default, Param, Source};
@@ -29,7 +29,10 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
         return quote!(#error ::core::unreachable!());
     }
     let Options { title, icons, meta, timeout, .. } = &handler.options;
-    let (name, _) = handler.name();
+    let name = match &handler.options.name {
+        Some(Name::Constant(path)) => quote!(#path),
+        _ => handler.name().0.to_token_stream(),
+    };
     let description = &handler.description;
     let new = match (handler.kind, &handler.options.uri) {
         (Kind::Tool, _) => quote!(__mcp::tool(#name)),

@@ -1,9 +1,10 @@
 //! `#[tool]`, `#[prompt]` and `#[resource]` on a function: emits the function, and a type that registers it.
 //!
 //! The function stays as it is; the type of the same name stands beside it. Its braces keep it out of the value
-//! namespace, so one `use` imports both, and `tools![add]` is an ordinary array.
+//! namespace, so one `use` imports both, and `tools![add]` is an ordinary array. `item = …` gives it another name.
 
 pub(crate) mod list;
+mod shadow;
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -46,6 +47,7 @@ pub(crate) fn function(kind: Kind, attr: &TokenStream, tokens: &TokenStream) -> 
     let at = (&item.body as &dyn ToTokens, false);
     let variants = Handler::variants(kind, attr, &item.attrs, &mut item.sig, at, &[], &mut errors);
     let handler = &variants[0];
+    let has_type = shadow::check(handler, &mut item, &mut errors);
     let private = private(handler.options.krate.as_ref());
     let error = errors.into_compile_error();
     let Registry { trait_fn, method, item: made } = registry(kind);
@@ -57,8 +59,9 @@ pub(crate) fn function(kind: Kind, attr: &TokenStream, tokens: &TokenStream) -> 
         // A stand-in, so that `tools![name]` still resolves and adds no second error.
         Some(_) => quote!(::core::unreachable!()),
     };
-    let (ident, vis, cfgs) = (&handler.ident, &item.vis, &handler.cfgs);
+    let (vis, cfgs) = (&item.vis, &handler.cfgs);
     // Spanned at the function's name, so that a name collision is reported there.
+    let ident = handler.options.item.as_ref().unwrap_or(&handler.ident);
     let proxy = quote_spanned!(ident.span()=> #vis struct #ident {});
     let registration = quote! {
         #(#cfgs)*
@@ -88,7 +91,7 @@ pub(crate) fn function(kind: Kind, attr: &TokenStream, tokens: &TokenStream) -> 
         };
     };
     // None for a method without `#[handlers]`: an impl block cannot contain these items.
-    let registration = handler.receiver.is_none().then_some(registration);
+    let registration = (has_type && handler.receiver.is_none()).then_some(registration);
     // Arguments are taken by value because they come from the caller, not because they are consumed.
     quote!(#[allow(clippy::needless_pass_by_value)] #item #registration #error)
 }

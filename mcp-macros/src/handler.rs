@@ -7,8 +7,8 @@ use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
 use syn::{Attribute, FnArg, Ident, Path, Receiver, ReceiverKind, ReturnType, Signature, Type, Visibility};
 
-use crate::attr::Options;
 use crate::attr::condition::{self, Condition};
+use crate::attr::{Name, Options};
 use crate::check;
 use crate::doc;
 use crate::elicit::{self, Form};
@@ -151,10 +151,11 @@ impl Handler {
         }
     }
 
-    /// The name on the wire, and its span.
+    /// The name on the wire, and its span; the path of a constant stands for its value.
     pub(crate) fn name(&self) -> (String, Span) {
         match &self.options.name {
-            Some(literal) => (literal.value(), literal.span()),
+            Some(Name::Literal(literal)) => (literal.value(), literal.span()),
+            Some(Name::Constant(path)) => (path.to_token_stream().to_string().replace(' ', ""), path.span()),
             None => (self.ident.unraw().to_string(), self.ident.span()),
         }
     }

@@ -11,7 +11,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Ident, LitStr, Token};
 
 pub(crate) use options::{Options, Size};
-pub(crate) use value::{expression, flag, is_string, list, path, string};
+pub(crate) use value::{Name, expression, flag, is_string, list, path, string};
 
 /// One `key`, `key = value` or `key(words)`.
 pub(crate) struct Entry {

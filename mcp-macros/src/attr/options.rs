@@ -5,7 +5,8 @@ use syn::ext::IdentExt as _;
 use syn::{Expr, Ident, LitStr, Path};
 
 use super::value::{
-    audience, duration, expression, flag, json, list, path, priority, requires, scope, size, string, strings, task,
+    Name, audience, duration, expression, flag, ident, json, list, name, path, priority, requires, scope, size, string,
+    strings, task,
 };
 use super::{Entries, Entry};
 use crate::errors::Errors;
@@ -16,7 +17,9 @@ use crate::name::closest;
 #[derive(Default)]
 pub(crate) struct Options {
     pub(crate) krate: Option<Path>,
-    pub(crate) name: Option<LitStr>,
+    pub(crate) name: Option<Name>,
+    /// The name of the type that registers a function, instead of the function's.
+    pub(crate) item: Option<Ident>,
     pub(crate) title: Option<LitStr>,
     pub(crate) description: Option<LitStr>,
     pub(crate) icons: Vec<LitStr>,
@@ -58,10 +61,10 @@ pub(crate) enum Size {
     Counted,
 }
 
-const COMMON: [&str; 10] =
-    ["name", "title", "description", "icon", "meta", "blocking", "timeout", "visible_if", "requires", "crate"];
+const COMMON: [&str; 11] =
+    ["name", "title", "description", "icon", "meta", "blocking", "timeout", "visible_if", "requires", "item", "crate"];
 /// The common keys that apply to functions only.
-const FUNCTION: [&str; 4] = ["blocking", "timeout", "visible_if", "requires"];
+const FUNCTION: [&str; 5] = ["blocking", "timeout", "visible_if", "requires", "item"];
 const TOOL: [&str; 6] = ["read_only", "destructive", "idempotent", "open_world", "task", "asks_first"];
 const RESOURCE: [&str; 9] =
     ["uri", "mime", "audience", "priority", "last_modified", "size", "subscribe", "ttl", "cache"];
@@ -121,7 +124,8 @@ impl Options {
     fn set(&mut self, key: &str, entry: Entry) -> syn::Result<()> {
         match key {
             "crate" => self.krate = Some(path(entry)?),
-            "name" => self.name = Some(string(entry)?),
+            "name" => self.name = Some(name(entry)?),
+            "item" => self.item = Some(ident(entry)?),
             "title" => self.title = Some(string(entry)?),
             "description" => self.description = Some(string(entry)?),
             "icon" => self.icons = strings(entry)?,

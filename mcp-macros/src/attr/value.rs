@@ -29,6 +29,32 @@ fn literal_string(expr: Expr, form: &str) -> syn::Result<LitStr> {
     }
 }
 
+/// The name of a handler.
+pub(crate) enum Name {
+    Literal(LitStr),
+    /// The path of a constant, whose value only the compiler knows.
+    Constant(Path),
+}
+
+pub(super) fn name(entry: Entry) -> syn::Result<Name> {
+    let form = format!("expected a string or a constant: `{0} = \"…\"` or `{0} = NAME`", entry.key);
+    match expression(entry, &form)? {
+        Expr::Path(expr) if expr.qself.is_none() => Ok(Name::Constant(expr.path)),
+        expr => literal_string(expr, &form).map(Name::Literal),
+    }
+}
+
+/// One word.
+pub(super) fn ident(entry: Entry) -> syn::Result<Ident> {
+    let form = format!("expected a name: `{} = search_tool`", entry.key);
+    let expr = expression(entry, &form)?;
+    match &expr {
+        Expr::Path(path) => path.path.get_ident().cloned(),
+        _ => None,
+    }
+    .ok_or_else(|| syn::Error::new_spanned(expr, form))
+}
+
 /// A string, or several in brackets.
 pub(super) fn strings(entry: Entry) -> syn::Result<Vec<LitStr>> {
     let form = format!("expected a string or several: `{0} = \"…\"` or `{0} = [\"…\", \"…\"]`", entry.key);

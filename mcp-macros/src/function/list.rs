@@ -15,6 +15,7 @@ use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Attribute, Expr, Ident, Lit, Path, Token, bracketed};
 
+use super::shadow::is_primitive;
 use super::{Registry, registry};
 use crate::errors::Errors;
 use crate::handler::Kind;
@@ -142,6 +143,11 @@ impl List {
             }
             let message = format!("write `{}`: a {kind} cannot be generic", text(&plain));
             return Err(syn::Error::new_spanned(arguments, message));
+        }
+        if let Some(primitive) = path.get_ident().filter(|name| is_primitive(name)) {
+            let message =
+                format!("`{primitive}` is a type of Rust: list the {kind} by its `item`, `{primitive}_{kind}`");
+            return Err(syn::Error::new_spanned(path, message));
         }
         if let Some(owner) = owner(path) {
             let block =

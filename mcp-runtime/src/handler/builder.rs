@@ -36,6 +36,8 @@ pub struct Handler {
     pub(crate) requires: Vec<ClientCapability>,
     /// Decides which callers see it; all of them if unset.
     pub(crate) visible: Option<Visibility>,
+    /// Whether its schema demands more than its types check.
+    has_constraints: bool,
     /// What its schema demands of its arguments. None only if the schema is wrong, see `problems`.
     rules: Option<Box<ArgumentRules>>,
     /// The schema of its structured result.
@@ -71,18 +73,20 @@ impl Handler {
         invocation: &Invocation<'a>,
         policy: ArgumentPolicy,
     ) -> Result<Step, Vec<ArgumentError>> {
-        let Some(rules) = &self.rules else { return Err(Vec::new()) };
-        if !rules.accept(args, policy) {
-            return self.call_leniently(rules, args, invocation, policy, None);
+        // Most handlers have types that check all there is to check.
+        if (self.has_constraints || policy.strict)
+            && !self.rules.as_ref().is_some_and(|rules| rules.accept(args, policy))
+        {
+            return self.call_leniently(args, invocation, policy, None);
         }
         match (self.call)(args, invocation) {
-            Err(error) => self.call_leniently(rules, args, invocation, policy, Some(error)),
             Ok(step) => {
                 if args.has_untaken() {
-                    log_near_miss(rules, args);
+                    self.log_near_miss(args);
                 }
                 Ok(step)
             }
+            Err(error) => self.call_leniently(args, invocation, policy, Some(error)),
         }
     }
 
@@ -90,30 +94,29 @@ impl Handler {
     #[cold]
     fn call_leniently<'a>(
         &self,
-        rules: &ArgumentRules,
         args: &Args<'a>,
         invocation: &Invocation<'a>,
         policy: ArgumentPolicy,
         error: Option<ArgumentError>,
     ) -> Result<Step, Vec<ArgumentError>> {
+        let Some(rules) = &self.rules else { return Err(error.into_iter().collect()) };
         let lenient = if policy.exact_types { None } else { rules.lenient(args) };
         if let Some(json) = &lenient {
             let read = Args::json(Some(Raw::new_unchecked(json)));
-            if let Some(read) = read.ok().filter(|read| rules.accept(read, policy)) {
-                if let Ok(step) = (self.call)(&read, invocation) {
-                    return Ok(step);
-                }
+            let read = read.ok().filter(|read| rules.accept(read, policy));
+            if let Some(step) = read.and_then(|read| (self.call)(&read, invocation).ok()) {
+                return Ok(step);
             }
         }
         Err(rules.explain(args, policy, error))
     }
-}
 
-/// Logs an unknown argument that looks like a misspelt one: the call goes on without it.
-#[cold]
-fn log_near_miss(rules: &ArgumentRules, args: &Args<'_>) {
-    if let Some((sent, meant)) = rules.near_miss(args) {
-        tracing::info!("unknown argument `{}` is ignored; did the caller mean `{meant}`?", shorten(&sent));
+    /// Logs an unknown argument that looks like a misspelt one: the call goes on without it.
+    #[cold]
+    fn log_near_miss(&self, args: &Args<'_>) {
+        if let Some((sent, meant)) = self.rules.as_ref().and_then(|rules| rules.near_miss(args)) {
+            tracing::info!("unknown argument `{}` is ignored; did the caller mean `{meant}`?", shorten(&sent));
+        }
     }
 }
 
@@ -324,7 +327,9 @@ impl<K: HandlerKind> HandlerBuilder<K> {
 
     /// Notes what is wrong with a form that the function asks for.
     pub fn form(&mut self, problem: Option<String>) {
-        problem.into_iter().for_each(|problem| self.input.problem(problem));
+        if let Some(problem) = problem {
+            self.input.problem(problem);
+        }
     }
 
     /// Records that the function takes a `&Context`.
@@ -352,8 +357,19 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         };
         let rules = rules.map_err(|more| problems.extend(more)).ok().map(Box::new);
         let call = Box::new(call);
-        let handler =
-            Handler { call, timeout, completers, takes_context, requires, visible, rules, output: None, problems };
+        let has_constraints = rules.as_ref().is_some_and(|rules| rules.has_constraints());
+        let handler = Handler {
+            has_constraints,
+            call,
+            timeout,
+            completers,
+            takes_context,
+            requires,
+            visible,
+            rules,
+            output: None,
+            problems,
+        };
         kind.build(metadata, schema, handler)
     }
 }

@@ -1,5 +1,6 @@
 //! [`Tool`]: a descriptor and its handler.
 
+use std::any::type_name;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -25,6 +26,8 @@ pub struct Tool {
     pub(crate) handler: Handler,
     /// Whether and how calls become tasks.
     pub(crate) task: Option<TaskSupport>,
+    /// Whether it returns structured JSON that no schema describes.
+    pub(crate) returns_plain_json: bool,
     /// The arguments mirrored in HTTP headers.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
     pub(crate) header_args: Vec<HeaderArg>,
@@ -62,6 +65,8 @@ pub(crate) struct TaskSupport {
 #[derive(Debug)]
 pub struct ToolKind {
     pub(super) output: Option<Value>,
+    /// Whether the return type contains `Json`.
+    returns_json: bool,
     annotations: ToolAnnotations,
     task: Option<TaskSupport>,
 }
@@ -69,7 +74,7 @@ pub struct ToolKind {
 /// Starts building a tool.
 pub fn describe(name: &str) -> HandlerBuilder<ToolKind> {
     let annotations = ToolAnnotations::default();
-    HandlerBuilder::of(ToolKind { output: None, annotations, task: None }, name)
+    HandlerBuilder::of(ToolKind { output: None, returns_json: false, annotations, task: None }, name)
 }
 
 impl HandlerBuilder<ToolKind> {
@@ -136,13 +141,15 @@ impl HandlerKind for ToolKind {
         let header_args = header_args::header_args(&descriptor.input_schema)
             .map_err(|why| handler.problems.push(why))
             .unwrap_or_default();
-        Tool { descriptor: Box::new(descriptor), handler, task: self.task, header_args }
+        let returns_plain_json = self.returns_json && descriptor.output_schema.is_none();
+        Tool { descriptor: Box::new(descriptor), handler, task: self.task, returns_plain_json, header_args }
     }
 }
 
 /// Declares the return type. A function rather than a method, because its compile errors are shorter.
 pub fn returns<R: IntoToolResult>(builder: &mut HandlerBuilder<ToolKind>) -> ReturnType<ToolKind, R> {
     builder.kind.output = R::output_schema();
+    builder.kind.returns_json = type_name::<R>().contains("handler::output::Json<");
     return_type()
 }
 

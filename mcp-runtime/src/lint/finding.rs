@@ -22,6 +22,8 @@ pub enum Rule {
     /// The name of a tool says that it deletes something, and no hint tells clients whether to ask first; or its hints
     /// contradict each other.
     MissingHint,
+    /// A tool returns structured JSON, and no `outputSchema` says what is in it.
+    MissingOutputSchema,
 }
 
 impl Rule {
@@ -34,6 +36,7 @@ impl Rule {
             Rule::RefusedSchema => "refused-schema",
             Rule::TokenBudget => "token-budget",
             Rule::MissingHint => "missing-hint",
+            Rule::MissingOutputSchema => "missing-output-schema",
         }
     }
 }

@@ -3,7 +3,7 @@
 //! [`Server::lint`](crate::Server::lint) returns them, and
 //! [`assert_contract!`](crate::testing::assert_contract!) prints them. Each finding is a fact that the server's lists
 //! show, with its place and a remedy. The rules do not guess: a tool that returns JSON as text, for example, is not
-//! found, because its descriptor does not tell what it returns.
+//! found, because neither its descriptor nor its return type tells.
 //!
 //! ```
 //! use mcp_runtime::lint::Rule;
@@ -28,6 +28,7 @@ mod finding;
 mod hints;
 mod names;
 mod options;
+mod results;
 mod schemas;
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,7 @@ pub(crate) fn check(surface: &Surface, options: &LintOptions) -> Vec<Finding> {
     names::check(surface, &mut found);
     schemas::check(surface, &mut found);
     hints::check(surface, &mut found);
+    results::check(surface, &mut found);
     tokens::check(surface, options.tool_tokens, options.list_tokens, &mut found);
     found.0.retain(|finding| !options.allows(finding));
     found.0

@@ -50,7 +50,7 @@ impl<'a> Walk<'a, '_> {
         } else if root.get("type") != Some(&json!("object")) {
             let text = "the schema is not `\"type\": \"object\"` at the top: the protocol requires it";
             self.add(place, text, "take the value as a named argument");
-        } else if root.get("properties").is_none() && !takes_nothing(root) {
+        } else if root.get("properties").is_none() {
             let text = "no `properties`: OpenAI's API refuses object schemas without them";
             self.add(place, text, "name the arguments; an empty `\"properties\": {}` is accepted");
         }
@@ -118,12 +118,6 @@ impl<'a> Walk<'a, '_> {
             }
         }
     }
-}
-
-/// Whether this is what `#[tool]` generates for a function without arguments, as the specification recommends. The author
-/// of a tool cannot change it, so there is nothing to find.
-fn takes_nothing(root: &Value) -> bool {
-    *root == json!({"type": "object", "additionalProperties": false})
 }
 
 fn name_of(reference: &str) -> &str {

@@ -126,7 +126,7 @@ fn number(text: &str, types: Types) -> Option<Instance<'static>> {
 fn whole(float: f64) -> Option<Instance<'static>> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[expect(clippy::cast_possible_truncation, reason = "checked to be whole, and small enough to be exact")]
-    (float.fract() == 0.0 && float.abs() <= EXACT).then(|| Instance::Number(Number::Integer(float as i128)))
+    (float.fract() == 0.0 && float.abs() <= EXACT).then_some(Instance::Number(Number::Integer(float as i128)))
 }
 
 fn boolean(text: &str) -> Option<Instance<'static>> {

@@ -33,11 +33,11 @@ impl Validator {
         for probe in probes {
             let Probe { is_text, accepts, .. } = *probe;
             let validator = &*self;
-            let mut prober =
+            let mut asking =
                 Prober { validator, is_text, accepts, tries: TRIES, seen: &mut seen, unchecked: &mut unchecked };
             match probe.within {
-                None => prober.visit(probe.node, &|value| value),
-                Some(name) => prober.visit_member(Validator::ROOT, name, probe.node),
+                None => asking.visit(probe.node, &|value| value),
+                Some(name) => asking.visit_member(Validator::ROOT, name, probe.node),
             }
         }
         let all: Vec<NodeId> = self.ids().collect();
@@ -68,7 +68,7 @@ impl Validator {
                 Rule::Ref(node) | Rule::Not(node) => found.push(*node),
                 Rule::All(nodes) | Rule::Any(nodes) | Rule::Exactly(nodes) => found.extend(nodes),
                 Rule::If(condition, then, otherwise) => {
-                    found.extend([Some(*condition), *then, *otherwise].iter().flatten())
+                    found.extend([Some(*condition), *then, *otherwise].iter().flatten());
                 }
                 Rule::List(rule) => {
                     found.extend(&rule.prefix);
@@ -103,7 +103,7 @@ impl Prober<'_> {
         if !self.seen.insert(id) {
             return;
         }
-        let sample = self.validator.sample(id).filter(|sample| self.accepts(place(sample.clone())));
+        let sample = self.validator.sample(id).filter(|sample| self.accepts(&place(sample.clone())));
         let Some(sample) = sample else {
             self.seen.remove(&id);
             return;
@@ -112,7 +112,7 @@ impl Prober<'_> {
         if self.is_text {
             violations.retain(|value| self.violates_as_text(id, value));
         }
-        if !self.validator.is_samplable(id) || violations.into_iter().any(|value| self.accepts(place(value))) {
+        if !self.validator.is_samplable(id) || violations.into_iter().any(|value| self.accepts(&place(value))) {
             self.unchecked.insert(id);
         }
         let validator = self.validator;
@@ -160,13 +160,13 @@ impl Prober<'_> {
         !self.validator.accepts(id, &self.validator.read_text(id, &text), Depth::All)
     }
 
-    fn accepts(&mut self, value: Sample) -> bool {
+    fn accepts(&mut self, value: &Sample) -> bool {
         // Without tries left, every violation counts as accepted: the call checks.
         if self.tries == 0 {
             return true;
         }
         self.tries -= 1;
-        (self.accepts)(&value)
+        (self.accepts)(value)
     }
 }
 

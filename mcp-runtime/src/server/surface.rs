@@ -22,7 +22,14 @@ impl Server {
             server: Identity { name, title, description, website_url, icons },
             instructions: self.instructions.clone(),
             capabilities: capabilities.as_object().cloned().unwrap_or_else(Meta::new),
-            tools: catalog.tools.iter().map(|(_, tool)| offered(catalog.shown(tool), &tool.handler)).collect(),
+            tools: catalog
+                .tools
+                .iter()
+                .map(|(_, tool)| Offered {
+                    returns_plain_json: tool.returns_plain_json,
+                    ..offered(catalog.shown(tool), &tool.handler)
+                })
+                .collect(),
             prompts: catalog
                 .prompts
                 .iter()
@@ -38,7 +45,7 @@ impl Server {
 
 fn offered<T>(item: T, handler: &Handler) -> Offered<T> {
     let requires = handler.requires.iter().map(|capability| name(*capability).to_owned()).collect();
-    Offered { item, requires, subscribe: false }
+    Offered { item, requires, subscribe: false, returns_plain_json: false }
 }
 
 /// A resource without its size and its age, which change with its contents.

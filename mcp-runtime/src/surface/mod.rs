@@ -67,6 +67,9 @@ pub(crate) struct Offered<T> {
     /// Whether clients can subscribe to the resource.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) subscribe: bool,
+    /// Whether a tool returns structured JSON that no schema describes. Not part of the contract.
+    #[serde(skip)]
+    pub(crate) returns_plain_json: bool,
 }
 
 impl Surface {

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use mcp_runtime::prelude::*;
+use mcp_runtime::testing::TestClient;
+use mcp_runtime::{Revision, prelude::*};
 
 const LIMIT: usize = 50;
 const STEP: f64 = 0.25;
@@ -82,4 +83,35 @@ fn constraints_may_be_expressions() {
     assert_eq!(property("order")["enum"], json!(["asc", "desc"]));
     assert_eq!(property("what")["enum"], json!([SLUG, "other"]));
     assert_eq!(property("ids")["maxItems"], 50);
+}
+
+#[prompt]
+fn summary(#[arg(min = 1, max = 5)] sentences: u8, #[arg(one_of = ["en", "de"])] language: String) -> String {
+    format!("{sentences} {language}")
+}
+
+#[resource("page://{number}/{slug}")]
+fn page(#[arg(min = 1)] number: u32, #[arg(pattern = SLUG)] slug: String) -> String {
+    format!("{number} {slug}")
+}
+
+#[tokio::test]
+async fn constraints_are_checked_before_the_handler_runs() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let server = Server::new("test", "1.0.0").tools(tools![expressions]);
+        let server = server.prompts(prompts![summary]).resources(resources![page]);
+        let client = TestClient::with_revision(server, revision).await.unwrap();
+        let arguments = |limit: u32, slug: &str| json!({"limit": limit, "hours": 0.5, "slug": slug, "order": "asc", "what": "other", "ids": []});
+        assert_eq!(client.call("expressions", arguments(10, "a-b")).await.unwrap().text(), "10");
+        for (limit, slug) in [(9, "a"), (51, "a"), (10, "A")] {
+            assert!(client.call("expressions", arguments(limit, slug)).await.unwrap().is_error(), "{limit} {slug}");
+        }
+        let prompt = async |arguments| client.get_prompt("summary", arguments).await.map(|prompt| prompt.text());
+        assert_eq!(prompt(json!({"sentences": "5", "language": "de"})).await.unwrap(), "5 de");
+        assert!(prompt(json!({"sentences": "6", "language": "de"})).await.is_err());
+        assert!(prompt(json!({"sentences": "5", "language": "fr"})).await.is_err());
+        assert_eq!(client.read("page://1/a-b").await.unwrap().text(), "1 a-b");
+        assert!(client.read("page://0/a-b").await.is_err());
+        assert!(client.read("page://1/A").await.is_err());
+    }
 }

@@ -35,10 +35,10 @@ fn manual() -> &'static str {
     "# Manual"
 }
 
-// The names of a crate, a type, a function of the prelude, a macro, an attribute.
+// The names of a crate, a type (which needs an `item`), a function of the prelude, a macro, an attribute.
 #[tool]
 fn serde() {}
-#[tool]
+#[tool(item = u8_tool)]
 fn u8() {}
 #[tool]
 fn drop() {}
@@ -73,8 +73,8 @@ fn a_path_may_begin_anywhere() {
 #[test]
 fn names_with_another_meaning_are_listed() {
     let all = ["serde", "u8", "drop", "vec", "inline", "cfg", "type"];
-    assert_eq!(names(tools![serde, u8, drop, vec, inline, cfg, r#type]), all);
-    let all_by_path = tools![self::serde, self::u8, self::drop, self::vec, self::inline, self::cfg, self::r#type];
+    assert_eq!(names(tools![serde, u8_tool, drop, vec, inline, cfg, r#type]), all);
+    let all_by_path = tools![self::serde, self::u8_tool, self::drop, self::vec, self::inline, self::cfg, self::r#type];
     assert_eq!(names(all_by_path), all);
 }
 
@@ -131,7 +131,7 @@ fn lists_can_be_made_by_macros() {
             tools![$($ident,)* $($path,)* $($ty,)* $($expr,)* $($tokens)*]
         };
     }
-    let listed = listed!(vec; text::count u8; text::hidden serde; text::count, drop; text::hidden, cfg);
+    let listed = listed!(vec; text::count u8_tool; text::hidden serde; text::count, drop; text::hidden, cfg);
     assert_eq!(names(listed), ["vec", "count", "u8", "hidden", "serde", "count", "drop", "hidden", "cfg"]);
 }
 

@@ -19,6 +19,7 @@ mod forms;
 mod hygiene;
 mod keys;
 mod lists;
+mod names;
 mod places;
 mod prompts;
 mod resources;

@@ -214,3 +214,28 @@ fn missing_hints_are_found() {
     let server = server(tools![remove_tag, remove_background, delete_note]);
     assert_eq!(found(&server), [(Rule::MissingHint, "tool remove_tag".to_owned())]);
 }
+
+/// Tell what there is.
+#[tool(read_only)]
+fn told() -> mcp_runtime::Json<Value> {
+    mcp_runtime::Json(json!({}))
+}
+
+/// Tell how much there is, if anything.
+#[tool(read_only)]
+fn perhaps() -> Option<mcp_runtime::Json<Vec<u8>>> {
+    None
+}
+
+/// Tell how much there is.
+#[tool(read_only)]
+fn counted() -> mcp_runtime::Json<Vec<u8>> {
+    mcp_runtime::Json(Vec::new())
+}
+
+#[test]
+fn json_without_a_schema_is_found() {
+    let server = server(tools![told, perhaps, counted]);
+    let missing = |name: &str| (Rule::MissingOutputSchema, format!("tool {name}"));
+    assert_eq!(found(&server), [missing("told"), missing("perhaps")]);
+}

@@ -104,7 +104,7 @@ fn read(schema: &Value) -> Result<Form, String> {
     }
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
         return match schema.get("additionalProperties") {
-            None | Some(Value::Bool(false)) => form(Vec::new(), Map::new()),
+            None | Some(Value::Bool(false)) => form(Vec::new(), &Map::new()),
             Some(_) => whole("a map; give each key a field"),
         };
     };
@@ -116,11 +116,11 @@ fn read(schema: &Value) -> Result<Form, String> {
     let fields = properties.iter().map(|(name, property)| {
         Field::read(name, required(name), property).map_err(|why| format!("its field `{name}` {why}; {CAN}"))
     });
-    form(fields.collect::<Result<_, _>>()?, properties)
+    form(fields.collect::<Result<_, _>>()?, &properties)
 }
 
 /// A form of these fields, and the schemas that they are checked against.
-fn form(fields: Vec<Field>, properties: Map<String, Value>) -> Result<Form, String> {
+fn form(fields: Vec<Field>, properties: &Map<String, Value>) -> Result<Form, String> {
     let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| &*field.name).collect();
     let schema = json!({"properties": properties, "required": required});
     let validator = Validator::new(&schema).map_err(|problems| problems.join("; "))?.with_null_as_absent();

@@ -49,7 +49,7 @@ fn internal(text: String) -> RpcError {
 fn sentence(errors: &[ArgumentError]) -> String {
     match errors {
         [only] => format!(" {only}"),
-        _ => errors.iter().map(|error| format!("\n- {error}")).collect(),
+        _ => ArgumentError::list(errors),
     }
 }
 

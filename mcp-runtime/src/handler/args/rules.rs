@@ -66,16 +66,14 @@ impl ArgumentRules {
         Ok(ArgumentRules { validator, constrained: Vec::new(), constrains_whole: true, is_closed })
     }
 
+    /// Whether a call has anything to check beyond its types.
+    pub(crate) fn has_constraints(&self) -> bool {
+        !self.constrained.is_empty() || self.constrains_whole || self.is_closed
+    }
+
     /// Whether the arguments pass all that their types do not check.
     pub(crate) fn accept(&self, args: &Args<'_>, policy: ArgumentPolicy) -> bool {
         let is_closed = self.is_closed || policy.strict;
-        if self.constrained.is_empty() && !self.constrains_whole && !is_closed {
-            return true;
-        }
-        self.accept_constrained(args, is_closed)
-    }
-
-    fn accept_constrained(&self, args: &Args<'_>, is_closed: bool) -> bool {
         if self.constrains_whole {
             let whole = self.instance(args);
             return whole.is_some_and(|whole| self.validator.accepts(Validator::ROOT, &whole, Depth::BeyondTypes))
@@ -105,11 +103,10 @@ impl ArgumentRules {
     ) -> Vec<ArgumentError> {
         let Some(instance) = self.instance(args) else { return error.into_iter().collect() };
         let mut problems = self.validator.problems(Validator::ROOT, &instance);
-        if !policy.exact_types && matches!(args.source, Source::Json(..)) {
-            if let Some(coerced) = self.validator.coerced(&instance) {
-                let real = self.validator.problems(Validator::ROOT, &coerced);
-                problems.retain(|problem| real.iter().any(|other| other.field == problem.field));
-            }
+        let is_lenient = !policy.exact_types && matches!(args.source, Source::Json(..));
+        if let Some(coerced) = is_lenient.then(|| self.validator.coerced(&instance)).flatten() {
+            let real = self.validator.problems(Validator::ROOT, &coerced);
+            problems.retain(|problem| real.iter().any(|other| other.field == problem.field));
         }
         if policy.strict && !self.is_closed {
             let names: Vec<&str> = self.validator.properties().map(|(name, _)| name).collect();

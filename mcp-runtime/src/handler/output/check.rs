@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::outcome::{Failure, Outcome, Reply, Step};
 use crate::schema::instance::Instance;
-use crate::schema::validator::Validator;
+use crate::schema::validator::{Problem, Validator};
 
 /// The step, with its result checked when it is there.
 pub(crate) fn checked(step: Step, schema: &Arc<Validator>) -> Step {
@@ -23,10 +23,10 @@ fn check(outcome: Outcome, schema: &Validator) -> Outcome {
     if problems.is_empty() {
         return outcome;
     }
-    let problems: String = problems.iter().map(|problem| format!("\n- {problem}")).collect();
     let text = format!(
-        "the tool's result does not match its own outputSchema:{problems}\n\
-         Correct the type's `Serialize` or `JsonSchema`; `Server::validate_output(false)` turns this check off."
+        "the tool's result does not match its own outputSchema:{}\n\
+         Correct the type's `Serialize` or `JsonSchema`; `Server::validate_output(false)` turns this check off.",
+        Problem::list(&problems)
     );
     tracing::error!("{text}");
     Err(Failure::Handler(text))

@@ -9,10 +9,8 @@ impl Checker<'_> {
     pub(super) fn combination(&mut self, id: NodeId, rule: &Rule, instance: &Instance<'_>) {
         match rule {
             Rule::All(nodes) => nodes.iter().for_each(|node| self.check(*node, instance)),
-            Rule::Any(nodes) => {
-                if !nodes.iter().any(|node| self.is_valid(*node, instance)) {
-                    self.no_alternative(id, nodes, instance);
-                }
+            Rule::Any(nodes) if !nodes.iter().any(|node| self.is_valid(*node, instance)) => {
+                self.no_alternative(id, nodes, instance);
             }
             Rule::Exactly(nodes) => match nodes.iter().filter(|node| self.is_valid(**node, instance)).count() {
                 0 => self.no_alternative(id, nodes, instance),
@@ -23,11 +21,9 @@ impl Checker<'_> {
                     self.expected(id, &expected, &got, instance.type_name());
                 }
             },
-            Rule::Not(node) => {
-                if self.is_valid(*node, instance) {
-                    let expected = format!("anything but {}", self.validator.describe(*node));
-                    self.expected(id, &expected, &instance.describe(), instance.type_name());
-                }
+            Rule::Not(node) if self.is_valid(*node, instance) => {
+                let expected = format!("anything but {}", self.validator.describe(*node));
+                self.expected(id, &expected, &instance.describe(), instance.type_name());
             }
             Rule::If(condition, then, otherwise) => {
                 let branch = if self.is_valid(*condition, instance) { then } else { otherwise };
@@ -46,15 +42,12 @@ impl Checker<'_> {
         }
         match self.meant(nodes, instance) {
             Meant::Node(node) => self.check(node, instance),
-            Meant::Tag(name) => self.wrong_tag(id, nodes, name, instance),
+            Meant::Tag(name) => self.wrong_tag(id, nodes, &name, instance),
             Meant::Unknown => self.wrong(id, instance),
         }
     }
 
-    fn meant<'n>(&mut self, nodes: &[NodeId], instance: &Instance<'_>) -> Meant<'n>
-    where
-        Self: 'n,
-    {
+    fn meant(&self, nodes: &[NodeId], instance: &Instance<'_>) -> Meant {
         let validator = self.validator;
         let of_type: Vec<NodeId> =
             nodes.iter().copied().filter(|node| validator.has_type_of(*node, instance)).collect();
@@ -73,14 +66,14 @@ impl Checker<'_> {
         };
         let first = tags(objects[0].1);
         if let Some(tag) = first.into_iter().find(|tag| objects.iter().all(|(_, rule)| tags(rule).contains(tag))) {
-            let Some(sent) = instance.get(&tag) else { return Meant::Tag(tag.into()) };
+            let Some(sent) = instance.get(&tag) else { return Meant::Tag(tag) };
             let has_tag = |rule: &ObjectRule| {
                 let constants = rule.property(&tag).and_then(|node| validator.constants(node));
                 constants.is_some_and(|values| values.iter().any(|value| sent.equals(value)))
             };
             return match objects.iter().find(|(_, rule)| has_tag(rule)) {
                 Some((node, _)) => Meant::Node(*node),
-                None => Meant::Tag(tag.into()),
+                None => Meant::Tag(tag),
             };
         }
         // An externally tagged or untagged one: the variant whose required members are there.
@@ -92,23 +85,23 @@ impl Checker<'_> {
         }
     }
 
-    fn wrong_tag(&mut self, id: NodeId, nodes: &[NodeId], tag: std::borrow::Cow<'_, str>, instance: &Instance<'_>) {
+    fn wrong_tag(&mut self, id: NodeId, nodes: &[NodeId], tag: &str, instance: &Instance<'_>) {
         let validator = self.validator;
-        let values = nodes.iter().filter_map(|node| validator.constants(validator.object_of(*node)?.property(&tag)?));
+        let values = nodes.iter().filter_map(|node| validator.constants(validator.object_of(*node)?.property(tag)?));
         let expected = super::describe::one_of(values.flatten());
-        let (got, kind) = match instance.get(&tag) {
+        let (got, kind) = match instance.get(tag) {
             Some(sent) => (sent.describe(), sent.type_name()),
             None => ("nothing".to_owned(), "missing"),
         };
-        self.at(&tag, |checker| checker.expected(id, &expected, &got, kind));
+        self.at(tag, |checker| checker.expected(id, &expected, &got, kind));
     }
 }
 
 /// The alternative that a value was meant for.
-enum Meant<'n> {
+enum Meant {
     Node(NodeId),
     /// None of the variants has this tag.
-    Tag(std::borrow::Cow<'n, str>),
+    Tag(String),
     Unknown,
 }
 

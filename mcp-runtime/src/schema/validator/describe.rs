@@ -133,14 +133,14 @@ impl NumberRule {
 
 impl TextRule {
     fn describe(&self, kind: String) -> String {
-        let mut text = match self.format {
+        let text = match self.format {
             Some(format) => format.describe(),
             None => kind + &self.size.describe("character"),
         };
-        if let Some(pattern) = &self.pattern {
-            text += &format!(" that matches the pattern {}", pattern.as_str());
+        match &self.pattern {
+            Some(pattern) => format!("{text} that matches the pattern {}", pattern.as_str()),
+            None => text,
         }
-        text
     }
 }
 

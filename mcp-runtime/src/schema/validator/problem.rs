@@ -20,6 +20,13 @@ pub struct Problem {
     pub(crate) text: String,
 }
 
+impl Problem {
+    /// Several problems as a list, each on a line of its own.
+    pub(crate) fn list(problems: &[Problem]) -> String {
+        problems.iter().flat_map(|problem| ["\n- ", &*problem.text]).collect()
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
