@@ -104,8 +104,8 @@ impl Error {
         Self::protocol(RpcError::new(RpcError::INTERNAL, text.into()))
     }
 
-    /// An error with a code of your own, for clients that act on it: an [`ErrorCode`], or any type that converts
-    /// into one.
+    /// An error with a code of your own, for clients that act on it: an [`ErrorCode`](crate::ErrorCode), or any type that
+    /// converts into one.
     ///
     /// ```
     /// use mcp_runtime::ErrorCode;
