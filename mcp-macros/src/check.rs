@@ -2,14 +2,14 @@
 
 use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
-use syn::{GenericParam, Ident, LitStr, Safety, Signature};
+use syn::{Expr, GenericParam, Ident, LitStr, Safety, Signature};
 
 use crate::attr::{Name, Options, Size};
 use crate::describe::impl_trait;
 use crate::errors::Errors;
 use crate::handler::{Handler, Kind, State};
 use crate::name;
-use crate::param::Source;
+use crate::param::{Default, Source, spelling};
 use crate::uri;
 
 /// Checks a handler. `in_block`: whether it is in an impl block with `#[handlers]`.
@@ -24,6 +24,7 @@ pub(crate) fn handler(handler: &Handler, sig: &Signature, in_block: bool, errors
     waiting(handler, errors);
     task(handler, errors);
     arguments(handler, errors);
+    argument_types(handler, errors);
     if handler.kind == Kind::Resource {
         resource_uri(handler, errors);
         cache(&handler.options, errors);
@@ -188,6 +189,24 @@ fn arguments(handler: &Handler, errors: &mut Errors) {
                 complete,
                 "clients complete arguments of prompts and of resource templates, not of tools",
             );
+        }
+    }
+}
+
+/// What the spelling of a type rules out; an alias or a type of the user's is checked when the handler is built.
+fn argument_types(handler: &Handler, errors: &mut Errors) {
+    for param in &handler.params {
+        let Source::Caller(argument) = &param.source else { continue };
+        if handler.kind != Kind::Tool && spelling::is_structured(&param.ty) {
+            let message = format!("`{}` arrives as text: take a `String`, and parse it", argument.name);
+            errors.push_spanned(&param.ty, message);
+        }
+        if let (Some(Default::Expr(default @ Expr::Lit(_))), Some(inner)) =
+            (&argument.default, spelling::optional(&param.ty))
+        {
+            let inner = inner.to_token_stream();
+            let message = format!("an `Option` is `None` if it is omitted; for a default, take a `{inner}`");
+            errors.push_spanned(default, message);
         }
     }
 }

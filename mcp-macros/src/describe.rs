@@ -160,7 +160,7 @@ fn is_context(ty: &Type) -> bool {
 fn default_value(default: &Default) -> TokenStream {
     match default {
         Default::Trait(span) => quote_spanned!(*span=> ::core::default::Default::default),
-        Default::Expr(expr) if is_string(expr) => quote_spanned!(expr.span()=> || ::core::convert::From::from(#expr)),
+        Default::Expr(expr) if is_string(expr) => quote_spanned!(expr.span()=> || __mcp::default_text(#expr)),
         Default::Expr(expr) => quote_spanned!(expr.span()=> || #expr),
     }
 }

@@ -5,7 +5,10 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
-use syn::{Attribute, GenericArgument, Generics, ImplItem, ImplItemFn, ItemImpl, Lifetime, Meta, PathArguments, Type};
+use syn::{
+    Attribute, Expr, GenericArgument, Generics, Ident, ImplItem, ImplItemFn, ItemImpl, Lifetime, Meta, Path,
+    PathArguments, Type,
+};
 
 use crate::attr::condition::{self, Condition};
 use crate::attr::{self, Entries};
@@ -50,6 +53,7 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
         errors.push_spanned(&block.self_ty, "nothing here has `#[tool]`, `#[prompt]` or `#[resource]`");
     }
     no_duplicates(&found, &mut errors);
+    bare_names(&block, &found, &mut errors);
 
     let private = private(krate.as_ref());
     let self_ty = &block.self_ty;
@@ -191,6 +195,28 @@ fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Vec<Handler> {
     // Arguments are taken by value because they come from the caller, not because they are consumed.
     method.attrs.push(syn::parse_quote!(#[allow(clippy::needless_pass_by_value)]));
     handlers
+}
+
+/// Reports `complete = titles` and `visible_if = is_admin` for methods of the block, which are named `Self::titles`.
+/// Handlers are left out: one may well have the name of the function that completes its argument.
+fn bare_names(block: &ItemImpl, found: &[Handler], errors: &mut Errors) {
+    let is_method = |name: &Ident| {
+        let mut methods = block.items.iter().filter_map(|item| match item {
+            ImplItem::Fn(method) => Some(&method.sig.ident),
+            _ => None,
+        });
+        methods.any(|method| method == name) && !found.iter().any(|handler| handler.ident == *name)
+    };
+    for handler in found {
+        let completers = handler.arguments().filter_map(|argument| argument.complete.as_ref());
+        let predicate = handler.options.visible_if.as_ref().and_then(|predicate| match predicate {
+            Expr::Path(path) => Some(&path.path),
+            _ => None,
+        });
+        for name in completers.chain(predicate).filter_map(Path::get_ident).filter(|name| is_method(name)) {
+            errors.push_at(name.span(), format!("`{name}` is a method of this block: write `Self::{name}`"));
+        }
+    }
 }
 
 /// Removes and reports macro calls: the handlers they make would be reported one by one, at their definition.

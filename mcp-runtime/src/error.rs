@@ -4,12 +4,16 @@
 //! `From`; that excludes implementing `std::error::Error`, as in `anyhow`. What `serve_*` and `TestClient` return
 //! must implement it, so that `?` works in a `main` that returns `anyhow::Result` or `Box<dyn Error>`.
 
+pub(crate) mod code;
+
 use std::error::Error as StdError;
 use std::fmt;
 
 use serde_json::Value;
 
 use crate::jsonrpc::error::RpcError;
+
+use code::IntoErrorCode;
 
 /// The result of a handler. Serving and the [`TestClient`](crate::testing::TestClient) return a
 /// [`ServerError`] instead, which `?` converts into an [`Error`].
@@ -37,6 +41,42 @@ type Source = Box<dyn StdError + Send + Sync>;
 ///     text.lines().next().map(str::to_owned).ok_or(Error::msg("the file is empty"))
 /// }
 /// ```
+///
+/// # Error types of your own
+///
+/// A type that implements [`std::error::Error`] needs no more: `?` converts it. An `impl From<Mine> for Error` would
+/// conflict with that conversion (E0119). Where some of your errors have a code, convert them with a method:
+///
+/// ```
+/// use mcp_runtime::ErrorCode;
+/// use mcp_runtime::prelude::*;
+///
+/// #[derive(Debug, thiserror::Error)]
+/// enum Mine {
+///     #[error("no questions left today")]
+///     Quota,
+///     #[error(transparent)]
+///     Disk(#[from] std::io::Error),
+/// }
+///
+/// impl Mine {
+///     fn coded(self) -> Error {
+///         match self {
+///             Mine::Quota => Error::application(ErrorCode::new(1001), self.to_string()),
+///             other => other.into(),
+///         }
+///     }
+/// }
+///
+/// fn ask() -> std::result::Result<String, Mine> {
+///     Err(Mine::Quota)
+/// }
+///
+/// assert_eq!(ask().map_err(Mine::coded).unwrap_err().code(), Some(1001));
+/// ```
+///
+/// `Error` is not a `std::error::Error` (else it could not be converted from all of them), so it cannot be a `#[from]`
+/// or a `#[source]` of your own type: there, use [`ServerError`], or [`into_boxed`](Self::into_boxed).
 pub struct Error(Box<Repr>);
 
 pub(crate) enum Repr {
@@ -64,7 +104,8 @@ impl Error {
         Self::protocol(RpcError::new(RpcError::INTERNAL, text.into()))
     }
 
-    /// An error with a code of your own, for clients that act on it.
+    /// An error with a code of your own, for clients that act on it: an [`ErrorCode`](crate::ErrorCode), or any type that
+    /// converts into one.
     ///
     /// ```
     /// use mcp_runtime::ErrorCode;
@@ -87,8 +128,8 @@ impl Error {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn application(code: ErrorCode, text: impl Into<String>) -> Self {
-        Self::protocol(RpcError::new(code.get(), text.into()))
+    pub fn application(code: impl IntoErrorCode, text: impl Into<String>) -> Self {
+        Self::protocol(RpcError::new(code.into_code().get(), text.into()))
     }
 
     /// Sets the `data` of a protocol error: details for the client beyond code and message. Errors for the
@@ -297,59 +338,6 @@ pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
     text
 }
 
-/// An application-defined error code, for [`Error::application`](crate::Error::application): any number
-/// outside -32768 to -32000, the range reserved by JSON-RPC and MCP.
-///
-/// A constant is checked at compile time:
-///
-/// ```
-/// use mcp_runtime::ErrorCode;
-///
-/// const QUOTA_EXCEEDED: ErrorCode = ErrorCode::new(1001);
-/// ```
-///
-/// ```compile_fail,E0080
-/// use mcp_runtime::ErrorCode;
-///
-/// const TAKEN: ErrorCode = ErrorCode::new(-32000);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ErrorCode(i32);
-
-impl ErrorCode {
-    /// Creates a code.
-    ///
-    /// # Panics
-    ///
-    /// If the code is reserved. In a `const`, that is a compile error.
-    #[track_caller]
-    pub const fn new(code: i32) -> Self {
-        match Self::try_new(code) {
-            Some(code) => code,
-            None => {
-                panic!("error codes from -32768 to -32000 are reserved by JSON-RPC and MCP: use another, such as 1")
-            }
-        }
-    }
-
-    /// Creates a code; `None` if it is reserved.
-    pub const fn try_new(code: i32) -> Option<Self> {
-        // JSON-RPC 2.0 §5.1; <https://modelcontextprotocol.io/specification/2026-07-28/basic>
-        if code < -32768 || code > -32000 { Some(ErrorCode(code)) } else { None }
-    }
-
-    /// The number.
-    pub const fn get(self) -> i32 {
-        self.0
-    }
-}
-
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -373,21 +361,5 @@ mod tests {
         assert_eq!(error.to_string(), "cannot save: disk full");
         let error = Error::from(Outer(std::io::Error::other("disk full"), "cannot save: disk full"));
         assert_eq!(error.to_string(), "cannot save: disk full");
-    }
-
-    #[test]
-    fn reserved_error_codes_are_rejected() {
-        for taken in [-32768, -32700, -32603, -32600, -32099, -32022, -32002, -32000] {
-            assert_eq!(ErrorCode::try_new(taken), None, "{taken}");
-        }
-        for free in [i32::MIN, -32769, -31999, -1, 0, 1, 404, i32::MAX] {
-            assert_eq!(ErrorCode::try_new(free).map(ErrorCode::get), Some(free));
-        }
-    }
-
-    #[test]
-    #[should_panic(expected = "use another")]
-    fn reserved_error_code_panics_at_run_time() {
-        let _ = ErrorCode::new(-32601);
     }
 }

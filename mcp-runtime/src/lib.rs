@@ -72,7 +72,9 @@ pub mod __private;
 pub mod fuzzing;
 
 pub use call::context::Context;
-pub use error::{Error, ErrorCode, Result, ServerError};
+pub use call::progress::ProgressReport;
+pub use error::code::ErrorCode;
+pub use error::{Error, Result, ServerError};
 pub use handler::handlers::{Handlers, IntoHandlers, IntoResource};
 pub use handler::output::{IntoPromptResult, IntoReadResult, IntoToolResult, Json};
 pub use handler::prompt::Prompt;
@@ -82,6 +84,11 @@ pub use limits::Limits;
 pub use protocol::{Content, Revision, ToolResult};
 pub use server::Server;
 pub use server::handle::ServerHandle;
+
+/// The crate of `#[derive(JsonSchema)]`, in the version that arguments need.
+pub use schemars;
+/// The crate of `#[derive(Serialize, Deserialize)]`.
+pub use serde;
 
 /// Sampling: a request to the client's model ([`Context::sample`]), and its result.
 pub mod sampling {
@@ -111,6 +118,7 @@ pub mod hooks {
 }
 
 #[doc = include_str!("../docs/tool.md")]
+#[doc = include_str!("../docs/types.md")]
 pub use mcp_macros::tool;
 
 #[doc = include_str!("../docs/prompt.md")]

@@ -11,6 +11,7 @@ pub use crate::ask::ClientCapability;
 pub use crate::ask::form::{check_form, check_form_of};
 pub use crate::call::context::Context;
 pub use crate::call::invocation::{FromInvocation, Invocation, extract};
+pub use crate::handler::args::default::default_text;
 pub use crate::handler::args::{Args, Argument, Key};
 pub use crate::handler::builder::{ArgInfo, HandlerBuilder};
 // The name is for the reader of rustc's error about a second `#[handlers]` block of a type.

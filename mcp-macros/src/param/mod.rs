@@ -4,7 +4,7 @@
 mod constraint;
 mod fit;
 mod literal;
-mod spelling;
+pub(crate) mod spelling;
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;

@@ -68,6 +68,26 @@ impl Spelling {
     }
 }
 
+/// The `T` of an `Option<T>`.
+pub(crate) fn optional(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    path.path.segments.last().filter(|last| last.ident == "Option").and_then(argument)
+}
+
+/// Whether no text is a value of this type: a list, a map, a tuple, or an `Option` of one.
+pub(crate) fn is_structured(ty: &Type) -> bool {
+    match ty {
+        Type::Tuple(tuple) => !tuple.elems.is_empty(),
+        Type::Path(path) => {
+            let last = path.path.segments.last().map(|last| last.ident.to_string());
+            matches!(last.as_deref(), Some("HashMap" | "BTreeMap" | "IndexMap"))
+                || optional(ty).is_some_and(is_structured)
+                || Spelling::of(ty).is_some_and(|spelling| spelling.shape == Shape::List)
+        }
+        _ => Spelling::of(ty).is_some_and(|spelling| spelling.shape == Shape::List),
+    }
+}
+
 /// The first type among the arguments of `Segment<…>`.
 fn argument(segment: &PathSegment) -> Option<&Type> {
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::invocation::{FromInvocation, Invocation};
 use super::notifier::Notifier;
-use super::progress::{Amount, Progress, Total};
+use super::progress::{Amount, Progress, ProgressReport, Total};
 use crate::ask::Dialogue;
 use crate::call::telemetry::trace_context;
 use crate::era::CAPABILITIES;
@@ -242,13 +242,13 @@ impl Context {
     ///     }
     /// }
     /// ```
-    pub async fn progress(&self, done: impl Amount, total: impl Total) {
-        self.report(done.amount(), total.total(), None).await;
+    pub fn progress(&self, done: impl Amount, total: impl Total) -> ProgressReport<'_> {
+        self.report(done.amount(), total.total(), None)
     }
 
     /// Like [`progress`](Self::progress), with a message for the user. Clients of 2024-11-05 get the numbers only.
-    pub async fn progress_message(&self, done: impl Amount, total: impl Total, message: &str) {
-        self.report(done.amount(), total.total(), Some(message)).await;
+    pub fn progress_message(&self, done: impl Amount, total: impl Total, message: &str) -> ProgressReport<'_> {
+        self.report(done.amount(), total.total(), Some(message))
     }
 
     /// Like [`progress`](Self::progress), without waiting: for `blocking` handlers and threads of your own. If the
@@ -261,11 +261,9 @@ impl Context {
         }
     }
 
-    async fn report(&self, done: f64, total: Option<f64>, message: Option<&str>) {
+    fn report(&self, done: f64, total: Option<f64>, message: Option<&str>) -> ProgressReport<'_> {
         self.report_task(done, total, message);
-        if let Some(line) = self.report_line(done, total, message) {
-            self.notifier.send(line).await;
-        }
+        ProgressReport::new(self.report_line(done, total, message).map(|line| self.notifier.send(line)))
     }
 
     /// Sets the status message of a task: a client that polls the task does not read the call's stream.

@@ -1,7 +1,10 @@
 //! Progress notifications of one call: which reports are sent, and which are throttled.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/progress>
 
+use std::fmt;
+use std::pin::Pin;
 use std::sync::Mutex;
+use std::task::{Context as Task, Poll};
 use std::time::{Duration, Instant};
 
 use crate::jsonrpc::Id;
@@ -46,7 +49,37 @@ impl Progress {
     }
 }
 
+/// A report of progress, from [`Context::progress`](crate::Context::progress): a future that sends it.
+// A type, because the future of an `async fn` would repeat the errors about its arguments wherever it is used.
+#[must_use = "a report is sent when it is awaited; in a `fn`, call `try_progress` instead"]
+pub struct ProgressReport<'a>(Option<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>);
+
+impl<'a> ProgressReport<'a> {
+    /// A report that is sent by this future, or dropped.
+    pub(super) fn new(sending: Option<impl Future<Output = ()> + Send + 'a>) -> Self {
+        ProgressReport(sending.map(|sending| Box::pin(sending) as _))
+    }
+}
+
+impl Future for ProgressReport<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Task<'_>) -> Poll<()> {
+        match &mut self.0 {
+            Some(sending) => sending.as_mut().poll(task),
+            None => Poll::Ready(()),
+        }
+    }
+}
+
+impl fmt::Debug for ProgressReport<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProgressReport").finish_non_exhaustive()
+    }
+}
+
 /// A number of any primitive type, as an amount of work. See [`Context::progress`](crate::Context::progress).
+#[diagnostic::on_unimplemented(message = "`{Self}` is not an amount of work", label = "expected a number")]
 pub trait Amount {
     /// The number. Large integers lose precision.
     fn amount(self) -> f64;
@@ -65,6 +98,7 @@ pub trait Total {
     fn total(self) -> Option<f64>;
 }
 
+#[diagnostic::do_not_recommend]
 impl Total for Option<f64> {
     fn total(self) -> Option<f64> {
         self
@@ -73,6 +107,7 @@ impl Total for Option<f64> {
 
 macro_rules! amounts {
     ($($ty:ty)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl Amount for $ty {
             #[allow(clippy::cast_precision_loss, clippy::cast_lossless, reason = "progress needs no more digits")]
             fn amount(self) -> f64 {
@@ -80,6 +115,7 @@ macro_rules! amounts {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl Total for $ty {
             fn total(self) -> Option<f64> {
                 Some(self.amount())

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::args::default::DefaultValue;
 use super::args::rules::{ArgumentPolicy, ArgumentRules, DeclaredType};
 use super::args::{Args, Argument, Key};
 use super::completion::{Completers, Completes};
@@ -383,14 +384,3 @@ fn not_text(schema: &Value) -> Vec<String> {
     });
     structured.collect()
 }
-
-/// A type whose default value can be part of a schema.
-#[diagnostic::on_unimplemented(
-    message = "the default of a `{Self}` argument cannot be shown in the schema",
-    label = "has a default, but does not implement `Serialize`",
-    note = "add `#[derive(serde::Serialize)]` to `{Self}`, or take an `Option<{Self}>` and decide in the function"
-)]
-pub trait DefaultValue: serde::Serialize {}
-
-#[diagnostic::do_not_recommend]
-impl<T: serde::Serialize> DefaultValue for T {}

@@ -75,9 +75,12 @@ fn setup_mistakes_are_one_list_with_their_lines() {
     assert_eq!(text.matches("setup.rs:").count(), 3, "{text}");
 }
 
+/// A name that hides a list from the macro.
+type Items = Vec<String>;
+
 /// Takes what text cannot say.
 #[prompt]
-fn listing(items: Vec<String>) -> String {
+fn listing(items: Items) -> String {
     items.join(", ")
 }
 

@@ -37,11 +37,6 @@ fn unit(#[arg(default = Unit::Kelvin)] unit: Unit) -> i64 {
 }
 
 #[tool]
-fn option(#[arg(default = 5)] limit: Option<u32>) -> u32 {
-    limit.unwrap_or_default()
-}
-
-#[tool]
 fn no_default(#[arg(default)] unit: Unit) -> i64 {
     unit as i64
 }
@@ -57,5 +52,5 @@ fn other_argument(a: i64, #[arg(default = a)] b: i64) -> i64 {
 }
 
 fn main() {
-    let _ = tools![number, text, negative, large, unit, option, no_default, not_shown, other_argument];
+    let _ = tools![number, text, negative, large, unit, no_default, not_shown, other_argument];
 }

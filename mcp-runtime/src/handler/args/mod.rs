@@ -3,6 +3,7 @@
 //! Arguments are decoded one by one, each through a [`Key`]. A hidden struct with derives would take longer to
 //! compile, and one missing derive of the user's would be several errors.
 
+pub(crate) mod default;
 pub(super) mod locate;
 pub(super) mod missing;
 pub(crate) mod own_context;
@@ -28,6 +29,7 @@ use crate::outcome::{ArgumentError, ArgumentErrors};
     message = "`{Self}` cannot be used as an argument",
     label = "not an argument type",
     note = "arguments are decoded from JSON: add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to it, and to every type inside it",
+    note = "`JsonSchema` must be that of schemars 1, as in `mcp_runtime::schemars`; for a type of another crate, enable the crate's feature: `schemars = {{ version = \"1\", features = [\"chrono04\"] }}`",
     note = "arguments are owned: they cannot borrow; what the server provides is borrowed, as in `ctx: &Context`"
 )]
 pub trait Argument: DeserializeOwned + JsonSchema + Send + 'static {}

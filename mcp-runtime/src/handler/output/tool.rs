@@ -112,7 +112,8 @@ printed_results! { i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 b
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be sent as structured JSON",
     label = "inside `Json`, but has no schema or cannot be serialized",
-    note = "add `#[derive(serde::Serialize, schemars::JsonSchema)]` to it, and to every type inside it"
+    note = "add `#[derive(serde::Serialize, schemars::JsonSchema)]` to it, and to every type inside it",
+    note = "`JsonSchema` must be that of schemars 1, as in `mcp_runtime::schemars`; for a type of another crate, enable the crate's feature: `schemars = {{ version = \"1\", features = [\"chrono04\"] }}`"
 )]
 pub trait Structured: Serialize + JsonSchema {}
 
