@@ -6,16 +6,12 @@ fn add(a: i64, b: i64) -> i64 {
     a + b
 }
 
-fn server() -> Server {
-    Server::new("hello", "0.1.0").tools(tools![add])
-}
-
 #[tokio::main]
 async fn main() -> Result<(), ServerError> {
-    server().serve_stdio().await
+    Server::new("hello", "0.1.0").tools(tools![add]).serve_stdio().await
 }
 
 #[test]
 fn contract_is_kept() {
-    mcp_runtime::testing::assert_contract!(server());
+    mcp_runtime::testing::assert_contract!(Server::new("hello", "0.1.0").tools(tools![add]));
 }
