@@ -306,7 +306,7 @@ fn mistakes_in_schemas_are_told_at_start_up() {
     for mistake in [
         "tool `clash`: the field `name` of `AlsoNamed` has the name of the field `name` of `Named`; rename one",
         "tool `clash`: the argument `note` has the name of the field `note` of `Named`",
-        "tool `wrong_default`: a default does not match its own schema: expected an integer from 0 to 100, got 500",
+        "tool `wrong_default`: the default of `limit` does not match: expected an integer from 0 to 100, got 500",
         "tool `misplaced`: `min` is for numbers, and the argument `name` is of type string",
     ] {
         assert!(text.contains(mistake), "{text}\nlacks: {mistake}");

@@ -25,6 +25,12 @@ pub(crate) struct ArgumentPolicy {
     pub(crate) exact_types: bool,
 }
 
+/// More unknown arguments of a call are not looked at.
+const UNKNOWN_TOLD: usize = 10;
+
+/// Longer arguments get the first error only: a report of all takes memory, several times their length.
+const EXPLAINED_BYTES: usize = 256 * 1024;
+
 /// A declared type, as far as its arguments need it at registration.
 #[derive(Debug)]
 pub(crate) struct DeclaredType {
@@ -89,13 +95,18 @@ impl ArgumentRules {
 
     /// The arguments as JSON in the reading of the schema, if it has one that differs from what was sent.
     pub(crate) fn lenient(&self, args: &Args<'_>) -> Option<String> {
-        let Source::Json(..) = &args.source else { return None };
+        if !matches!(&args.source, Source::Json(_, whole) if whole.len() <= EXPLAINED_BYTES) {
+            return None;
+        }
         let coerced = self.validator.coerced(&self.instance(args)?)?;
         serde_json::to_string(&coerced).ok()
     }
 
     /// All problems of the arguments; `errors` if the schema finds none, but the types could not be decoded.
     pub(crate) fn explain(&self, args: &Args<'_>, policy: ArgumentPolicy, errors: ArgumentErrors) -> ArgumentErrors {
+        if !errors.is_empty() && matches!(&args.source, Source::Json(_, whole) if whole.len() > EXPLAINED_BYTES) {
+            return errors;
+        }
         let Some(instance) = self.instance(args) else { return errors };
         let mut problems = self.validator.problems(Validator::ROOT, &instance);
         let is_lenient = !policy.exact_types && matches!(args.source, Source::Json(..));
@@ -106,7 +117,12 @@ impl ArgumentRules {
         if policy.strict && !self.is_closed {
             let names: Vec<&str> = self.validator.properties().map(|(name, _)| name).collect();
             let unknown = self.unknown(args);
-            problems.extend(unknown.iter().filter_map(|name| self.validator.unknown_member(name, &names, &instance)));
+            problems.extend(
+                unknown
+                    .iter()
+                    .take(UNKNOWN_TOLD)
+                    .filter_map(|name| self.validator.unknown_member(name, &names, &instance)),
+            );
         }
         if problems.is_empty() { errors } else { problems }
     }
@@ -114,7 +130,10 @@ impl ArgumentRules {
     /// The hint for an argument that is unknown, and close to the name of one that was not sent.
     pub(crate) fn near_miss<'a>(&'a self, args: &Args<'a>) -> Option<(String, &'a str)> {
         let unset = || self.validator.properties().map(|(name, _)| name).filter(|name| !args.has(name));
-        self.unknown(args).into_iter().find_map(|name| Some((name.to_owned(), closest(name, unset())?)))
+        self.unknown(args)
+            .into_iter()
+            .take(UNKNOWN_TOLD)
+            .find_map(|name| Some((name.to_owned(), closest(name, unset())?)))
     }
 
     fn unknown<'s>(&self, args: &'s Args<'_>) -> Vec<&'s str> {

@@ -21,8 +21,9 @@ pub(crate) enum Depth {
 /// More problems than these are counted, not told.
 const TOLD: usize = 10;
 
-/// The visits of nodes per value: nested alternatives would otherwise multiply.
+/// The visits of nodes per value, and in all: nested alternatives would otherwise multiply.
 const VISITS_PER_VALUE: usize = 200;
+const VISITS: usize = 4_000_000;
 
 impl Validator {
     /// All problems of a value, in the order of the schema.
@@ -43,8 +44,15 @@ impl Validator {
     /// The defaults that their own schemas reject.
     pub(crate) fn wrong_defaults(&self) -> Vec<String> {
         let defaults = self.nodes.iter().enumerate().filter_map(|(index, node)| Some((index, node.default.as_ref()?)));
-        let problems = defaults.flat_map(|(index, default)| self.problems(NodeId(index), &Instance::of(default)));
-        problems.map(|problem| format!("a default does not match its own schema: {problem}")).collect()
+        let problems = defaults.flat_map(|(index, default)| {
+            let id = NodeId(index);
+            let name = self.properties().find(|(_, node)| *node == id).map(|(name, _)| format!(" of `{name}`"));
+            let problems = self.problems(id, &Instance::of(default)).into_iter();
+            problems.map(move |problem| {
+                format!("the default{} does not match: {problem}", name.clone().unwrap_or_default())
+            })
+        });
+        problems.collect()
     }
 }
 
@@ -61,7 +69,7 @@ pub(super) struct Checker<'v> {
 
 impl<'v> Checker<'v> {
     pub(super) fn new(validator: &'v Validator, depth: Depth, instance: &Instance<'_>) -> Self {
-        let visits = size(instance).saturating_mul(VISITS_PER_VALUE).saturating_add(validator.nodes.len());
+        let visits = size(instance).saturating_mul(VISITS_PER_VALUE).clamp(validator.nodes.len(), VISITS);
         let (path, problems) = (String::new(), Vec::new());
         Checker { validator, depth, quiet: false, failed: false, path, problems, visits }
     }
@@ -153,7 +161,8 @@ impl<'v> Checker<'v> {
         valid
     }
 
-    fn is_decided(&self) -> bool {
+    /// Whether more checks would add nothing.
+    pub(super) fn is_decided(&self) -> bool {
         if self.quiet { self.failed } else { self.problems.len() >= TOLD }
     }
 

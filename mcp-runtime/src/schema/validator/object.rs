@@ -14,11 +14,16 @@ type Members<'a> = [(Cow<'a, str>, Instance<'a>)];
 
 /// An error lists at most this many names.
 const LISTED: usize = 12;
+/// As many unknown names are compared with a missing one; comparison is quadratic.
+const COMPARED: usize = 16;
 
 impl Checker<'_> {
     pub(super) fn object(&mut self, id: NodeId, rule: &ObjectRule, members: &Members<'_>, instance: &Instance<'_>) {
         let null_is_absent = id == Validator::ROOT && self.validator.null_is_absent;
         for (name, value) in members {
+            if self.is_decided() {
+                return;
+            }
             let unset = null_is_absent && matches!(value, Instance::Null) && !rule.requires(name);
             if unset && rule.property(name).is_some() {
                 continue;
@@ -63,6 +68,10 @@ impl Checker<'_> {
     }
 
     fn unknown(&mut self, name: &str, known: &[&str], value: &Instance<'_>) {
+        // Suggestions cost time, and nobody reads these.
+        if self.quiet {
+            return self.tell("nothing".into(), value.type_name().into(), |_| String::new());
+        }
         let hint = match closest(name, known.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None if known.is_empty() => "leave it out; nothing is expected here".to_owned(),
@@ -75,6 +84,9 @@ impl Checker<'_> {
 
     fn missing(&mut self, rule: &ObjectRule, members: &Members<'_>, instance: &Instance<'_>) {
         for name in rule.required.iter().filter(|name| instance.get(name).is_none()) {
+            if self.is_decided() {
+                return;
+            }
             self.lacks(rule, name, members, "");
         }
         for (name, others) in rule.needs.iter().filter(|(name, _)| instance.get(name).is_some()) {
@@ -89,10 +101,14 @@ impl Checker<'_> {
 
     /// Reports a missing member, and a sent one that may have been meant for it.
     fn lacks(&mut self, rule: &ObjectRule, name: &str, members: &Members<'_>, why: &str) {
+        if self.quiet {
+            return self.tell("value".into(), "missing".into(), |_| String::new());
+        }
         let node = rule.property(name);
         let validator = self.validator;
         let expected = || node.map_or_else(|| "a value".to_owned(), |node| validator.describe(node));
         let strangers = members.iter().map(|(name, _)| &**name).filter(|name| rule.property(name).is_none());
+        let strangers = strangers.take(COMPARED);
         let meant = closest(name, strangers).map(|sent| format!("; `{}` was sent: is that it?", shorten(sent)));
         let expected_type = node.map_or(Cow::Borrowed("value"), |node| validator.type_name(node));
         self.at(name, |checker| {
@@ -106,6 +122,9 @@ impl Checker<'_> {
     /// Checks the members that no subschema has evaluated.
     fn unevaluated(&mut self, id: NodeId, node: NodeId, members: &Members<'_>, instance: &Instance<'_>) {
         for (name, value) in members {
+            if self.is_decided() {
+                return;
+            }
             if !self.is_evaluated(id, name, instance, false) {
                 if self.validator.node(node).types == Types::NONE {
                     self.at(name, |checker| checker.unknown(name, &[], value));

@@ -103,4 +103,11 @@ fn long_text_is_not_searched_for_a_pattern() {
 fn many_problems_are_not_all_told() {
     let list: Vec<Value> = (0..1000).map(|_| json!("x")).collect();
     assert_eq!(texts(&json!({"items": {"type": "integer"}}), &json!(list)).len(), 10);
+    let strangers: serde_json::Map<String, Value> = (0..100_000).map(|n| (format!("name{n}"), json!(1))).collect();
+    let required: Vec<String> = (0..50).map(|n| format!("nane{n}")).collect();
+    let started = std::time::Instant::now();
+    let schema = json!({"properties": {"name": true}, "required": required, "additionalProperties": false});
+    assert_eq!(texts(&schema, &strangers.clone().into()).len(), 10);
+    assert_eq!(texts(&json!({"required": required}), &strangers.into()).len(), 10);
+    assert!(started.elapsed() < std::time::Duration::from_secs(30), "took {:?}", started.elapsed());
 }
