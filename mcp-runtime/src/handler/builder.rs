@@ -37,7 +37,7 @@ pub struct Handler {
     /// Decides which callers see it; all of them if unset.
     pub(crate) visible: Option<Visibility>,
     /// Whether its schema demands more than its types check.
-    has_constraints: bool,
+    pub(super) has_constraints: bool,
     /// What its schema demands of its arguments. None only if the schema is wrong, see `problems`.
     rules: Option<Box<ArgumentRules>>,
     /// The schema of its structured result.
@@ -100,14 +100,14 @@ impl Handler {
     ) -> Result<Step, ArgumentErrors> {
         let Some(rules) = &self.rules else { return Err(errors) };
         let lenient = if policy.exact_types { None } else { rules.lenient(args) };
-        if let Some(json) = &lenient {
-            let read = Args::json(Some(Raw::new_unchecked(json)));
-            let read = read.ok().filter(|read| rules.accept(read, policy));
-            if let Some(step) = read.and_then(|read| (self.call)(&read, invocation).ok()) {
-                return Ok(step);
-            }
+        let Some(json) = lenient else { return Err(rules.explain(args, None, policy, errors)) };
+        let Ok(read) = Args::json(Some(Raw::new_unchecked(&json))) else {
+            return Err(rules.explain(args, None, policy, errors));
+        };
+        if !rules.accept(&read, policy) {
+            return Err(rules.explain(&read, Some(args), policy, Vec::new()));
         }
-        Err(rules.explain(args, policy, errors))
+        (self.call)(&read, invocation).map_err(|errors| rules.explain(&read, Some(args), policy, errors))
     }
 
     /// Logs an unknown argument that looks like a misspelt one: the call goes on without it.
@@ -286,6 +286,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
 
     fn declare<T: Argument>(&mut self, arg: ArgInfo, default: Option<fn() -> T>, json: Option<Value>) -> Key<T> {
         let (name, optional) = (arg.name, super::args::is_optional::<T>());
+        let is_narrowed = !arg.keywords.is_empty();
         self.kind.describe(&arg, !optional && json.is_none());
         let extras = Extras {
             description: arg.description,
@@ -302,6 +303,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         let key = Key::new(name, expected, default);
         self.types.push(DeclaredType {
             names: vec![name.to_owned()],
+            is_narrowed,
             is_flattened: false,
             accepts: if K::IS_TEXT { Key::<T>::accepts_text } else { Key::<T>::accepts_json },
         });
@@ -310,7 +312,12 @@ impl<K: HandlerKind> HandlerBuilder<K> {
 
     pub(super) fn declare_flattened<T: Argument>(&mut self) -> Key<T> {
         let names = self.input.flatten::<T>();
-        self.types.push(DeclaredType { names, is_flattened: true, accepts: Key::<T>::accepts_json });
+        self.types.push(DeclaredType {
+            names,
+            is_narrowed: false,
+            is_flattened: true,
+            accepts: Key::<T>::accepts_json,
+        });
         Key::whole()
     }
 
@@ -352,7 +359,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         let rules = if is_declared {
             ArgumentRules::of_types(&schema, &self.types, K::IS_TEXT)
         } else {
-            ArgumentRules::of_schema(&schema)
+            ArgumentRules::of_schema(&schema, K::IS_TEXT)
         };
         let rules = rules.map_err(|more| problems.extend(more)).ok().map(Box::new);
         let call = Box::new(call);

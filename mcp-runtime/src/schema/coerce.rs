@@ -61,6 +61,8 @@ impl Validator {
             Rule::List(rule) => rule.items,
             _ => None,
         });
+        // A list of lists is not wrapped twice; a list that contains itself would be wrapped without end.
+        let item = item.filter(|item| !self.node(self.resolved(*item)).types.is_only(Types::LIST));
         let item = item.and_then(|item| self.coerce(item, value));
         let list = Instance::List(vec![item.unwrap_or_else(|| value.clone().into_owned())]);
         self.accepts(id, &list, Depth::All).then_some(list)
@@ -124,9 +126,7 @@ fn number(text: &str, types: Types) -> Option<Instance<'static>> {
 
 /// An integer that was written with a fraction of zero.
 fn whole(float: f64) -> Option<Instance<'static>> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    #[expect(clippy::cast_possible_truncation, reason = "checked to be whole, and small enough to be exact")]
-    (float.fract() == 0.0 && float.abs() <= EXACT).then_some(Instance::Number(Number::Integer(float as i128)))
+    Number::Float(float).exact().map(|number| Instance::Number(Number::Integer(number)))
 }
 
 fn boolean(text: &str) -> Option<Instance<'static>> {

@@ -19,6 +19,8 @@ pub(crate) struct InputSchema {
     /// Where each property comes from.
     origins: Vec<(String, String)>,
     problems: Vec<String>,
+    /// The flattened types that reject all properties but their own, with the number of these.
+    closed: Vec<(Cow<'static, str>, usize)>,
 }
 
 /// The additions of an argument's attribute to the schema of its type.
@@ -41,6 +43,7 @@ impl InputSchema {
             required: Vec::new(),
             origins: Vec::new(),
             problems: Vec::new(),
+            closed: Vec::new(),
         }
     }
 
@@ -113,6 +116,9 @@ impl InputSchema {
             }
         }
         self.required.extend(required);
+        if schema.get("additionalProperties").is_some_and(|others| others == false) {
+            self.closed.push((type_name, names.len()));
+        }
         for annotation in ["type", "title", "description"] {
             schema.remove(annotation);
         }
@@ -123,6 +129,14 @@ impl InputSchema {
     /// The schema, and the mistakes of the declaration. A schema without arguments has an empty list of properties:
     /// some clients reject one without the list.
     pub(crate) fn finish(mut self) -> (Value, Vec<String>) {
+        for (name, own) in &self.closed {
+            if *own < self.properties.len() {
+                self.problems.push(format!(
+                    "`{name}` denies unknown fields, so it cannot be flattened beside other arguments; \
+                     remove `deny_unknown_fields`"
+                ));
+            }
+        }
         let mut root = Map::new();
         root.insert("type".into(), "object".into());
         root.insert("properties".into(), self.properties.into());
@@ -222,8 +236,12 @@ fn all_constants(choices: &Value) -> bool {
 
 /// Follows references; any other schema is returned as it is.
 pub(super) fn resolved<'a>(mut schema: &'a Value, definitions: &'a Map<String, Value>) -> &'a Value {
-    while let Some(target) = reference(schema).and_then(|name| definitions.get(name)) {
-        schema = target;
+    // A chain of references is not longer than the definitions, unless it is a circle.
+    for _ in 0..=definitions.len() {
+        match reference(schema).and_then(|name| definitions.get(name)) {
+            Some(target) => schema = target,
+            None => break,
+        }
     }
     schema
 }

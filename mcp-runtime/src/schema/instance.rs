@@ -59,15 +59,24 @@ impl Number {
         }
     }
 
-    /// Whether it is a multiple of `step`. Decimal fractions are inexact as floats, so a small error is allowed.
+    /// Whether it is a multiple of `step`. Decimal fractions are inexact as floats, so the last digits may differ.
     pub(super) fn is_multiple_of(self, step: Number) -> bool {
-        const TOLERANCE: f64 = 1e-9;
-        match (self, step) {
-            (Number::Integer(number), Number::Integer(step)) if step != 0 => number % step == 0,
+        match (self.exact(), step.exact()) {
+            (Some(number), Some(step)) if step != 0 => number % step == 0,
             _ => {
                 let times = self.as_f64() / step.as_f64();
-                (times - times.round()).abs() <= TOLERANCE * times.abs().max(1.0)
+                (times - times.round()).abs() <= 4.0 * f64::EPSILON * times.abs()
             }
+        }
+    }
+
+    /// The integer, if it is one, and exact.
+    pub(super) fn exact(self) -> Option<i128> {
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        match self {
+            Number::Integer(number) => Some(number),
+            #[expect(clippy::cast_possible_truncation, reason = "whole, and small enough to be exact")]
+            Number::Float(number) => (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i128),
         }
     }
 }

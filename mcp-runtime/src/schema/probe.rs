@@ -17,6 +17,8 @@ pub(crate) struct Probe<'a> {
     pub(crate) node: NodeId,
     /// The members that surround the node's value, if it is a property of what the type decodes.
     pub(crate) within: Option<&'a str>,
+    /// Whether the type also accepts null, which stands for an argument that is not set.
+    pub(crate) is_optional: bool,
     /// Whether values arrive as text, where `1` may be a string.
     pub(crate) is_text: bool,
     pub(crate) accepts: &'a dyn Fn(&Instance<'_>) -> bool,
@@ -29,20 +31,25 @@ impl Validator {
     /// Marks the nodes that `probes` show to be checked by types. The others, and those that contain them, are
     /// checked in each call.
     pub(crate) fn mark_checked(&mut self, probes: &[Probe<'_>]) {
-        let (mut seen, mut unchecked) = (HashSet::new(), HashSet::new());
+        // The nodes that were reached, and those of them whose own assertions the type does not check.
+        let (mut seen, mut lax) = (HashSet::new(), HashSet::new());
         for probe in probes {
-            let Probe { is_text, accepts, .. } = *probe;
+            let Probe { node, is_optional, is_text, accepts, .. } = *probe;
+            let nullable = is_optional.then_some(node);
             let validator = &*self;
             let mut asking =
-                Prober { validator, is_text, accepts, tries: TRIES, seen: &mut seen, unchecked: &mut unchecked };
+                Prober { validator, nullable, is_text, accepts, tries: TRIES, seen: &mut seen, unchecked: &mut lax };
             match probe.within {
                 None => asking.visit(probe.node, &|value| value),
                 Some(name) => asking.visit_member(Validator::ROOT, name, probe.node),
             }
         }
         let all: Vec<NodeId> = self.ids().collect();
-        // A node that was not reached is checked, unless types are all it asserts.
-        unchecked.extend(all.iter().copied().filter(|id| !seen.contains(id) && self.node(*id).has_rules()));
+        // A node that was not reached is checked in each call, unless types are all it asserts. So is all that a lax
+        // type contains: a shared definition may have been reached through a type that is not lax.
+        let mut own = self.descendants(&lax);
+        own.extend(all.iter().copied().filter(|id| !seen.contains(id) && self.node(*id).has_rules()));
+        let mut unchecked = own.clone();
         loop {
             let more: Vec<NodeId> = all
                 .iter()
@@ -57,8 +64,20 @@ impl Validator {
             unchecked.extend(more);
         }
         for id in all {
-            self.node_mut(id).checked_by_type = !unchecked.contains(&id);
+            let node = self.node_mut(id);
+            (node.checked_by_type, node.is_own_checked) = (!unchecked.contains(&id), !own.contains(&id));
         }
+    }
+
+    /// These nodes, and all below them.
+    fn descendants(&self, of: &HashSet<NodeId>) -> HashSet<NodeId> {
+        let (mut found, mut left) = (HashSet::new(), of.iter().copied().collect::<Vec<_>>());
+        while let Some(id) = left.pop() {
+            if found.insert(id) {
+                left.extend(self.children(id));
+            }
+        }
+        found
     }
 
     fn children(&self, id: NodeId) -> Vec<NodeId> {
@@ -90,6 +109,8 @@ impl Validator {
 
 struct Prober<'v> {
     validator: &'v Validator,
+    /// The node where null stands for an argument that is not set.
+    nullable: Option<NodeId>,
     is_text: bool,
     accepts: &'v dyn Fn(&Instance<'_>) -> bool,
     tries: usize,
@@ -100,6 +121,12 @@ struct Prober<'v> {
 impl Prober<'_> {
     /// Probes a node and those below it; `place` puts a value of the node into one that the type decodes.
     fn visit(&mut self, id: NodeId, place: &dyn Fn(Sample) -> Sample) {
+        self.visit_within(id, id, place);
+    }
+
+    /// Like [`visit`](Self::visit), for a node that is an alternative of `outer`: a value of another alternative violates
+    /// the node, but may be accepted.
+    fn visit_within(&mut self, id: NodeId, outer: NodeId, place: &dyn Fn(Sample) -> Sample) {
         if !self.seen.insert(id) {
             return;
         }
@@ -109,6 +136,10 @@ impl Prober<'_> {
             return;
         };
         let mut violations = self.validator.violations(id, &sample);
+        violations.retain(|value| !self.validator.accepts(outer, value, Depth::All));
+        if self.nullable == Some(outer) {
+            violations.retain(|value| !matches!(value, Instance::Null));
+        }
         if self.is_text {
             violations.retain(|value| self.violates_as_text(id, value));
         }
@@ -118,8 +149,12 @@ impl Prober<'_> {
         let validator = self.validator;
         for rule in &validator.node(id).rules {
             match rule {
-                Rule::Ref(node) => self.visit(*node, place),
-                Rule::Any(nodes) | Rule::Exactly(nodes) => nodes.iter().for_each(|node| self.visit(*node, place)),
+                Rule::Ref(node) => self.visit_within(*node, outer, place),
+                Rule::Any(nodes) | Rule::Exactly(nodes) => {
+                    for node in nodes {
+                        self.visit_within(*node, outer, place);
+                    }
+                }
                 Rule::List(rule) => {
                     for (index, node) in rule.prefix.iter().enumerate() {
                         self.visit(*node, &|value| place(with_item(&sample, index, value)));

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::format::Format;
 use super::instance::{Instance, Number};
 use super::validator::{Depth, ListRule, Node, NodeId, NumberRule, ObjectRule, Rule, Size, TextRule, Types, Validator};
 
@@ -87,8 +88,10 @@ impl Validator {
         let mut found: Vec<Sample> =
             plain().filter(|value| !(is_object && matches!(value, Instance::List(_)))).collect();
         found.push(Instance::Text("\u{1}".into()));
+        found.push(Instance::Bool(false));
         for rule in &node.rules {
             match rule {
+                Rule::OneOf(values) => found.extend(values.iter().filter_map(Number::of).flat_map(near)),
                 Rule::Number(rule) => found.extend(outside(rule)),
                 Rule::Text(rule) => found.extend(of_wrong_length(rule)),
                 Rule::List(rule) => found.extend(lists_of_wrong_length(rule, sample)),
@@ -103,7 +106,12 @@ impl Validator {
     /// Whether every way to violate a node can be shown by a value.
     pub(super) fn is_samplable(&self, id: NodeId) -> bool {
         self.node(id).rules.iter().all(|rule| match rule {
-            Rule::Text(rule) => rule.pattern.is_none() && rule.size.max.is_none_or(|max| max < LONGEST),
+            Rule::Text(rule) => {
+                let is_sized = rule.size != Size::default();
+                // A text of the wrong length has no format, either; every simple text is a regular expression.
+                let shows_format = rule.format.is_none_or(|format| format != Format::Regex && !is_sized);
+                rule.pattern.is_none() && shows_format && rule.size.max.is_none_or(|max| max < LONGEST)
+            }
             Rule::List(rule) => {
                 rule.contains.is_none() && [rule.size.min, rule.size.max].iter().flatten().all(|size| *size < LONGEST)
             }
@@ -147,13 +155,14 @@ fn bounds(rule: &NumberRule) -> impl Iterator<Item = Number> {
     [rule.minimum, rule.maximum, rule.above, rule.below, rule.multiple_of].into_iter().flatten()
 }
 
-/// Numbers at and around each bound.
-fn near(bound: Number) -> [Sample; 3] {
+/// Numbers at and around a bound.
+fn near(bound: Number) -> [Sample; 5] {
     let shifted = |by: i32| match bound {
         Number::Integer(number) => Number::Integer(number.saturating_add(by.into())),
         Number::Float(number) => Number::Float(number + f64::from(by)),
     };
-    [bound, shifted(1), shifted(-1)].map(Instance::Number)
+    let next = [bound.as_f64().next_up(), bound.as_f64().next_down()].map(Number::Float);
+    [bound, shifted(1), shifted(-1), next[0], next[1]].map(Instance::Number)
 }
 
 fn numbers(rule: &NumberRule) -> Vec<Sample> {

@@ -1,6 +1,6 @@
 //! What a schema shows is enforced before the handler runs: `#[arg]` keys, constraints of the user's types, defaults,
 //! unknown arguments, lenient types, structured results.
-#![allow(dead_code, reason = "the handlers' arguments are checked, not used")]
+#![allow(dead_code, unused_variables, reason = "the handlers' arguments are checked, not used")]
 
 use std::collections::HashSet;
 
@@ -325,4 +325,84 @@ fn optional_fields_of_a_flattened_struct_look_like_optional_arguments() {
     let schema = &flat.descriptor().input_schema;
     assert_eq!(schema["properties"]["note"], json!({"type": "string"}));
     assert_eq!(schema["required"], json!(["name"]));
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Query {
+    #[serde(alias = "q")]
+    query: String,
+    #[schemars(range(max = 5))]
+    limit: u32,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Tree(Vec<Tree>);
+
+#[derive(Deserialize, JsonSchema)]
+struct Twice {
+    tone: Tone,
+    #[schemars(with = "Tone")]
+    raw: String,
+}
+
+/// Take what a type alone would let through.
+#[tool]
+#[expect(clippy::too_many_arguments, reason = "one for each case")]
+fn lax(
+    #[arg(one_of = [1, 2, 3])] level: Option<i64>,
+    #[arg(format = "regex")] search: Option<String>,
+    #[arg(max = 1e16)] share: Option<f64>,
+    #[arg(multiple_of = 0.01)] price: Option<f64>,
+    #[arg(min = 1)] number: Option<i32>,
+    #[arg(unique_items)] ids: Option<Vec<i64>>,
+    query: Option<Query>,
+    tree: Option<Tree>,
+    twice: Option<Twice>,
+) -> String {
+    format!("{level:?} {:?}", query.map(|query| query.query))
+}
+
+/// A month.
+#[resource("log://{year}/{month}")]
+fn log(year: u32, #[arg(min = 1, max = 12)] month: u8) -> String {
+    format!("{year} {month}")
+}
+
+#[tokio::test]
+async fn violations_that_types_let_through_are_found() -> Result<()> {
+    let server = Server::new("s", "1").tools(tools![lax]).resources(resources![log]);
+    let client = TestClient::connect(server).await?;
+    let aliased = client.call("lax", json!({"query": {"q": "x", "limit": 1}})).await?;
+    assert_eq!(aliased.text(), "None Some(\"x\")", "an alias is not in the schema, but the type reads it");
+    for (arguments, expected) in [
+        (json!({"level": 7}), "`level`: expected one of 1, 2 or 3, got 7"),
+        (json!({"search": "("}), "`search`: expected a regular expression"),
+        (json!({"share": 2e16}), "`share`: expected a number of at most 10000000000000000"),
+        (json!({"price": 5_000_000.005}), "`price`: expected a number that is a multiple of 0.01"),
+        (json!({"number": "99999999999"}), "`number`"),
+        (json!({"ids": ["1", 1]}), "`ids`: expected a list without duplicates, got 1 twice"),
+        (json!({"ids": ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "x"]}), "`ids.10`: expected an integer"),
+        (json!({"query": {"q": "x", "limit": 6}}), "`query.limit`: expected an integer from 0 to 5, got 6"),
+        (json!({"tree": 5}), "`tree`: expected a list, got 5"),
+        (json!({"twice": {"tone": "calm", "raw": "angry"}}), "`twice.raw`: expected one of \"calm\" or \"loud\""),
+    ] {
+        let (text, _) = refused(&client, "lax", arguments.clone()).await;
+        assert!(text.contains(expected), "{arguments}: {text}");
+    }
+    assert_eq!(client.read("log://2026/07").await?.text(), "2026 7");
+    assert!(client.read("log://2026/13").await.unwrap_err().to_string().contains("from 1 to 12, got 13"));
+    Ok(())
+}
+
+/// Flatten a struct that denies unknown fields.
+#[tool]
+fn denies(#[arg(flatten)] page: Page, query: String) -> String {
+    format!("{} {query}", page.number)
+}
+
+#[test]
+fn flattened_struct_that_denies_other_arguments_is_a_mistake() {
+    let set_up = || drop(Server::new("s", "1").tools(tools![denies]).into_service());
+    let text = *std::panic::catch_unwind(set_up).unwrap_err().downcast::<String>().unwrap();
+    assert!(text.contains("tool `denies`: `Page` denies unknown fields, so it cannot be flattened beside"), "{text}");
 }

@@ -34,6 +34,8 @@ async fn arguments_of_a_run_time_tool_are_checked() -> Result<()> {
         assert_eq!((tool.name.as_str(), tool.annotations.read_only_hint), ("lookup", Some(true)));
         let told = client.call("lookup", json!({"key": "abc", "depth": "2"})).await?;
         assert_eq!(told.text(), r#"{"key":"abc","depth":2}"#);
+        let null = client.call("lookup", json!({"key": "abc", "depth": null})).await?;
+        assert_eq!(null.text(), r#"{"key":"abc"}"#, "a null that stands for nothing does not reach the handler");
         for (arguments, expected) in [
             (json!({}), "`key` is missing: expected a string that matches the pattern ^[a-z]+$"),
             (json!({"key": "A"}), "`key`: expected a string that matches the pattern ^[a-z]+$, got the string \"A\""),
@@ -79,6 +81,9 @@ async fn wrong_schema_of_a_run_time_tool_is_an_error() {
     let tool = |schema: Value| Tool::builder("t").input_schema(schema).handler(async |_ctx, _: Value| ());
     let error = |schema| handle.tools().add([tool(schema)]).unwrap_err().to_string();
     assert!(error(json!({"type": "array"})).contains("must be that of an object"));
+    let circle = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/x"}},
+        "$defs": {"x": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/x"}]}}});
+    assert!(error(circle).contains("a `$ref` leads back to itself"));
     let told = error(json!({"type": "object", "properties": {"a": {"pattern": "("}, "b": {"$ref": "#/$defs/x"}}}));
     assert!(told.contains("`a`: the pattern `(`") && told.contains("`b`: `$ref` leads to"), "{told}");
     drop(server);

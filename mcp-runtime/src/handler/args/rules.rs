@@ -8,9 +8,8 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::{Args, Source};
-use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
-use crate::outcome::ArgumentErrors;
+use crate::outcome::{ArgumentError, ArgumentErrors};
 use crate::schema::instance::Instance;
 use crate::schema::probe::Probe;
 use crate::schema::validator::{Depth, NodeId, Validator};
@@ -36,6 +35,8 @@ const EXPLAINED_BYTES: usize = 256 * 1024;
 pub(crate) struct DeclaredType {
     /// The arguments that it decodes: its own, or those of a flattened struct.
     pub(crate) names: Vec<String>,
+    /// Whether its attribute narrows it, which no type checks.
+    pub(crate) is_narrowed: bool,
     /// Whether it decodes an object with these names, not the argument itself.
     pub(crate) is_flattened: bool,
     /// Whether it accepts JSON text, or plain text for handlers whose arguments arrive as text.
@@ -57,7 +58,7 @@ pub(crate) struct ArgumentRules {
 impl ArgumentRules {
     /// The rules of declared types, which check some of them themselves. The errors say what is wrong with the schema.
     pub(crate) fn of_types(schema: &Value, types: &[DeclaredType], is_text: bool) -> Result<Self, Vec<String>> {
-        let mut validator = compiled(schema)?;
+        let mut validator = compiled(schema)?.with_null_as_absent();
         mark_checked(&mut validator, types, is_text);
         let constrained = validator.properties().filter(|(_, node)| !validator.is_checked_by_type(*node));
         let constrained = constrained.map(|(name, node)| (name.into(), node)).collect();
@@ -66,8 +67,10 @@ impl ArgumentRules {
     }
 
     /// The rules of a schema that no type stands behind: all of it is checked in each call.
-    pub(crate) fn of_schema(schema: &Value) -> Result<Self, Vec<String>> {
+    pub(crate) fn of_schema(schema: &Value, is_text: bool) -> Result<Self, Vec<String>> {
         let validator = compiled(schema)?;
+        // A null among JSON arguments would reach the handler; the lenient reading removes it.
+        let validator = if is_text { validator.with_null_as_absent() } else { validator };
         let is_closed = validator.is_closed();
         Ok(ArgumentRules { validator, constrained: Vec::new(), constrains_whole: true, is_closed })
     }
@@ -95,36 +98,52 @@ impl ArgumentRules {
 
     /// The arguments as JSON in the reading of the schema, if it has one that differs from what was sent.
     pub(crate) fn lenient(&self, args: &Args<'_>) -> Option<String> {
-        if !matches!(&args.source, Source::Json(_, whole) if whole.len() <= EXPLAINED_BYTES) {
+        if !matches!(&args.source, Source::Json(..)) || is_long(args) {
             return None;
         }
         let coerced = self.validator.coerced(&self.instance(args)?)?;
         serde_json::to_string(&coerced).ok()
     }
 
-    /// All problems of the arguments; `errors` if the schema finds none, but the types could not be decoded.
-    pub(crate) fn explain(&self, args: &Args<'_>, policy: ArgumentPolicy, errors: ArgumentErrors) -> ArgumentErrors {
-        if !errors.is_empty() && matches!(&args.source, Source::Json(_, whole) if whole.len() > EXPLAINED_BYTES) {
+    /// All problems of the arguments; `errors` if the schema finds none, but the types could not be decoded. `sent` are
+    /// the arguments as they came, if `args` are their lenient reading.
+    pub(crate) fn explain(
+        &self,
+        args: &Args<'_>,
+        sent: Option<&Args<'_>>,
+        policy: ArgumentPolicy,
+        errors: ArgumentErrors,
+    ) -> ArgumentErrors {
+        if !errors.is_empty() && is_long(args) {
             return errors;
         }
-        let Some(instance) = self.instance(args) else { return errors };
-        let mut problems = self.validator.problems(Validator::ROOT, &instance);
-        let is_lenient = !policy.exact_types && matches!(args.source, Source::Json(..));
-        if let Some(coerced) = is_lenient.then(|| self.validator.coerced(&instance)).flatten() {
-            let real = self.validator.problems(Validator::ROOT, &coerced);
-            problems.retain(|problem| real.iter().any(|other| other.field == problem.field));
+        let mut problems = self.all_problems(args, policy);
+        if let Some(sent) = sent {
+            // In words about what was sent.
+            let originals = self.all_problems(sent, policy);
+            for problem in &mut problems {
+                if let Some(original) = originals.iter().find(|original| original.field == problem.field) {
+                    *problem = original.clone();
+                }
+            }
         }
+        match (problems.is_empty(), errors.is_empty()) {
+            (false, _) => problems,
+            (true, false) => errors,
+            (true, true) => vec![unreadable()],
+        }
+    }
+
+    fn all_problems(&self, args: &Args<'_>, policy: ArgumentPolicy) -> ArgumentErrors {
+        let Some(instance) = self.instance(args) else { return Vec::new() };
+        let mut problems = self.validator.problems(Validator::ROOT, &instance);
         if policy.strict && !self.is_closed {
             let names: Vec<&str> = self.validator.properties().map(|(name, _)| name).collect();
             let unknown = self.unknown(args);
-            problems.extend(
-                unknown
-                    .iter()
-                    .take(UNKNOWN_TOLD)
-                    .filter_map(|name| self.validator.unknown_member(name, &names, &instance)),
-            );
+            let unknown = unknown.iter().take(UNKNOWN_TOLD);
+            problems.extend(unknown.filter_map(|name| self.validator.unknown_member(name, &names, &instance)));
         }
-        if problems.is_empty() { errors } else { problems }
+        problems
     }
 
     /// The hint for an argument that is unknown, and close to the name of one that was not sent.
@@ -147,26 +166,31 @@ impl ArgumentRules {
         match &args.source {
             Source::Json(_, whole) => Instance::read(whole),
             Source::Text(object) => {
-                let members =
-                    object.iter().map(|(name, _)| Some((Cow::Owned(name.to_owned()), self.member(args, name)?)));
+                let members = object.iter().map(|(name, raw)| {
+                    let value = self.text_value(raw, self.node_of(name))?;
+                    Some((Cow::Owned(name.to_owned()), value))
+                });
                 members.collect::<Option<_>>().map(Instance::Object)
             }
             Source::Uri(variables) => {
-                let members = variables.iter().map(|(name, _)| Some((Cow::Borrowed(*name), self.member(args, name)?)));
-                members.collect::<Option<_>>().map(Instance::Object)
+                let members = variables
+                    .iter()
+                    .map(|(name, text)| (Cow::Borrowed(*name), self.validator.read_text(self.node_of(name), text)));
+                Some(Instance::Object(members.collect()))
             }
         }
     }
 
-    fn member<'a>(&self, args: &'a Args<'_>, name: &str) -> Option<Instance<'a>> {
-        let node = self.validator.properties().find(|(property, _)| *property == name).map(|(_, node)| node);
-        self.value(args, name, node.unwrap_or(Validator::ROOT))
+    /// The node of an argument; the root for an unknown one, whose text stays text.
+    fn node_of(&self, name: &str) -> NodeId {
+        let mut properties = self.validator.properties();
+        properties.find(|(property, _)| *property == name).map_or(Validator::ROOT, |(_, node)| node)
     }
 
     fn value<'a>(&self, args: &'a Args<'_>, name: &str, node: NodeId) -> Option<Instance<'a>> {
         match &args.source {
             Source::Json(object, _) => Instance::read(object.get(name)?.get()),
-            Source::Text(object) => Some(self.text_value(object, name, node)?),
+            Source::Text(object) => self.text_value(object.get(name)?, node),
             Source::Uri(variables) => {
                 let (_, text) = variables.iter().find(|(variable, _)| *variable == name)?;
                 Some(self.validator.read_text(node, text))
@@ -175,19 +199,32 @@ impl ArgumentRules {
     }
 
     /// The value of a prompt's argument: a string, read as the schema's type.
-    fn text_value<'a>(&self, object: &Object<'a>, name: &str, node: NodeId) -> Option<Instance<'a>> {
-        let raw = object.get(name)?;
+    fn text_value<'a>(&self, raw: Raw<'a>, node: NodeId) -> Option<Instance<'a>> {
         match raw.text() {
             Some(text) => Some(self.validator.read_text(node, &text).into_owned()),
-            None if raw.get().starts_with(['{', '[', 'n']) => Instance::read(Raw::get(raw)),
+            None if raw.get().starts_with(['{', '[', 'n']) => Instance::read(raw.get()),
             // Some clients send bare numbers and booleans.
             None => Some(self.validator.read_text(node, raw.get())),
         }
     }
 }
 
+fn is_long(args: &Args<'_>) -> bool {
+    matches!(&args.source, Source::Json(_, whole) if whole.len() > EXPLAINED_BYTES)
+}
+
+/// The error for arguments that were rejected for a reason that cannot be told: a string that is not valid Unicode.
+fn unreadable() -> ArgumentError {
+    ArgumentError {
+        field: Cow::Borrowed("arguments"),
+        expected_type: Cow::Borrowed("object"),
+        actual_type: Cow::Borrowed("object"),
+        text: "the arguments have a string that is not valid Unicode, or do not match the schema".to_owned(),
+    }
+}
+
 fn compiled(schema: &Value) -> Result<Validator, Vec<String>> {
-    let validator = Validator::new(schema)?.with_null_as_absent();
+    let validator = Validator::new(schema)?;
     let wrong_defaults = validator.wrong_defaults();
     if wrong_defaults.is_empty() { Ok(validator) } else { Err(wrong_defaults) }
 }
@@ -195,6 +232,8 @@ fn compiled(schema: &Value) -> Result<Validator, Vec<String>> {
 /// Asks each type what it checks itself.
 fn mark_checked(validator: &mut Validator, types: &[DeclaredType], is_text: bool) {
     let nodes: Vec<(String, NodeId)> = validator.properties().map(|(name, node)| (name.to_owned(), node)).collect();
+    let required: Vec<String> =
+        nodes.iter().map(|(name, _)| name.clone()).filter(|name| validator.requires(name)).collect();
     let node = |name: &str| nodes.iter().find(|(property, _)| property == name).map(|(_, node)| *node);
     let asked: Vec<_> = types
         .iter()
@@ -207,11 +246,71 @@ fn mark_checked(validator: &mut Validator, types: &[DeclaredType], is_text: bool
         })
         .collect();
     let mut probes = Vec::new();
-    for (declared, accepts) in types.iter().zip(&asked) {
+    for (declared, accepts) in types.iter().zip(&asked).filter(|(declared, _)| !declared.is_narrowed) {
         for name in &declared.names {
             let within = declared.is_flattened.then_some(&**name);
-            probes.extend(node(name).map(|node| Probe { node, within, is_text, accepts }));
+            let is_optional = !required.contains(name);
+            probes.extend(node(name).map(|node| Probe { node, within, is_optional, is_text, accepts }));
         }
     }
     validator.mark_checked(&probes);
+}
+
+#[cfg(test)]
+mod tests {
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+
+    use crate::handler::builder::ArgInfo;
+    use crate::handler::tool;
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum Unit {
+        Celsius,
+        Kelvin,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Place {
+        name: String,
+        unit: Option<Unit>,
+        height: Vec<(u8, i64)>,
+        exact: Option<bool>,
+        near: Option<Box<Place>>,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Bounded {
+        #[schemars(range(max = 5))]
+        number: u32,
+    }
+
+    fn is_checked<T: crate::handler::args::Argument>(arg: ArgInfo) -> bool {
+        let mut builder = tool::describe("t");
+        let key = builder.arg::<T>(arg);
+        let returns = tool::returns::<()>(&mut builder);
+        let tool = builder.sync(returns, move |args, _| args.take(&key).map(drop));
+        tool.handler.has_constraints
+    }
+
+    #[test]
+    fn arguments_that_types_check_cost_nothing() {
+        let arg = || ArgInfo::new("a");
+        assert!(!is_checked::<i64>(arg()));
+        assert!(!is_checked::<Option<u8>>(arg()));
+        assert!(!is_checked::<String>(arg()));
+        assert!(!is_checked::<Vec<f64>>(arg()));
+        assert!(!is_checked::<Option<Unit>>(arg()));
+        assert!(!is_checked::<Place>(arg()));
+        assert!(!is_checked::<std::collections::BTreeMap<String, Place>>(arg()));
+        assert!(!is_checked::<std::net::Ipv4Addr>(arg()));
+        assert!(!is_checked::<serde_json::Value>(arg()));
+        assert!(is_checked::<Bounded>(arg()));
+        assert!(is_checked::<Vec<Bounded>>(arg()));
+        assert!(is_checked::<String>(arg().keyword("maxLength", 5)));
+        assert!(is_checked::<Option<i64>>(arg().keyword("minimum", 0)));
+    }
 }

@@ -14,7 +14,11 @@ struct Text<'a>(&'a str);
 
 impl Text<'_> {
     fn parse<T: std::str::FromStr>(&self, expected: &str) -> Result<T, Error> {
-        self.0.trim().parse().map_err(|_| Error::custom(format_args!("expected {expected}, got {:?}", shorten(self.0))))
+        self.0.trim().parse().map_err(|_| self.unparsable(expected))
+    }
+
+    fn unparsable(&self, expected: &str) -> Error {
+        Error::custom(format_args!("expected {expected}, got {:?}", shorten(self.0)))
     }
 }
 
@@ -57,8 +61,16 @@ impl<'de> Deserializer<'de> for Text<'_> {
         deserialize_u32 => visit_u32, "a non-negative integer";
         deserialize_u64 => visit_u64, "a non-negative integer";
         deserialize_u128 => visit_u128, "a non-negative integer";
-        deserialize_f32 => visit_f32, "a number";
-        deserialize_f64 => visit_f64, "a number";
+    }
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_f64(visitor)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        let number: f64 = self.parse("a number")?;
+        // Rust parses `inf` and `NaN`, which are not numbers in JSON.
+        if number.is_finite() { visitor.visit_f64(number) } else { Err(self.unparsable("a number")) }
     }
 
     as_text! {

@@ -83,11 +83,41 @@ impl<'v> Checker<'v> {
             return self.report("value", "a value that can be checked in reasonable time", instance);
         }
         self.visits -= 1;
+        if self.depth == Depth::BeyondTypes && node.is_own_checked {
+            return self.descend(id, instance);
+        }
         if !node.types.allow(instance) {
             return self.wrong(id, instance);
         }
         for rule in &node.rules {
             self.rule(id, rule, instance);
+        }
+    }
+
+    /// Checks what is inside a value whose type checks the rest: it may accept more names than the schema shows, such as
+    /// those of `#[serde(alias)]`.
+    fn descend(&mut self, id: NodeId, instance: &Instance<'_>) {
+        for rule in &self.validator.node(id).rules {
+            match (rule, instance) {
+                (Rule::List(rule), Instance::List(items)) => self.items(rule, items),
+                (Rule::Object(rule), Instance::Object(members)) => {
+                    for (name, value) in members {
+                        if let Some(node) = rule.property(name).or(rule.others) {
+                            self.at(name, |checker| checker.check(node, value));
+                        }
+                    }
+                }
+                (Rule::List(_) | Rule::Object(_), _) => {}
+                _ => self.rule(id, rule, instance),
+            }
+        }
+    }
+
+    fn items(&mut self, rule: &ListRule, items: &[Instance<'_>]) {
+        for (index, item) in items.iter().enumerate() {
+            if let Some(node) = rule.prefix.get(index).copied().or(rule.items) {
+                self.at_index(index, |checker| checker.check(node, item));
+            }
         }
     }
 
@@ -130,11 +160,7 @@ impl<'v> Checker<'v> {
         if !rule.size.allows(items.len()) {
             return self.wrong(id, instance);
         }
-        for (index, item) in items.iter().enumerate() {
-            if let Some(node) = rule.prefix.get(index).copied().or(rule.items) {
-                self.at_index(index, |checker| checker.check(node, item));
-            }
-        }
+        self.items(rule, items);
         if rule.unique {
             let mut seen = HashSet::with_capacity(items.len());
             if let Some(twice) = items.iter().find(|item| !seen.insert(item.canonical())) {

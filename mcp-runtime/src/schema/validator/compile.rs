@@ -17,6 +17,9 @@ pub(super) fn compile(schema: &Value) -> Result<Vec<Node>, Vec<String>> {
     let mut compiler = Compiler { root: schema, nodes: Vec::new(), targets: HashMap::new(), problems: Vec::new() };
     compiler.targets.insert("#".to_owned(), NodeId(0));
     compiler.schema(schema, "");
+    if is_circular(&compiler.nodes) {
+        compiler.problem("", "a `$ref` leads back to itself, without a property or an item between");
+    }
     if compiler.problems.is_empty() { Ok(compiler.nodes) } else { Err(compiler.problems) }
 }
 
@@ -72,7 +75,7 @@ impl<'s> Compiler<'s> {
             rules.push(Rule::If(condition, then, self.optional(keywords, "else", place)));
         }
         let default = keywords.get("default").filter(|value| !value.is_null()).cloned();
-        Node { types: self.types(keywords, place), rules, default, checked_by_type: false }
+        Node { types: self.types(keywords, place), rules, default, ..Node::default() }
     }
 
     fn types(&mut self, keywords: &Map<String, Value>, place: &str) -> Types {
@@ -266,6 +269,58 @@ impl<'s> Compiler<'s> {
             self.problems.push(text);
         }
     }
+}
+
+/// Whether a schema applies itself to the same value again, which has no end.
+fn is_circular(nodes: &[Node]) -> bool {
+    /// How far a node has been followed.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Visit {
+        New,
+        Open,
+        Done,
+    }
+    let mut visits = vec![Visit::New; nodes.len()];
+    for start in 0..nodes.len() {
+        let mut path = vec![(start, false)];
+        while let Some((id, is_left)) = path.pop() {
+            if is_left {
+                visits[id] = Visit::Done;
+                continue;
+            }
+            match visits[id] {
+                Visit::Open => return true,
+                Visit::Done => continue,
+                Visit::New => visits[id] = Visit::Open,
+            }
+            path.push((id, true));
+            for next in in_place(&nodes[id]) {
+                match visits[next.0] {
+                    Visit::Open => return true,
+                    Visit::New => path.push((next.0, false)),
+                    Visit::Done => {}
+                }
+            }
+        }
+    }
+    false
+}
+
+/// The nodes that apply to the same value as a node.
+fn in_place(node: &Node) -> Vec<NodeId> {
+    let mut found = Vec::new();
+    for rule in &node.rules {
+        match rule {
+            Rule::Ref(node) | Rule::Not(node) => found.push(*node),
+            Rule::All(nodes) | Rule::Any(nodes) | Rule::Exactly(nodes) => found.extend(nodes),
+            Rule::If(condition, then, otherwise) => {
+                found.extend([Some(*condition), *then, *otherwise].iter().flatten());
+            }
+            Rule::Object(rule) => found.extend(rule.implies.iter().map(|(_, node)| *node)),
+            Rule::OneOf(_) | Rule::Number(_) | Rule::Text(_) | Rule::List(_) => {}
+        }
+    }
+    found
 }
 
 fn join(place: &str, name: &str) -> String {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::compile;
 use super::node::{Node, NodeId, ObjectRule, Rule, Size, Types};
-use crate::schema::instance::Instance;
+use crate::schema::instance::{Instance, Number};
 
 /// A compiled schema. Its root is the first node.
 #[derive(Debug)]
@@ -87,7 +87,10 @@ impl Validator {
         let types = self.node(self.resolved(id)).types;
         let read = match () {
             () if types.is_only(Types::NUMBER) => {
-                Instance::read(text.trim()).filter(|value| matches!(value, Instance::Number(_)))
+                // `07` is a number in a URI, if not in JSON.
+                let integer = text.trim().parse().ok().map(|number| Instance::Number(Number::Integer(number)));
+                let json = || Instance::read(text.trim()).filter(|value| matches!(value, Instance::Number(_)));
+                integer.or_else(json)
             }
             () if types.is_only(Types::BOOLEAN) => match text.trim() {
                 "true" => Some(Instance::Bool(true)),

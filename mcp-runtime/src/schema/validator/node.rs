@@ -16,6 +16,8 @@ pub(in crate::schema) struct Node {
     pub(in crate::schema) types: Types,
     pub(in crate::schema) rules: Vec<Rule>,
     pub(super) default: Option<Value>,
+    /// Whether decoding into the handler's type checks its own assertions, if not those of the nodes below it.
+    pub(in crate::schema) is_own_checked: bool,
     /// Whether decoding into the handler's type checks all of it, so that a call need not.
     pub(in crate::schema) checked_by_type: bool,
 }

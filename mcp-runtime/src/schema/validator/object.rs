@@ -19,6 +19,9 @@ const COMPARED: usize = 16;
 
 impl Checker<'_> {
     pub(super) fn object(&mut self, id: NodeId, rule: &ObjectRule, members: &Members<'_>, instance: &Instance<'_>) {
+        if self.quiet && self.has_other_tag(rule, instance) {
+            return self.wrong(id, instance);
+        }
         let null_is_absent = id == Validator::ROOT && self.validator.null_is_absent;
         for (name, value) in members {
             if self.is_decided() {
@@ -38,6 +41,18 @@ impl Checker<'_> {
             let got = count(members.len(), "member");
             self.expected(id, &sized(rule), &got, "object");
         }
+    }
+
+    /// Whether a constant member has another value. Looked at before the others, so that the variants of a tagged enum
+    /// are told apart at once.
+    fn has_other_tag(&self, rule: &ObjectRule, instance: &Instance<'_>) -> bool {
+        rule.properties.iter().any(|(name, node)| match &self.validator.node(*node).rules[..] {
+            [Rule::OneOf(values)] => {
+                instance.get(name).is_some_and(|sent| !values.iter().any(|value| sent.equals(value)))
+                    && !(self.validator.null_is_absent && matches!(instance.get(name), Some(Instance::Null)))
+            }
+            _ => false,
+        })
     }
 
     fn member(&mut self, rule: &ObjectRule, name: &str, value: &Instance<'_>) {

@@ -111,3 +111,14 @@ fn many_problems_are_not_all_told() {
     assert_eq!(texts(&json!({"required": required}), &strangers.into()).len(), 10);
     assert!(started.elapsed() < std::time::Duration::from_secs(30), "took {:?}", started.elapsed());
 }
+
+#[test]
+fn tagged_alternatives_are_told_apart_in_any_order() {
+    let node = |op: &str| json!({"type": "object", "properties": {"args": {"items": {"$ref": "#"}}, "op": {"const": op}}, "required": ["op"]});
+    let schema = json!({"oneOf": [node("and"), node("or"), node("not"), {"type": "integer", "maximum": 5}]});
+    let mut value = json!(1);
+    for _ in 0..12 {
+        value = json!({"args": [value, 2], "op": "or"});
+    }
+    assert_eq!(texts(&schema, &value), [] as [&str; 0]);
+}
