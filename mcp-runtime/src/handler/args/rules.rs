@@ -147,7 +147,7 @@ impl ArgumentRules {
     }
 
     /// The hint for an argument that is unknown, and close to the name of one that was not sent.
-    pub(crate) fn near_miss<'a>(&'a self, args: &Args<'a>) -> Option<(String, &'a str)> {
+    pub(crate) fn near_miss<'s>(&'s self, args: &Args<'_>) -> Option<(String, &'s str)> {
         let unset = || self.validator.properties().map(|(name, _)| name).filter(|name| !args.has(name));
         self.unknown(args)
             .into_iter()
@@ -261,6 +261,7 @@ mod tests {
     use schemars::JsonSchema;
     use serde::Deserialize;
 
+    use super::{Args, ArgumentRules, Raw};
     use crate::handler::builder::ArgInfo;
     use crate::handler::tool;
 
@@ -294,6 +295,16 @@ mod tests {
         let returns = tool::returns::<()>(&mut builder);
         let tool = builder.sync(returns, move |args, _| args.take(&key).map(drop));
         tool.handler.has_constraints
+    }
+
+    #[test]
+    fn near_miss_of_an_argument_that_was_not_sent_is_found() {
+        let schema = serde_json::json!({"type": "object", "properties": {"limit": {}, "query": {}}});
+        let rules = ArgumentRules::of_types(&schema, &[], false).unwrap();
+        let near = |json: &str| rules.near_miss(&Args::json(Some(Raw::new_unchecked(json))).unwrap());
+        assert_eq!(near(r#"{"query":"a","limt":5}"#), Some(("limt".to_owned(), "limit")));
+        assert_eq!(near(r#"{"query":"a","dummy":5}"#), None);
+        assert_eq!(near(r#"{"limit":1,"limt":5}"#), None, "the argument itself was sent");
     }
 
     #[test]
