@@ -6,6 +6,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use super::format::Format;
+use super::instance::Number;
 use super::tidy::{reference, tidy};
 
 /// Builds the schema of a tool's arguments. One generator serves all of them, so shared types appear
@@ -82,8 +84,10 @@ impl InputSchema {
             // A null default means "no default".
             let default = extras.default.filter(|value| !value.is_null());
             map.extend(default.map(|value| ("default".to_owned(), value)));
-            for (keyword, _) in &extras.keywords {
+            let own = resolved_map(map, self.generator.definitions());
+            for (keyword, value) in &extras.keywords {
                 self.problems.extend(misplaced(name, keyword, &expected));
+                self.problems.extend(contradiction(name, keyword, value, own));
             }
             map.extend(extras.keywords.into_iter().map(|(keyword, value)| (keyword.to_owned(), value)));
             map.extend(extras.header.map(|header| ("x-mcp-header".to_owned(), header.into())));
@@ -177,6 +181,35 @@ fn misplaced(name: &str, keyword: &str, expected: &str) -> Option<String> {
     };
     let fits = expected == "value" || expected.split(" or ").any(|one| types.contains(&one));
     (!fits).then(|| format!("`{key}` is for {of}, and the argument `{name}` is of type {expected}"))
+}
+
+/// The mistake of a keyword that allows what the type itself does not.
+fn contradiction(name: &str, keyword: &str, value: &Value, own: &Map<String, Value>) -> Option<String> {
+    let bound = || Some((Number::of(value)?, Number::of(own.get(keyword)?)?));
+    match keyword {
+        "minimum" => bound().filter(|(given, own)| given.compare(*own).is_lt()).map(|(given, own)| {
+            format!("`min` of the argument `{name}` is {given}, and its type has nothing below {own}")
+        }),
+        "maximum" => bound().filter(|(given, own)| given.compare(*own).is_gt()).map(|(given, own)| {
+            format!("`max` of the argument `{name}` is {given}, and its type has nothing above {own}")
+        }),
+        "enum" => {
+            let (given, own) = (value.as_array()?, own.get("enum")?.as_array()?);
+            let stranger = given.iter().find(|value| !own.contains(value))?;
+            Some(format!("`one_of` of the argument `{name}` has {stranger}, which is not a value of its type"))
+        }
+        "format" => {
+            let format = value.as_str().filter(|format| Format::named(format).is_none())?;
+            Some(format!("`format` of the argument `{name}` is `{format}`, which cannot be checked; use a `pattern`"))
+        }
+        _ => None,
+    }
+}
+
+/// The keywords of a type, behind a reference to it.
+fn resolved_map<'a>(map: &'a Map<String, Value>, definitions: &'a Map<String, Value>) -> &'a Map<String, Value> {
+    let target = map.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix("#/$defs/"));
+    target.and_then(|name| definitions.get(name)).and_then(Value::as_object).unwrap_or(map)
 }
 
 /// The schema of a structured result, unless it allows any value.

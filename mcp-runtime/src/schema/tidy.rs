@@ -36,17 +36,33 @@ fn count(schema: &Value, name: &str) -> usize {
     here + children(schema).map(|child| count(child, name)).sum::<usize>()
 }
 
-/// Replaces references to `name` by `target`. Keywords beside a reference take precedence.
+/// Replaces references to `name` by `target`.
 fn inline(schema: &mut Value, name: &str, target: &Value) {
     if reference(schema) == Some(name) {
         let (Value::Object(map), Value::Object(target)) = (&mut *schema, target) else { return };
         map.shift_remove("$ref");
-        let mut merged = target.clone();
-        merged.extend(std::mem::take(map));
-        *map = merged;
+        *map = merged(target.clone(), std::mem::take(map));
         return;
     }
     children_mut(schema).for_each(|child| inline(child, name, target));
+}
+
+/// A schema with the keywords that stood beside a reference to it. They take precedence, but properties add up: those of
+/// a variant stand beside the tag of its enum.
+fn merged(mut target: Map<String, Value>, beside: Map<String, Value>) -> Map<String, Value> {
+    for (keyword, value) in beside {
+        match (target.get_mut(&keyword), value) {
+            (Some(Value::Object(all)), Value::Object(more)) if keyword == "properties" => all.extend(more),
+            (Some(Value::Array(all)), Value::Array(more)) if keyword == "required" => {
+                let more: Vec<Value> = more.into_iter().filter(|name| !all.contains(name)).collect();
+                all.extend(more);
+            }
+            (_, value) => {
+                target.insert(keyword, value);
+            }
+        }
+    }
+    target
 }
 
 fn drop_number_formats(schema: &mut Value) {

@@ -406,3 +406,74 @@ fn flattened_struct_that_denies_other_arguments_is_a_mistake() {
     let text = *std::panic::catch_unwind(set_up).unwrap_err().downcast::<String>().unwrap();
     assert!(text.contains("tool `denies`: `Page` denies unknown fields, so it cannot be flattened beside"), "{text}");
 }
+
+#[derive(Deserialize, JsonSchema)]
+struct Inner {
+    #[schemars(range(max = 5))]
+    number: u8,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind")]
+enum Tagged {
+    One { side: u8 },
+    Two(Inner),
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Outer {
+    inner: Option<Vec<Inner>>,
+}
+
+/// Take nested types.
+#[tool]
+fn nested(tagged: Option<Tagged>, outer: Option<Outer>) -> bool {
+    true
+}
+
+#[tokio::test]
+async fn constraints_of_nested_types_cannot_be_bypassed() -> Result<()> {
+    let client = TestClient::connect(Server::new("s", "1").tools(tools![nested])).await?;
+    let fine = json!({"tagged": {"kind": "Two", "number": 5}, "outer": {"inner": [{"number": 1}]}});
+    assert_eq!(client.call("nested", fine).await?.text(), "true");
+    for (arguments, expected) in [
+        (json!({"tagged": {"kind": "Two", "number": 6}}), "`tagged.number`: expected an integer from 0 to 5, got 6"),
+        (json!({"tagged": {"kind": "Two"}}), "`tagged.number` is missing"),
+        (json!({"outer": {"inner": [[6]]}}), "`outer.inner.0`: expected an object, got a list of 1 item"),
+    ] {
+        let (text, _) = refused(&client, "nested", arguments.clone()).await;
+        assert!(text.contains(expected), "{arguments}: {text}");
+    }
+    Ok(())
+}
+
+const LOW: i64 = 9;
+const HIGH: i64 = 3;
+const TOO_HIGH: u32 = 300;
+const COLOURS: [&str; 1] = ["green"];
+const FORMAT: &str = "colour";
+
+/// Contradict itself.
+#[tool]
+fn contradicts(
+    #[arg(min = LOW, max = HIGH)] a: i64,
+    #[arg(max = TOO_HIGH)] b: u8,
+    #[arg(one_of = COLOURS)] c: Tone,
+    #[arg(format = FORMAT)] d: String,
+) -> bool {
+    true
+}
+
+#[test]
+fn contradictions_are_mistakes_in_the_set_up() {
+    let set_up = || drop(Server::new("s", "1").tools(tools![contradicts]).into_service());
+    let text = *std::panic::catch_unwind(set_up).unwrap_err().downcast::<String>().unwrap();
+    for mistake in [
+        "`a`: no number is at least 9 and at most 3",
+        "`max` of the argument `b` is 300, and its type has nothing above 255",
+        "`one_of` of the argument `c` has \"green\", which is not a value of its type",
+        "`format` of the argument `d` is `colour`, which cannot be checked",
+    ] {
+        assert!(text.contains(mistake), "{text}\nlacks: {mistake}");
+    }
+}

@@ -97,6 +97,10 @@ impl<'v> Checker<'v> {
     /// Checks what is inside a value whose type checks the rest: it may accept more names than the schema shows, such as
     /// those of `#[serde(alias)]`.
     fn descend(&mut self, id: NodeId, instance: &Instance<'_>) {
+        // serde reads a struct from a list of its fields, too, where nothing would be checked.
+        if matches!(instance, Instance::List(_)) && !self.validator.node(id).types.allow(instance) {
+            return self.wrong(id, instance);
+        }
         for rule in &self.validator.node(id).rules {
             match (rule, instance) {
                 (Rule::List(rule), Instance::List(items)) => self.items(rule, items),

@@ -128,6 +128,10 @@ impl<'s> Compiler<'s> {
         if rule.multiple_of.is_some_and(|step| step.as_f64() <= 0.0) {
             self.problem(place, "`multipleOf` must be greater than 0");
         }
+        let (low, high) = (rule.minimum.or(rule.above), rule.maximum.or(rule.below));
+        if let Some((low, high)) = low.zip(high).filter(|(low, high)| low.compare(*high).is_gt()) {
+            self.problem(place, &format!("no number is at least {low} and at most {high}"));
+        }
         let any = [rule.minimum, rule.maximum, rule.above, rule.below, rule.multiple_of].iter().any(Option::is_some);
         any.then_some(rule)
     }
@@ -234,7 +238,11 @@ impl<'s> Compiler<'s> {
             }
             size
         };
-        Size { min: bound(min), max: bound(max) }
+        let size = Size { min: bound(min), max: bound(max) };
+        if let Some((low, high)) = size.min.zip(size.max).filter(|(low, high)| low > high) {
+            self.problem(place, &format!("`{min}` is {low}, above `{max}`, which is {high}"));
+        }
+        size
     }
 
     fn optional(&mut self, keywords: &'s Map<String, Value>, keyword: &str, place: &str) -> Option<NodeId> {
