@@ -67,6 +67,7 @@ impl fmt::Debug for Visibility {
 
 impl Handler {
     /// Checks and decodes the arguments, and starts the handler.
+    #[inline]
     pub(crate) fn call<'a>(
         &self,
         args: &Args<'a>,
