@@ -14,6 +14,7 @@ mod borrowed;
 mod constraints;
 mod docs;
 mod enforced;
+mod enforced_in_types;
 mod errors;
 mod forms;
 mod hygiene;
