@@ -50,11 +50,24 @@ pub fn handlers(attr: TokenStream, item: TokenStream) -> TokenStream {
     impl_block::handlers(attr.into(), &item.into()).into()
 }
 
-// Called by `tools!`, `prompts!` and `resources!` of the runtime.
+// Called by `tools!`, `prompts!` and `resources!` of the runtime. The names are for the person whose function lacks the
+// attribute: rustc's error says which macro it originates in. See `function/list.rs`.
 #[doc(hidden)]
 #[proc_macro]
-pub fn list(input: TokenStream) -> TokenStream {
-    function::list::list(input.into()).into()
+pub fn put_the_attribute_tool_on_the_function(input: TokenStream) -> TokenStream {
+    function::list::list(Kind::Tool, input.into()).into()
+}
+
+#[doc(hidden)]
+#[proc_macro]
+pub fn put_the_attribute_prompt_on_the_function(input: TokenStream) -> TokenStream {
+    function::list::list(Kind::Prompt, input.into()).into()
+}
+
+#[doc(hidden)]
+#[proc_macro]
+pub fn put_the_attribute_resource_on_the_function(input: TokenStream) -> TokenStream {
+    function::list::list(Kind::Resource, input.into()).into()
 }
 
 #[proc_macro_derive(Resource, attributes(resource))]

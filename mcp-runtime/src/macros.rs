@@ -19,23 +19,23 @@
 /// assert_eq!(count.name(), "count");
 /// ```
 ///
-/// An entry may have `#[cfg(…)]`. For a name without `#[tool]`, rustc reports "expected type, found function".
+/// An entry may have `#[cfg(…)]`.
 #[macro_export]
 macro_rules! tools {
-    ($($function:tt)*) => { $crate::__private::list!($crate tool [$($function)*]) };
+    ($($function:tt)*) => { $crate::__private::put_the_attribute_tool_on_the_function!($crate [$($function)*]) };
 }
 
 /// Collects functions annotated with [`#[prompt]`](macro@crate::prompt) into a `[Prompt; N]`, in this order.
 #[macro_export]
 macro_rules! prompts {
-    ($($function:tt)*) => { $crate::__private::list!($crate prompt [$($function)*]) };
+    ($($function:tt)*) => { $crate::__private::put_the_attribute_prompt_on_the_function!($crate [$($function)*]) };
 }
 
 /// Collects functions annotated with [`#[resource]`](macro@crate::resource) into a `[Resource; N]`, in this
 /// order.
 #[macro_export]
 macro_rules! resources {
-    ($($function:tt)*) => { $crate::__private::list!($crate resource [$($function)*]) };
+    ($($function:tt)*) => { $crate::__private::put_the_attribute_resource_on_the_function!($crate [$($function)*]) };
 }
 
 /// Exported as `testing::assert_contract!`.

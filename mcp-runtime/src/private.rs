@@ -2,7 +2,10 @@
 
 pub use std::sync::Arc;
 
-pub use mcp_macros::list;
+pub use mcp_macros::{
+    put_the_attribute_prompt_on_the_function, put_the_attribute_resource_on_the_function,
+    put_the_attribute_tool_on_the_function,
+};
 pub use serde_json;
 
 pub use crate::__json as json;

@@ -7,9 +7,10 @@
 //!
 //! A bare name is used as it is, with that error of rustc: importing `add` is ambiguous wherever another `add` is in
 //! an outer scope, because the type comes from a macro. A test may well declare a tool that hides an item of its
-//! module, or one with the name of a crate.
+//! module, or one with the name of a crate. The span of the name says that it comes from this macro, so rustc's error
+//! adds the macro's name, `put_the_attribute_tool_on_the_function`: the one text of that error that can be chosen.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
@@ -21,24 +22,22 @@ use crate::errors::Errors;
 use crate::handler::Kind;
 
 // Input, from a `macro_rules!` of the runtime
-//     $crate tool [add, text::count]
+//     $crate [add, text::count]
 // Output
 //     {
 //         use $crate::__private::PlainFunction as __Item;
 //         [
-//             <add as $crate::__private::ListedTool>::tool(),
+//             { type __Item = add; <__Item as $crate::__private::ListedTool>::tool() },
 //             { use text::count as __Item; <__Item as $crate::__private::ListedTool>::tool() },
 //         ]
 //     }
 /// Expands `tools![]`, `prompts![]` or `resources![]`.
-pub(crate) fn list(input: TokenStream) -> TokenStream {
+pub(crate) fn list(kind: Kind, input: TokenStream) -> TokenStream {
     let parse = |input: ParseStream<'_>| {
         let krate = Ident::parse_any(input)?;
-        let kind: Ident = input.parse()?;
-        let kind = [Kind::Prompt, Kind::Resource].into_iter().find(|known| kind == known.attribute());
         let entries;
         bracketed!(entries in input);
-        Ok(List { krate, kind: kind.unwrap_or(Kind::Tool) }.expand(&entries))
+        Ok(List { krate, kind }.expand(&entries))
     };
     parse.parse2(input).unwrap_or_else(syn::Error::into_compile_error)
 }
@@ -165,14 +164,20 @@ impl List {
         let krate = &self.krate;
         let Registry { method, item, .. } = registry(self.kind);
         let listed_as = format_ident!("Listed{item}");
-        let Some(last) = path.segments.last().filter(|_| path.segments.len() > 1) else {
-            return quote!(<#path as #krate::__private::#listed_as>::#method());
-        };
+        let Some(last) = path.segments.last() else { return TokenStream::new() };
         // With the span of the function's name, where errors belong.
         let listed = Ident::new("__Item", last.ident.span());
+        let names_it = if path.segments.len() > 1 {
+            quote!(use #path as #listed;)
+        } else {
+            // For rustc it comes from this macro, and stands where the user wrote it.
+            let mut name = last.ident.clone();
+            name.set_span(Span::call_site().located_at(name.span()));
+            quote!(type #listed = #name;)
+        };
         quote!({
             #[allow(unused_imports, deprecated)]
-            use #path as #listed;
+            #names_it
             <#listed as #krate::__private::#listed_as>::#method()
         })
     }

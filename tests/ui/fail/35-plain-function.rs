@@ -1,4 +1,4 @@
-//! Row 35: a function without `#[tool]`; a name that does not exist. For now, a bare name has the error of rustc.
+//! Row 35: a function without `#[tool]`; a name that does not exist. The error for a bare name is rustc's; its note says what to do.
 use mcp_runtime::prelude::*;
 
 fn helper() {}
