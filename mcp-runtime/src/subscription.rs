@@ -8,6 +8,7 @@
 #[cfg(feature = "http")]
 use std::collections::BTreeSet;
 use std::collections::{HashSet, VecDeque};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::{Deserialize, Serialize};
@@ -64,7 +65,8 @@ impl Filter {
 
     /// The number of distinct resources and tasks in the filter.
     pub(crate) fn size(&self) -> usize {
-        self.resource_subscriptions.iter().chain(&self.task_ids).collect::<HashSet<_>>().len()
+        let names = self.resource_subscriptions.iter().chain(&self.task_ids);
+        names.map(String::as_str).collect::<HashSet<_>>().len()
     }
 
     /// The ids of the tasks in the filter.
@@ -171,30 +173,33 @@ impl Subscription {
         until_some(&self.news, || self.state().pending.pop_front()).await
     }
 
-    /// Delivers changes until the connection closes, then those still pending. Notifications of a
-    /// stream carry its id.
+    /// Delivers changes until the connection closes, then those still pending. Notifications of a stream carry its id.
+    ///
+    /// `closing` is boxed, so that this is compiled once for sessions and streams.
     pub(crate) async fn deliver(
         &self,
         outbox: &mpsc::Sender<Outgoing>,
         stream: Option<&str>,
-        closing: impl Future<Output = ()>,
+        mut closing: Pin<Box<dyn Future<Output = ()> + Send + '_>>,
     ) {
-        let mut closing = std::pin::pin!(closing);
+        // What is still to be delivered after the close.
+        let mut rest: Option<VecDeque<Change>> = None;
         loop {
-            let change = tokio::select! {
-                // First: an endless series of changes must not delay the close.
-                biased;
-                () = &mut closing => break,
-                change = self.next() => change,
+            let change = match &mut rest {
+                Some(rest) => match rest.pop_front() {
+                    Some(change) => change,
+                    None => return,
+                },
+                None => tokio::select! {
+                    // First: an endless series of changes must not delay the close.
+                    biased;
+                    () = &mut closing => {
+                        rest = Some(std::mem::take(&mut self.state().pending));
+                        continue;
+                    }
+                    change = self.next() => change,
+                },
             };
-            if let Some(line) = self.line(&change, stream).await
-                && outbox.send(Outgoing::Notification(line)).await.is_err()
-            {
-                return;
-            }
-        }
-        let rest = std::mem::take(&mut self.state().pending);
-        for change in rest {
             if let Some(line) = self.line(&change, stream).await
                 && outbox.send(Outgoing::Notification(line)).await.is_err()
             {
@@ -241,7 +246,7 @@ mod tests {
         }
         let (control, (outbox, received)) = (Arc::new(ConnectionControl::default()), mpsc::channel(1));
         let (delivering, until) = (Arc::clone(&subscription), Arc::clone(&control));
-        tokio::spawn(async move { delivering.deliver(&outbox, None, until.closing()).await });
+        tokio::spawn(async move { delivering.deliver(&outbox, None, Box::pin(until.closing())).await });
         (subscription, control, received)
     }
 

@@ -1,5 +1,6 @@
-//! Locking and waiting for conditions, the idioms of this crate.
+//! Locking, waiting for conditions, and spawning, the idioms of this crate.
 
+use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -25,4 +26,14 @@ pub(crate) async fn until_some<T>(notify: &Notify, mut value: impl FnMut() -> Op
         }
         notified.await;
     }
+}
+
+/// A future to spawn. Tokio compiles its task machinery for every type of future, twice (once per scheduler), about
+/// 6 KB each. Boxed futures share one type. It costs an allocation next to the one of the task itself.
+pub(crate) type BoxedTask = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// [`tokio::spawn`], for a task that nobody waits for.
+pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static) {
+    let task: BoxedTask = Box::pin(task);
+    tokio::spawn(task);
 }

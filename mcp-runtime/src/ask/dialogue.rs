@@ -73,10 +73,10 @@ struct State {
     /// How many asks were created: an ask without a name is named by its position.
     asks: usize,
     /// The keys of the asks that were awaited.
-    asked: HashSet<Box<str>>,
+    asked: HashSet<String>,
     once_results: OnceResults,
     /// The keys of the `once` blocks that run, or have returned in this run of the handler.
-    once_keys: HashSet<Box<str>>,
+    once_keys: HashSet<String>,
     clock: AnswerClock,
 }
 
@@ -387,7 +387,7 @@ impl Drop for OnceGuard<'_> {
         // A block that failed may be tried again.
         let mut state = self.dialogue.state();
         if !state.once_results.contains_key(&*self.key) {
-            state.once_keys.remove(&self.key);
+            state.once_keys.remove(&*self.key);
         }
     }
 }

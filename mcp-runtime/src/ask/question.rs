@@ -62,13 +62,13 @@ pub(crate) fn read_responses(raw: Raw<'_>) -> Result<Vec<ResponseEntry>, RpcErro
 pub(super) fn canonical(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Object(map) => {
-            let mut members: Vec<_> = map.iter().collect();
-            members.sort_unstable_by_key(|(key, _)| *key);
+            let mut keys: Vec<&str> = map.keys().map(String::as_str).collect();
+            keys.sort_unstable();
             out.push(b'{');
-            for (key, value) in members {
+            for key in keys {
                 scalar(key, out);
                 out.push(b':');
-                canonical(value, out);
+                canonical(&map[key], out);
                 out.push(b',');
             }
             out.push(b'}');

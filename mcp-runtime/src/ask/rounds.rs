@@ -19,7 +19,7 @@ use super::sealed_state::StateSealer;
 use super::{AskError, OnceResults};
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::Object;
-use crate::jsonrpc::raw::Raw;
+use crate::jsonrpc::raw::{Raw, from_bytes};
 use crate::outcome::{Failure, Outcome, Question, Reply};
 use crate::sync::{lock, until};
 
@@ -30,12 +30,12 @@ struct RoundState {
     /// In seconds since 1970.
     #[serde(rename = "e")]
     expires: u64,
-    /// The answers so far, by key.
+    /// The questions that were answered so far.
     #[serde(rename = "a")]
-    answers: BTreeMap<String, Answered>,
-    /// The digests of the questions of the last round, by key.
+    answered: Vec<Asked>,
+    /// The questions of the last round.
     #[serde(rename = "p")]
-    pending: BTreeMap<String, u64>,
+    pending: Vec<Asked>,
     #[serde(rename = "o")]
     once_results: OnceResults,
     /// How many rounds there were.
@@ -43,12 +43,23 @@ struct RoundState {
     rounds: usize,
 }
 
+/// A question. `Limits::asks_per_call` bounds their number, so they are searched one by one.
 #[derive(Debug, Serialize, Deserialize)]
-struct Answered {
+struct Asked {
+    #[serde(rename = "k")]
+    key: String,
+    /// The digest of the question.
     #[serde(rename = "q")]
     question: u64,
+    /// Null while it is pending: answers are objects.
     #[serde(rename = "a")]
     answer: Value,
+}
+
+impl Asked {
+    fn find<'a>(asked: &'a [Asked], key: &str) -> Option<&'a Asked> {
+        asked.iter().find(|asked| asked.key == key)
+    }
 }
 
 /// What a retried call brings back: the state, and the answers to the questions of the last round.
@@ -74,7 +85,10 @@ impl Resumed {
         }
         let mut resumed = Self::default();
         if let Some(responses) = responses {
-            resumed.responses = read_responses(responses)?.into_iter().collect::<Result<_, _>>()?;
+            for response in read_responses(responses)? {
+                let (key, answer) = response?;
+                resumed.responses.insert(key, answer);
+            }
         }
         if let Some(state) = state {
             let text = state.text().ok_or_else(|| RpcError::wrong_field("requestState", "string", state.kind()))?;
@@ -95,8 +109,8 @@ fn open(text: &str, binding: &StateBinding, sealer: &StateSealer) -> Result<Roun
         sealer.warn_once();
         rejected("is not what this server sent for this call; make the call again without it and `inputResponses`")
     })?;
-    let state: RoundState = serde_json::from_slice(&bytes)
-        .map_err(|_| rejected("is of another version of this server; make the call again without it"))?;
+    let state: RoundState = from_bytes(&bytes)
+        .ok_or_else(|| rejected("is of another version of this server; make the call again without it"))?;
     if state.expires < now() {
         return Err(rejected("has expired; make the call again without it and `inputResponses`"));
     }
@@ -231,13 +245,13 @@ impl Rounds {
         round.over = true;
         let asked = std::mem::take(&mut round.asked);
         let Resumed { mut state, responses, .. } = std::mem::take(&mut round.resumed);
-        let lost = state.pending.keys().next().filter(|_| !round.familiar).map(|key| changed(key).to_failure());
+        let lost = state.pending.first().filter(|_| !round.familiar).map(|asked| changed(&asked.key).to_failure());
         drop(round);
         self.ended.notify_waiters();
         // The handler did not come to these asks in this run. The client has answered and is not asked again.
         for (key, answer) in responses {
-            if let Some(question) = state.pending.get(&key) {
-                state.answers.insert(key, Answered { question: *question, answer });
+            if let Some(Asked { question, .. }) = Asked::find(&state.pending, &key) {
+                state.answered.push(Asked { question: *question, key, answer });
             }
         }
         Poll::Ready(match lost {
@@ -259,7 +273,11 @@ impl Rounds {
         if state.rounds > self.bounds.rounds {
             return Err(Failure::Handler(format!("a call has at most {} rounds of questions", self.bounds.rounds)));
         }
-        state.pending = asked.iter().map(|(key, question)| (key.clone(), question.digest())).collect();
+        let pending = |(key, question): &(String, Question)| {
+            let question = question.digest();
+            Asked { key: key.clone(), question, answer: Value::Null }
+        };
+        state.pending = asked.iter().map(pending).collect();
         let failed = |text: &str| Failure::Protocol(RpcError::new(RpcError::INTERNAL, text.to_owned()));
         let text = serde_json::to_vec(&state).map_err(|_| failed("The state of the call cannot be written"))?;
         if text.len() > self.bounds.bytes {
@@ -283,19 +301,20 @@ impl Round {
     fn answer(&mut self, key: &str, question: &Question) -> Result<Option<Value>, AskError> {
         let digest = question.digest();
         let Resumed { state, sealed, responses } = &mut self.resumed;
-        self.familiar |= state.pending.contains_key(key);
-        match state.answers.get(key) {
+        let pending = Asked::find(&state.pending, key);
+        self.familiar |= pending.is_some();
+        match Asked::find(&state.answered, key) {
             Some(answered) if answered.question != digest => return Err(changed(key)),
-            Some(Answered { answer, .. }) if question.is_answered_by(answer) => return Ok(Some(answer.clone())),
+            Some(Asked { answer, .. }) if question.is_answered_by(answer) => return Ok(Some(answer.clone())),
             // Malformed: it was kept without a look at it.
             Some(_) => {
-                state.answers.remove(key);
+                state.answered.retain(|answered| answered.key != key);
                 return Ok(None);
             }
             None => {}
         }
-        match state.pending.get(key) {
-            Some(asked) if *asked != digest => return Err(changed(key)),
+        match pending {
+            Some(asked) if asked.question != digest => return Err(changed(key)),
             // It was not asked, so it cannot have been answered.
             None if *sealed => return Ok(None),
             _ => {}
@@ -304,7 +323,7 @@ impl Round {
         let Some(answer) = responses.remove(key).filter(|answer| question.is_answered_by(answer)) else {
             return Ok(None);
         };
-        state.answers.insert(key.to_owned(), Answered { question: digest, answer: answer.clone() });
+        state.answered.push(Asked { key: key.to_owned(), question: digest, answer: answer.clone() });
         Ok(Some(answer))
     }
 }

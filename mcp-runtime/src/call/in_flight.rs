@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::jsonrpc::Id;
-use crate::sync::{lock, until};
+use crate::sync::{BoxedTask, lock, until};
 
 /// Pending calls. Removing a call from the table settles its fate: its own task removes it and then answers, a
 /// cancellation removes it and nothing is sent.
@@ -60,6 +60,7 @@ impl TaskSet {
         task: impl Future<Output = ()> + Send + 'static,
         runtime: &Handle,
     ) -> AbortHandle {
+        let task: BoxedTask = Box::pin(task);
         self.0.get_or_insert_default().spawn_on(task, runtime)
     }
 

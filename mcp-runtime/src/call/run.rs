@@ -69,7 +69,7 @@ impl GuardedFuture {
     fn on_ready(&mut self, answer: Outcome, cx: &mut Context<'_>) -> Poll<Outcome> {
         let job = self.dialogue.as_ref().and_then(|dialogue| dialogue.planned_task());
         let Some(job) = job.filter(|job| job.is_owed(&answer)) else { return Poll::Ready(answer) };
-        self.future = Some(task::launch(job, PendingCall::new(async { answer }), |_| ()));
+        self.future = Some(task::launch(job, PendingCall::new(async { answer }), None));
         self.poll(cx)
     }
 
@@ -84,11 +84,8 @@ impl GuardedFuture {
         let dialogue = self.dialogue.take();
         let rest = GuardedFuture { future: self.future.take(), dialogue: dialogue.clone() };
         let work = PendingCall { future: rest, timeout: job.timeout, log: None };
-        self.future = Some(task::launch(job, work, move |job| {
-            if let Some(dialogue) = dialogue {
-                dialogue.became(job);
-            }
-        }));
+        let ready = dialogue.map(|dialogue| -> task::Ready { Box::new(move |job| dialogue.became(job)) });
+        self.future = Some(task::launch(job, work, ready));
         self.poll(cx)
     }
 }

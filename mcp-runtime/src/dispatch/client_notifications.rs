@@ -57,7 +57,7 @@ impl Connection {
         let running = self.control.in_flight.running();
         let notifying = async move {
             let _running = running;
-            subscription.deliver(&outbox, None, control.closing()).await;
+            subscription.deliver(&outbox, None, Box::pin(control.closing())).await;
         };
         self.notifying.spawn_on(notifying, &self.runtime);
     }

@@ -134,7 +134,7 @@ impl ListenStream {
             }
             // The outbox is closed when the client is gone.
             let _ = outbox.send(Outgoing::Notification(notification::acknowledged(&id, &accepted))).await;
-            subscription.deliver(&outbox, Some(&id), closing).await;
+            subscription.deliver(&outbox, Some(&id), Box::pin(closing)).await;
             Ok(Reply::Listened)
         })
     }

@@ -22,7 +22,7 @@ use crate::handler::completion::{self, Reference};
 use crate::handler::output;
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::Object;
-use crate::jsonrpc::raw::Raw;
+use crate::jsonrpc::raw::{Raw, to_text};
 use crate::outcome::{Failure, Reply, Step};
 use crate::protocol::{CacheHint, Revision};
 use crate::server::core::Core;
@@ -118,7 +118,7 @@ impl<'a> Router<'a> {
             return started;
         }
         let work = PendingCall::of_task(Arc::clone(invocation.channel.core), started);
-        Started { step: Step::Future(task::launch(job, work, |_| ())), timeout: None, dialogue: None }
+        Started { step: Step::Future(task::launch(job, work, None)), timeout: None, dialogue: None }
     }
 
     fn get_prompt(&self, params: &Object<'a>) -> Result<Started, Failure> {
@@ -244,49 +244,50 @@ impl<'a> Router<'a> {
     }
 
     fn page(&self, list: ListKind, revision: Revision, cursor: Option<Cursor>) -> Arc<str> {
-        let (catalog, caches) = (self.catalog, self.core.info.caches);
-        match list {
+        let (Catalog { tools, prompts, resources, templates, .. }, caches) = (self.catalog, self.core.info.caches);
+        // Each list has another type of item; what follows is compiled once for all of them.
+        let mut names: Vec<&str> = Vec::new();
+        let (write, cache): (encode::ItemWriter<'_>, _) = match list {
             ListKind::Tools => {
-                let items = catalog.tools.iter().filter(|(_, tool)| self.sees(&tool.handler));
-                let items = items.map(|(name, tool)| (name, encode::tool_descriptor(catalog.shown(tool), revision)));
-                self.render(list, &items.collect::<Vec<_>>(), cursor, caches.tools)
+                names.extend(tools.iter().filter(|(_, tool)| self.sees(&tool.handler)).map(|(name, _)| name));
+                let shown = |tool| encode::tool_descriptor(self.catalog.shown(tool), revision);
+                (&move |name, out| encode::item(tools.get(name).map(shown).as_ref(), out), caches.tools)
             }
             ListKind::Prompts => {
-                let items = catalog.prompts.iter().filter(|(_, prompt)| self.sees(&prompt.handler));
-                let items = items.map(|(name, prompt)| (name, &prompt.descriptor));
-                self.render(list, &items.collect::<Vec<_>>(), cursor, caches.prompts)
+                names.extend(prompts.iter().filter(|(_, prompt)| self.sees(&prompt.handler)).map(|(name, _)| name));
+                (&|name, out| encode::item(prompts.get(name).map(|prompt| &prompt.descriptor), out), caches.prompts)
             }
             ListKind::Resources => {
-                let items = catalog.resources.iter().filter(|(_, resource)| self.sees(&resource.handler));
-                let items = items.map(|(uri, resource)| (uri, &resource.descriptor));
-                self.render(list, &items.collect::<Vec<_>>(), cursor, caches.resources)
+                names.extend(resources.iter().filter(|(_, fixed)| self.sees(&fixed.handler)).map(|(uri, _)| uri));
+                (&|uri, out| encode::item(resources.get(uri).map(|fixed| &fixed.descriptor), out), caches.resources)
             }
             ListKind::Templates => {
-                let items = catalog.templates.iter().filter(|(_, family)| self.sees(&family.handler));
-                let items = items.map(|(uri, family)| (uri, &family.descriptor));
-                self.render(list, &items.collect::<Vec<_>>(), cursor, caches.resources)
+                names.extend(templates.iter().filter(|(_, family)| self.sees(&family.handler)).map(|(uri, _)| uri));
+                (&|uri, out| encode::item(templates.get(uri).map(|family| &family.descriptor), out), caches.resources)
             }
-        }
+        };
+        self.render(list, &names, write, cursor, cache)
     }
 
-    /// Renders one page of a list. `items` are the entries the caller sees.
-    fn render<T: serde::Serialize>(
+    /// Renders one page of a list. `names` are the entries the caller sees; `write` appends one of them.
+    fn render(
         &self,
         list: ListKind,
-        items: &[(&str, T)],
+        names: &[&str],
+        write: encode::ItemWriter<'_>,
         cursor: Option<Cursor>,
         cache: Option<CacheHint>,
     ) -> Arc<str> {
-        let start = cursor.map_or(0, |cursor| cursor.start(items.iter().map(|(name, _)| *name)));
+        let start = cursor.map_or(0, |cursor| cursor.start(names.iter().copied()));
         let end =
-            self.catalog.settings.page_size.map_or(items.len(), |size| start.saturating_add(size).min(items.len()));
-        let next = (end < items.len()).then(|| Cursor::after(end - 1, items[end - 1].0).encode(list));
+            self.catalog.settings.page_size.map_or(names.len(), |size| start.saturating_add(size).min(names.len()));
+        let next = (end < names.len()).then(|| Cursor::after(end - 1, names[end - 1]).encode(list));
         let mut cache = cache.unwrap_or(self.core.info.caches.server);
         if self.depends_on_caller(list) {
             cache = cache.unshared();
         }
-        let page: Vec<&T> = items[start..end].iter().map(|(_, item)| item).collect();
-        encode::list(&self.core.info, self.invocation.envelope.revision, list.member(), &page, next.as_deref(), cache)
+        let page = encode::Page { member: list.member(), names: &names[start..end], write, next: next.as_deref() };
+        encode::list(&self.core.info, self.invocation.envelope.revision, &page, cache)
     }
 }
 
@@ -304,7 +305,7 @@ pub(crate) fn custom_params<'a>(raw: Option<Raw<'a>>, params: &Object<'a>) -> Co
             let members: Vec<String> = params
                 .iter()
                 .filter(|(name, _)| *name != "_meta")
-                .map(|(name, value)| format!("{}:{}", serde_json::Value::from(name), value.get()))
+                .map(|(name, value)| format!("{}:{}", to_text(&name.into()), value.get()))
                 .collect();
             Cow::Owned(format!("{{{}}}", members.join(",")))
         }

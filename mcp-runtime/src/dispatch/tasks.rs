@@ -1,6 +1,6 @@
 //! The methods `tasks/get`, `tasks/result`, `tasks/update`, `tasks/cancel` and `tasks/list`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -15,6 +15,7 @@ use crate::outcome::{Failure, Outcome, Question, Reply, Step};
 use crate::protocol::Revision;
 use crate::server::core::Core;
 use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, with_timeout};
+use crate::sync::BoxedTask;
 use crate::task::watch::TaskWatch;
 use crate::task::{change, declared, load, unavailable};
 
@@ -151,14 +152,14 @@ impl TaskRequest {
 /// The questions of a task that were sent to the client that waits for its result.
 #[derive(Default)]
 struct OpenQuestions {
-    asked: HashMap<String, AbortHandle>,
+    asked: Vec<(String, AbortHandle)>,
     tasks: JoinSet<()>,
 }
 
 impl OpenQuestions {
     /// Withdraws the questions that the task no longer asks.
     async fn retain(&mut self, questions: &BTreeMap<String, TaskQuestion>) {
-        for (_, asked) in self.asked.iter().filter(|(key, asked)| !questions.contains_key(*key) && !asked.is_finished())
+        for (_, asked) in self.asked.iter().filter(|(key, asked)| !questions.contains_key(key) && !asked.is_finished())
         {
             asked.abort();
         }
@@ -172,11 +173,11 @@ impl OpenQuestions {
     /// Sends the questions that are new.
     fn ask(&mut self, channel: &SessionChannel, request: &TaskRequest, questions: &BTreeMap<String, TaskQuestion>) {
         for (key, question) in questions {
-            if !self.asked.contains_key(key) {
+            if !self.asked.iter().any(|(asked, _)| asked == key) {
                 let (channel, core, id) = (channel.clone(), Arc::clone(&request.core), request.id.clone());
                 let (name, question) = (key.clone(), question.clone());
-                let task = self.tasks.spawn(async move { ask(&channel, &core, &id, name, question).await });
-                self.asked.insert(key.clone(), task);
+                let task: BoxedTask = Box::pin(async move { ask(&channel, &core, &id, name, question).await });
+                self.asked.push((key.clone(), self.tasks.spawn(task)));
             }
         }
     }
@@ -218,9 +219,9 @@ fn concluded(task: TaskRecord) -> Outcome {
             result["_meta"][RELATED] = json!({"taskId": task.id});
             Ok(Reply::Rendered(result))
         }
-        Some(TaskOutcome::Error(error)) => match serde_json::from_value(error) {
-            Ok(error) => Err(Failure::Protocol(error)),
-            Err(_) => Err(Failure::Panicked),
+        Some(TaskOutcome::Error(error)) => match RpcError::of_json(&error) {
+            Some(error) => Err(Failure::Protocol(error)),
+            None => Err(Failure::Panicked),
         },
         None => Err(RpcError::invalid_params("This task was cancelled; it has no result").into()),
     }

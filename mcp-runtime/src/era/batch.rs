@@ -9,7 +9,8 @@ use crate::jsonrpc::{self, Id, Message, Rejection};
 /// Splits a batch into its messages, at most `limit`.
 pub(crate) fn elements(frame: &[u8], limit: usize) -> Result<Vec<Raw<'_>>, Rejection<'static>> {
     let reject = |error| Rejection { id: Id::NULL, error };
-    let elements: Vec<Raw<'_>> = serde_json::from_slice(frame)
+    let text = std::str::from_utf8(frame).map_err(|_| reject(RpcError::parse("the message is not UTF-8")))?;
+    let elements: Vec<Raw<'_>> = serde_json::from_str(text)
         .map_err(|error| reject(RpcError::parse(&format!("the message is not valid JSON: {error}"))))?;
     if elements.is_empty() {
         return Err(reject(RpcError::invalid_request("a batch has at least one message")));

@@ -32,6 +32,11 @@ impl Revision {
         Self::LEGACY.into_iter().find(|revision| revision.as_str() == date)
     }
 
+    /// The newest revision with sessions: what a client asks a server for that knows no newer one.
+    pub(crate) const fn newest_with_sessions() -> Self {
+        Self::LEGACY[0]
+    }
+
     /// Whether a server asks by returning its questions as the result, instead of sending requests of its own.
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
     pub(crate) fn asks_by_rounds(self) -> bool {

@@ -286,29 +286,18 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     }
 
     fn declare<T: Argument>(&mut self, arg: ArgInfo, default: Option<fn() -> T>, json: Option<Value>) -> Key<T> {
-        let (name, optional) = (arg.name, super::args::is_optional::<T>());
-        let is_narrowed = !arg.keywords.is_empty();
+        let (name, is_narrowed, optional) = (arg.name, !arg.keywords.is_empty(), super::args::is_optional::<T>());
         self.kind.describe(&arg, !optional && json.is_none());
-        let extras = Extras {
-            description: arg.description,
-            default: json,
-            header: arg.header,
-            optional,
-            keywords: arg.keywords,
-        };
+        let ArgInfo { description, header, keywords, .. } = arg;
+        let extras = Extras { description, default: json, header, optional, keywords };
         let expected = self.input.property::<T>(name, extras);
         // Clients complete arguments of prompts and resource templates, not of tools.
         if let (true, Some(choices)) = (K::IS_TEXT, self.input.choices(name)) {
             self.completers.choices(name, choices);
         }
-        let key = Key::new(name, expected, default);
-        self.types.push(DeclaredType {
-            names: vec![name.to_owned()],
-            is_narrowed,
-            is_flattened: false,
-            accepts: if K::IS_TEXT { Key::<T>::accepts_text } else { Key::<T>::accepts_json },
-        });
-        key
+        let accepts = if K::IS_TEXT { Key::<T>::accepts_text } else { Key::<T>::accepts_json };
+        self.types.push(DeclaredType { names: vec![name.to_owned()], is_narrowed, is_flattened: false, accepts });
+        Key::new(name, expected, default)
     }
 
     pub(super) fn declare_flattened<T: Argument>(&mut self) -> Key<T> {
@@ -348,6 +337,11 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     where
         F: for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentErrors> + Send + Sync + 'static,
     {
+        self.build_boxed(Box::new(call))
+    }
+
+    /// Not generic over the function, so that it is compiled once, not for every handler.
+    fn build_boxed(self, call: CallFn) -> K::Item {
         let HandlerBuilder { kind, metadata, timeout, completers, takes_context, requires, visible, .. } = self;
         let is_declared = self.schema.is_none();
         let (schema, mut problems) = self.schema.map_or_else(|| self.input.finish(), |schema| (schema, Vec::new()));
@@ -363,7 +357,6 @@ impl<K: HandlerKind> HandlerBuilder<K> {
             ArgumentRules::of_schema(&schema, K::IS_TEXT)
         };
         let rules = rules.map_err(|more| problems.extend(more)).ok().map(Box::new);
-        let call = Box::new(call);
         let has_constraints = rules.as_ref().is_some_and(|rules| rules.has_constraints());
         let handler = Handler {
             has_constraints,

@@ -31,6 +31,8 @@ impl RpcError {
     pub(crate) const HEADER_MISMATCH: i32 = -32020;
     /// Unsupported protocol version, from 2026-07-28.
     pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;
+    /// The codes that only servers of 2026-07-28 and later have.
+    pub(crate) const OF_STATELESS_REVISIONS: [i32; 3] = [-32020, Self::MISSING_CAPABILITY, Self::UNSUPPORTED_VERSION];
 
     pub(crate) fn new(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
         RpcError { code, message: message.into(), data: None }
@@ -57,6 +59,14 @@ impl RpcError {
         };
         Self::invalid_params(message)
             .with_data(serde_json::json!({"field": field, "expectedType": expected, "actualType": actual}))
+    }
+
+    /// Reads an error that was stored. By hand: outside of tests, nothing else is deserialized from a `Value`, which is a
+    /// third parser for serde.
+    pub(crate) fn of_json(error: &Value) -> Option<Self> {
+        let code = i32::try_from(error["code"].as_i64()?).ok()?;
+        let message = error["message"].as_str()?.to_owned();
+        Some(RpcError { data: error.get("data").filter(|data| !data.is_null()).cloned(), ..Self::new(code, message) })
     }
 
     pub(crate) fn with_data(mut self, data: Value) -> Self {

@@ -6,8 +6,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::format::Format;
-use super::instance::Number;
+use super::keywords::{contradiction, misplaced};
 use super::tidy::{reference, tidy};
 
 /// Builds the schema of a tool's arguments. One generator serves all of them, so shared types appear
@@ -67,8 +66,13 @@ impl InputSchema {
 
     /// Adds a property and returns the name of its type, for error messages.
     pub(crate) fn property<T: JsonSchema>(&mut self, name: &str, extras: Extras) -> Cow<'static, str> {
+        let schema = self.generator.subschema_for::<T>().to_value();
+        self.add(name, schema, extras)
+    }
+
+    /// Adds a property with the schema of its type. Not generic, so that it is compiled once.
+    fn add(&mut self, name: &str, mut schema: Value, extras: Extras) -> Cow<'static, str> {
         self.claim(name, format!("the argument `{name}`"));
-        let mut schema = self.generator.subschema_for::<T>().to_value();
         if schema == true {
             // Equivalent in JSON Schema, and some clients support only objects.
             schema = json!({});
@@ -98,8 +102,11 @@ impl InputSchema {
 
     /// Adds the properties of the struct `T` as separate arguments. Returns their names.
     pub(crate) fn flatten<T: JsonSchema>(&mut self) -> Vec<String> {
-        let type_name = T::schema_name();
         let schema = T::json_schema(&mut self.generator).to_value();
+        self.add_fields(T::schema_name(), schema)
+    }
+
+    fn add_fields(&mut self, type_name: Cow<'static, str>, schema: Value) -> Vec<String> {
         let Value::Object(mut schema) = schema else { return Vec::new() };
         if schema.get("type").is_none_or(|name| name != "object") {
             self.problem(format!("`#[arg(flatten)]` needs a struct; `{type_name}` has no fields to be arguments"));
@@ -159,50 +166,6 @@ pub(crate) fn close(schema: &mut Value) {
         if !others.iter().any(|keyword| root.contains_key(*keyword)) {
             root.insert("additionalProperties".into(), false.into());
         }
-    }
-}
-
-/// The mistake of a keyword that says nothing about values of a type.
-fn misplaced(name: &str, keyword: &str, expected: &str) -> Option<String> {
-    let (key, of, types): (&str, &str, &[&str]) = match keyword {
-        "minimum" => ("min", "numbers", &["integer", "number"]),
-        "maximum" => ("max", "numbers", &["integer", "number"]),
-        "exclusiveMinimum" => ("exclusive_min", "numbers", &["integer", "number"]),
-        "exclusiveMaximum" => ("exclusive_max", "numbers", &["integer", "number"]),
-        "multipleOf" => ("multiple_of", "numbers", &["integer", "number"]),
-        "minLength" => ("min_length", "strings", &["string"]),
-        "maxLength" => ("max_length", "strings", &["string"]),
-        "pattern" => ("pattern", "strings", &["string"]),
-        "format" => ("format", "strings", &["string"]),
-        "minItems" => ("min_items", "lists", &["array"]),
-        "maxItems" => ("max_items", "lists", &["array"]),
-        "uniqueItems" => ("unique_items", "lists", &["array"]),
-        _ => return None,
-    };
-    let fits = expected == "value" || expected.split(" or ").any(|one| types.contains(&one));
-    (!fits).then(|| format!("`{key}` is for {of}, and the argument `{name}` is of type {expected}"))
-}
-
-/// The mistake of a keyword that allows what the type itself does not.
-fn contradiction(name: &str, keyword: &str, value: &Value, own: &Map<String, Value>) -> Option<String> {
-    let bound = || Some((Number::of(value)?, Number::of(own.get(keyword)?)?));
-    match keyword {
-        "minimum" => bound().filter(|(given, own)| given.compare(*own).is_lt()).map(|(given, own)| {
-            format!("`min` of the argument `{name}` is {given}, and its type has nothing below {own}")
-        }),
-        "maximum" => bound().filter(|(given, own)| given.compare(*own).is_gt()).map(|(given, own)| {
-            format!("`max` of the argument `{name}` is {given}, and its type has nothing above {own}")
-        }),
-        "enum" => {
-            let (given, own) = (value.as_array()?, own.get("enum")?.as_array()?);
-            let stranger = given.iter().find(|value| !own.contains(value))?;
-            Some(format!("`one_of` of the argument `{name}` has {stranger}, which is not a value of its type"))
-        }
-        "format" => {
-            let format = value.as_str().filter(|format| Format::named(format).is_none())?;
-            Some(format!("`format` of the argument `{name}` is `{format}`, which cannot be checked; use a `pattern`"))
-        }
-        _ => None,
     }
 }
 

@@ -167,10 +167,11 @@ impl<'a> Instance<'a> {
             Instance::Number(number @ Number::Float(_)) if number.is_whole() => format!("{}", number.as_f64()),
             Instance::List(items) => items.iter().fold("[".to_owned(), |text, item| text + &item.canonical() + ","),
             Instance::Object(members) => {
-                let mut members: Vec<_> =
+                let members: Vec<String> =
                     members.iter().map(|(name, value)| format!("{name:?}:{}", value.canonical())).collect();
-                members.sort_unstable();
-                format!("{{{}", members.join(","))
+                let mut sorted: Vec<&str> = members.iter().map(String::as_str).collect();
+                sorted.sort_unstable();
+                format!("{{{}", sorted.join(","))
             }
             other => serde_json::to_string(other).unwrap_or_default(),
         }

@@ -5,6 +5,7 @@ pub(crate) mod coerce;
 pub(crate) mod format;
 pub(crate) mod input;
 pub(crate) mod instance;
+mod keywords;
 pub(crate) mod probe;
 mod sample;
 mod tidy;

@@ -5,12 +5,10 @@
 //! string that somebody narrowed. So the type is asked once, when the handler is registered: it is given a value that
 //! matches, and values that each violate one assertion. A type that rejects a violation checks it.
 
-use std::borrow::Cow;
-use std::collections::HashSet;
-
 use super::instance::Instance;
 use super::sample::Sample;
 use super::validator::{Depth, NodeId, Rule, Validator};
+use std::borrow::Cow;
 
 /// A type that decodes values of a node: whether it accepts a value.
 pub(crate) struct Probe<'a> {
@@ -32,7 +30,7 @@ impl Validator {
     /// checked in each call.
     pub(crate) fn mark_checked(&mut self, probes: &[Probe<'_>]) {
         // The nodes that were reached, and those of them whose own assertions the type does not check.
-        let (mut seen, mut lax) = (HashSet::new(), HashSet::new());
+        let (mut seen, mut lax) = (NodeSet::default(), NodeSet::default());
         for probe in probes {
             let Probe { node, is_optional, is_text, accepts, .. } = *probe;
             let nullable = is_optional.then_some(node);
@@ -48,14 +46,14 @@ impl Validator {
         // A node that was not reached is checked in each call, unless types are all it asserts. So is all that a lax
         // type contains: a shared definition may have been reached through a type that is not lax.
         let mut own = self.descendants(&lax);
-        own.extend(all.iter().copied().filter(|id| !seen.contains(id) && self.node(*id).has_rules()));
+        own.extend(all.iter().copied().filter(|id| !seen.contains(*id) && self.node(*id).has_rules()));
         let mut unchecked = own.clone();
         loop {
             let more: Vec<NodeId> = all
                 .iter()
                 .copied()
                 .filter(|id| {
-                    !unchecked.contains(id) && self.children(*id).iter().any(|child| unchecked.contains(child))
+                    !unchecked.contains(*id) && self.children(*id).iter().any(|child| unchecked.contains(*child))
                 })
                 .collect();
             if more.is_empty() {
@@ -65,13 +63,13 @@ impl Validator {
         }
         for id in all {
             let node = self.node_mut(id);
-            (node.checked_by_type, node.is_own_checked) = (!unchecked.contains(&id), !own.contains(&id));
+            (node.checked_by_type, node.is_own_checked) = (!unchecked.contains(id), !own.contains(id));
         }
     }
 
     /// These nodes, and all below them.
-    fn descendants(&self, of: &HashSet<NodeId>) -> HashSet<NodeId> {
-        let (mut found, mut left) = (HashSet::new(), of.iter().copied().collect::<Vec<_>>());
+    fn descendants(&self, of: &NodeSet) -> NodeSet {
+        let (mut found, mut left) = (NodeSet::default(), self.ids().filter(|id| of.contains(*id)).collect::<Vec<_>>());
         while let Some(id) = left.pop() {
             if found.insert(id) {
                 left.extend(self.children(id));
@@ -107,6 +105,36 @@ impl Validator {
     }
 }
 
+/// A set of nodes. They are numbered, so it is a list.
+#[derive(Debug, Clone, Default)]
+struct NodeSet(Vec<bool>);
+
+impl NodeSet {
+    fn contains(&self, id: NodeId) -> bool {
+        self.0.get(id.index()).is_some_and(|is_in| *is_in)
+    }
+
+    /// Returns false if it was there before.
+    fn insert(&mut self, id: NodeId) -> bool {
+        if self.0.len() <= id.index() {
+            self.0.resize(id.index() + 1, false);
+        }
+        !std::mem::replace(&mut self.0[id.index()], true)
+    }
+
+    fn remove(&mut self, id: NodeId) {
+        if let Some(is_in) = self.0.get_mut(id.index()) {
+            *is_in = false;
+        }
+    }
+
+    fn extend(&mut self, ids: impl IntoIterator<Item = NodeId>) {
+        for id in ids {
+            self.insert(id);
+        }
+    }
+}
+
 struct Prober<'v> {
     validator: &'v Validator,
     /// The node where null stands for an argument that is not set.
@@ -114,8 +142,8 @@ struct Prober<'v> {
     is_text: bool,
     accepts: &'v dyn Fn(&Instance<'_>) -> bool,
     tries: usize,
-    seen: &'v mut HashSet<NodeId>,
-    unchecked: &'v mut HashSet<NodeId>,
+    seen: &'v mut NodeSet,
+    unchecked: &'v mut NodeSet,
 }
 
 impl Prober<'_> {
@@ -132,7 +160,7 @@ impl Prober<'_> {
         }
         let sample = self.validator.sample(id).filter(|sample| self.accepts(&place(sample.clone())));
         let Some(sample) = sample else {
-            self.seen.remove(&id);
+            self.seen.remove(id);
             return;
         };
         let mut violations = self.validator.violations(id, &sample);

@@ -91,8 +91,8 @@ impl Validator {
         found.push(Instance::Bool(false));
         for rule in &node.rules {
             match rule {
-                Rule::OneOf(values) => found.extend(values.iter().filter_map(Number::of).flat_map(near)),
-                Rule::Number(rule) => found.extend(outside(rule)),
+                Rule::OneOf(values) => values.iter().filter_map(Number::of).for_each(|value| near(value, &mut found)),
+                Rule::Number(rule) => bounds(rule, &mut found),
                 Rule::Text(rule) => found.extend(of_wrong_length(rule)),
                 Rule::List(rule) => found.extend(lists_of_wrong_length(rule, sample)),
                 Rule::Object(rule) => found.extend(objects_with_wrong_names(rule, sample)),
@@ -151,28 +151,31 @@ fn integer(number: i128) -> Sample {
     Instance::Number(Number::Integer(number))
 }
 
-fn bounds(rule: &NumberRule) -> impl Iterator<Item = Number> {
-    [rule.minimum, rule.maximum, rule.above, rule.below, rule.multiple_of].into_iter().flatten()
+/// Numbers at and around all bounds.
+fn bounds(rule: &NumberRule, found: &mut Vec<Sample>) {
+    for bound in [rule.minimum, rule.maximum, rule.above, rule.below, rule.multiple_of].into_iter().flatten() {
+        near(bound, found);
+    }
 }
 
 /// Numbers at and around a bound.
-fn near(bound: Number) -> [Sample; 5] {
+fn near(bound: Number, found: &mut Vec<Sample>) {
     let shifted = |by: i32| match bound {
         Number::Integer(number) => Number::Integer(number.saturating_add(by.into())),
         Number::Float(number) => Number::Float(number + f64::from(by)),
     };
     let next = [bound.as_f64().next_up(), bound.as_f64().next_down()].map(Number::Float);
-    [bound, shifted(1), shifted(-1), next[0], next[1]].map(Instance::Number)
+    found.extend([bound, shifted(1), shifted(-1), next[0], next[1]].map(Instance::Number));
 }
 
 fn numbers(rule: &NumberRule) -> Vec<Sample> {
     let middle = rule.minimum.or(rule.above).zip(rule.maximum.or(rule.below));
     let middle = middle.map(|(min, max)| Instance::Number(Number::Float(f64::midpoint(min.as_f64(), max.as_f64()))));
-    bounds(rule).flat_map(near).chain([integer(0), integer(1)]).chain(middle).collect()
-}
-
-fn outside(rule: &NumberRule) -> Vec<Sample> {
-    bounds(rule).flat_map(near).collect()
+    let mut found = Vec::new();
+    bounds(rule, &mut found);
+    found.extend([integer(0), integer(1)]);
+    found.extend(middle);
+    found
 }
 
 fn text(length: u64) -> Option<Sample> {

@@ -24,7 +24,7 @@ use crate::random;
 use crate::server::core::Core;
 use crate::server::state::Phase;
 use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, with_timeout};
-use crate::sync::lock;
+use crate::sync::{lock, spawn};
 
 /// A task of this process, from its plan to its outcome.
 #[derive(Debug)]
@@ -143,7 +143,7 @@ impl Job {
     /// Runs the handler in a Tokio task, and stores the outcome.
     fn begin(self: Arc<Self>, work: PendingCall) {
         let running = self.core.tasks.running.running();
-        tokio::spawn(async move {
+        spawn(async move {
             let _running = running;
             let notifier = CloseOnDrop(Some(Arc::clone(&self.notifier)));
             let answer = self.run(work).await;
@@ -293,11 +293,16 @@ impl Drop for QuestionGuard<'_> {
     }
 }
 
+/// What is called when a task is stored, before its handler runs on.
+pub(crate) type Ready = Box<dyn FnOnce(&Arc<Job>) + Send>;
+
 /// Turns a call into a task: stores it, calls `ready`, runs `work` in the background, and returns the response.
-pub(crate) fn launch(job: Arc<Job>, work: PendingCall, ready: impl FnOnce(&Arc<Job>) + Send + 'static) -> Work {
+pub(crate) fn launch(job: Arc<Job>, work: PendingCall, ready: Option<Ready>) -> Work {
     Box::pin(async move {
         let task = job.create().await?;
-        ready(&job);
+        if let Some(ready) = ready {
+            ready(&job);
+        }
         job.begin(work);
         Ok(Reply::TaskCreated(Box::new(task)))
     })

@@ -34,8 +34,9 @@ use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, MissingCapability};
 use crate::server::core::Core;
 use crate::store::{Change, DynTaskStore, MemoryTasks, TaskRecord, Unavailable, with_timeout};
+use crate::sync::spawn;
 
-pub(crate) use job::{Job, launch};
+pub(crate) use job::{Job, Ready, launch};
 pub(crate) use watch::TaskReader;
 
 /// How often the store is swept for expired tasks.
@@ -92,7 +93,7 @@ fn sweep(core: &Arc<Core>) {
         return;
     }
     let core: Weak<Core> = Arc::downgrade(core);
-    tokio::spawn(async move {
+    spawn(async move {
         loop {
             tokio::time::sleep(SWEEP_INTERVAL).await;
             let Some(core) = core.upgrade() else { return };
@@ -107,10 +108,19 @@ pub(crate) async fn load(core: &Core, id: &str) -> Result<Option<TaskRecord>, Un
 
 /// Updates a task that is not over, with optimistic concurrency, and publishes the change. `change` may run
 /// several times. Returns `None` if nothing was changed: `change` returned false, or the task is over or gone.
-pub(crate) async fn change(
+pub(crate) fn change<'a>(
+    core: &'a Core,
+    id: &'a str,
+    change: impl FnMut(&mut TaskRecord) -> bool + Send + 'a,
+) -> impl Future<Output = Result<Option<TaskRecord>, Unavailable>> + Send + 'a {
+    change_boxed(core, id, Box::new(change))
+}
+
+/// Not generic, so that the loop is compiled once, not for every change.
+async fn change_boxed(
     core: &Core,
     id: &str,
-    mut change: impl FnMut(&mut TaskRecord) -> bool,
+    mut change: Box<dyn FnMut(&mut TaskRecord) -> bool + Send + '_>,
 ) -> Result<Option<TaskRecord>, Unavailable> {
     for _ in 0..UPDATE_RETRIES {
         let Some(mut task) = load(core, id).await? else { return Ok(None) };

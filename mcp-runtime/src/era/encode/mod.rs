@@ -16,11 +16,12 @@ use super::Method;
 use crate::era::server_info::ServerInfo;
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::raw::from_bytes;
 use crate::outcome::{Outcome, Reply};
 use crate::protocol::Revision;
 use object_writer::write_json;
 
-pub(crate) use result::{list, tool_descriptor};
+pub(crate) use result::{ItemWriter, Page, item, list, tool_descriptor};
 
 /// What a revision writes differently from others. The constants below are the table: each revision names what it
 /// changes over the one before.
@@ -201,7 +202,7 @@ pub(crate) fn result_or_error(server: &ServerInfo, to: ResponseTo<'_>, outcome: 
     let reply = reply.map_err(|error| json!(error))?;
     let mut result = Vec::new();
     result::write(server, to, &reply, &mut result);
-    Ok(serde_json::from_slice(&result).unwrap_or_default())
+    Ok(from_bytes(&result).unwrap_or_default())
 }
 
 #[cfg(test)]

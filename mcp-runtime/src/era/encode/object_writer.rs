@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::jsonrpc::raw::from_bytes;
+
 /// One JSON object being written. It places the commas; nothing is allocated but the buffer.
 ///
 /// `tools/call` is written this way on its hot path, so every method is small enough to be inlined.
@@ -127,7 +129,7 @@ pub(super) fn write_handler_json(out: &mut Vec<u8>, json: &str) {
 /// stdio a newline ends the message.
 fn to_single_line(out: &mut Vec<u8>, start: usize) {
     if memchr::memchr(b'\n', &out[start..]).is_some() {
-        let value: Value = serde_json::from_slice(&out[start..]).unwrap_or_default();
+        let value: Value = from_bytes(&out[start..]).unwrap_or_default();
         out.truncate(start);
         write_json(out, &value);
     }

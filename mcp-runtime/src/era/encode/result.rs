@@ -45,20 +45,29 @@ pub(super) fn write(server: &ServerInfo, to: ResponseTo<'_>, reply: &Reply, out:
     }
 }
 
+/// Appends the item with a name.
+pub(crate) type ItemWriter<'a> = &'a dyn Fn(&str, &mut Vec<u8>);
+
+/// A page of a list: the names of its items, and how to append one.
+pub(crate) struct Page<'a> {
+    pub(crate) member: &'static str,
+    pub(crate) names: &'a [&'a str],
+    pub(crate) write: ItemWriter<'a>,
+    pub(crate) next: Option<&'a str>,
+}
+
+/// An item of a list.
+pub(crate) fn item(descriptor: Option<&impl Serialize>, out: &mut Vec<u8>) {
+    write_json(out, &descriptor);
+}
+
 /// A page of a list, as a whole result.
-pub(crate) fn list(
-    server: &ServerInfo,
-    revision: Revision,
-    member: &'static str,
-    items: &impl Serialize,
-    next: Option<&str>,
-    cache: CacheHint,
-) -> Arc<str> {
+pub(crate) fn list(server: &ServerInfo, revision: Revision, page: &Page<'_>, cache: CacheHint) -> Arc<str> {
     let mut out = Vec::new();
     let writer = ResultWriter { server, wire: revision.wire() };
     writer.complete(&Meta::new(), &mut out, |result| {
-        result.member(member, items);
-        result.optional("nextCursor", next);
+        result.array(page.member, page.names, |out, name| (page.write)(name, out));
+        result.optional("nextCursor", page.next);
         writer.cache_hint(cache, result);
     });
     String::from_utf8(out).unwrap_or_default().into()

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::compiled::Validator;
 use super::node::{ListRule, NodeId, NumberRule, Rule, Size, TextRule, Types};
 use crate::jsonrpc::error::shorten;
+use crate::jsonrpc::raw::to_text;
 use crate::schema::instance::{Instance, Number};
 
 /// The names of types: in words, and in JSON Schema.
@@ -97,7 +98,7 @@ fn named(types: Types) -> Vec<(&'static str, &'static str)> {
 
 /// `"a", "b" or "c"`
 pub(super) fn one_of<'v>(values: impl Iterator<Item = &'v Value>) -> String {
-    let values: Vec<String> = values.map(Value::to_string).collect();
+    let values: Vec<String> = values.map(to_text).collect();
     match values.split_last() {
         Some((last, rest)) if !rest.is_empty() => {
             let text = format!("one of {} or {last}", rest.join(", "));

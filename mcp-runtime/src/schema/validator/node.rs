@@ -10,6 +10,12 @@ use crate::schema::instance::Number;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct NodeId(pub(super) usize);
 
+impl NodeId {
+    pub(in crate::schema) fn index(self) -> usize {
+        self.0
+    }
+}
+
 /// One schema.
 #[derive(Debug, Default)]
 pub(in crate::schema) struct Node {

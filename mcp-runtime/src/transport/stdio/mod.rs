@@ -18,16 +18,18 @@ mod threads;
 use std::io::{self, IsTerminal as _, Read, Write};
 use std::sync::Arc;
 
-use serde_json::Value;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tracing::Dispatch;
 
 use self::conversation::Conversation;
 use super::signals;
 use crate::error::{Result, ServerError};
+use crate::jsonrpc::raw::to_text;
 use crate::protocol::Implementation;
 use crate::server::Server;
 use crate::server::core::Core;
+use crate::sync::BoxedTask;
 
 impl Server {
     /// Serves one client over standard input and output until it closes them.
@@ -65,23 +67,29 @@ where
     // Handlers on the reader's thread log to the subscriber of the caller.
     let has_tracing_layer = core.shared.catalog().settings.has_tracing_layer;
     let subscriber = has_tracing_layer.then(|| tracing::dispatcher::get_default(Dispatch::clone));
-    let mut task = AbortOnDrop(tokio::spawn(async move {
+    let (done, mut result) = oneshot::channel();
+    let ended = || ServerError::internal("the runtime was shut down while the server was served");
+    let work: BoxedTask = Box::pin(async move {
         let _serving = serving;
-        Conversation::start(core, subscriber, input, output)?.run().await
-    }));
+        let _ = done.send(match Conversation::start(core, subscriber, input, output) {
+            Ok(conversation) => conversation.run().await,
+            Err(error) => Err(error),
+        });
+    });
+    let mut task = AbortOnDrop(tokio::spawn(work));
     match (&mut task.0).await {
-        Ok(result) => result,
+        Ok(()) => result.try_recv().unwrap_or_else(|_| Err(ended())),
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(ServerError::internal("the runtime was shut down while the server was served")),
+            Err(_) => Err(ended()),
         },
     }
 }
 
 /// Aborts a task when its result is not awaited any more.
-struct AbortOnDrop<T>(JoinHandle<T>);
+struct AbortOnDrop(JoinHandle<()>);
 
-impl<T> Drop for AbortOnDrop<T> {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -108,9 +116,9 @@ fn hint_at_terminal(info: &Implementation) {
 
 /// The JSON with which most clients are told of a server: how to start it, as it was started here.
 fn client_configuration(name: &str, program: &str, arguments: Vec<String>) -> String {
-    let text = |text: &str| Value::from(text).to_string();
+    let text = |text: &str| to_text(&text.into());
     let arguments =
-        if arguments.is_empty() { String::new() } else { format!(", \"args\": {}", Value::from(arguments)) };
+        if arguments.is_empty() { String::new() } else { format!(", \"args\": {}", to_text(&arguments.into())) };
     // By hand, for the spaces: it is read by people first.
     format!("{{ \"mcpServers\": {{ {}: {{ \"command\": {}{arguments} }} }} }}", text(name), text(program))
 }
@@ -119,6 +127,8 @@ fn client_configuration(name: &str, program: &str, arguments: Vec<String>) -> St
 mod tests {
     use std::sync::mpsc as channel;
     use std::time::Duration;
+
+    use serde_json::Value;
 
     use super::*;
     use crate::server::Server;

@@ -57,7 +57,7 @@ fn follow(session: &Arc<Session>, guard: Option<StreamGuard>, reader: Reader) ->
     let following = Arc::clone(session);
     let notifying = Box::pin(async move {
         match &following.subscription {
-            Some(subscription) => subscription.deliver(&outbox, None, following.closing()).await,
+            Some(subscription) => subscription.deliver(&outbox, None, Box::pin(following.closing())).await,
             None => following.closing().await,
         }
     });
