@@ -113,6 +113,8 @@ impl Replies {
             }
             "sampling/createMessage" => Some(call(self.sample.as_ref()?, params).0),
             "roots/list" => Some(json!({"roots": self.roots.as_ref()?})),
+            // Servers of older revisions may ask whether the client is still there.
+            "ping" => Some(json!({})),
             _ => None,
         }
     }

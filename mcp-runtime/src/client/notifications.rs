@@ -100,7 +100,7 @@ impl Wanted {
 
 /// A queue of notifications for one consumer.
 #[derive(Debug, Default)]
-pub(super) struct NotificationQueue {
+pub(crate) struct NotificationQueue {
     state: Mutex<QueueState>,
     arrived: Notify,
 }
@@ -127,8 +127,14 @@ impl NotificationQueue {
         self.arrived.notify_one();
     }
 
-    pub(super) fn drain(&self) -> Vec<Value> {
+    pub(crate) fn drain(&self) -> Vec<Value> {
         self.state().messages.drain(..).collect()
+    }
+
+    /// Waits for the next notification, for ever if there is none. A call in rounds has some after its first response.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn arrived(&self) -> Value {
+        until_some(&self.arrived, || self.state().messages.pop_front()).await
     }
 
     /// Waits for the next notification; `None` once the queue is closed and empty.

@@ -1,5 +1,7 @@
 //! The builder of a test client: its identity, capabilities and replies.
 
+use std::fmt;
+use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
 use serde::Serialize;
@@ -9,7 +11,6 @@ use super::TestClient;
 use super::replies::{ElicitReply, ElicitRequest, Replies, SampleReply};
 use super::rounds::ServerFactory;
 use crate::era::TaskNegotiation;
-use crate::error::{Result, ServerError};
 use crate::protocol::{Revision, Root, TASKS_EXTENSION};
 use crate::server::Server;
 
@@ -21,7 +22,7 @@ pub(super) struct Identity {
     pub(super) tasks: bool,
     name: String,
     version: String,
-    capabilities: Map<String, Value>,
+    pub(super) capabilities: Map<String, Value>,
     meta: Map<String, Value>,
 }
 
@@ -91,25 +92,46 @@ impl Identity {
     }
 }
 
+/// The server's side of a connection.
+pub(super) enum Peer {
+    /// In this process.
+    Server(Box<Server>),
+    /// In another: its output, and its input.
+    Streams { output: Box<dyn Read + Send>, input: Box<dyn Write + Send> },
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Peer::Server(_) => "Server",
+            Peer::Streams { .. } => "Streams",
+        })
+    }
+}
+
 /// Builds a [`TestClient`]; created by [`TestClient::builder`].
 #[derive(Debug)]
 #[must_use = "a builder does nothing until `connect` is called"]
 pub struct TestClientBuilder {
-    server: Server,
-    identity: Identity,
-    replies: Replies,
+    peer: Peer,
+    pub(super) identity: Identity,
+    pub(super) replies: Replies,
     new_server: Option<ServerFactory>,
+    /// Whether the server decides about the revision.
+    pub(super) negotiates: bool,
 }
 
 impl TestClientBuilder {
-    pub(super) fn new(server: Server) -> Self {
+    pub(super) fn new(peer: Peer) -> Self {
         let identity = Identity::new(Revision::LATEST);
-        TestClientBuilder { server, identity, replies: Replies::default(), new_server: None }
+        let negotiates = matches!(peer, Peer::Streams { .. });
+        TestClientBuilder { peer, identity, replies: Replies::default(), new_server: None, negotiates }
     }
 
-    /// Sets the revision. Default: the newest.
+    /// Sets the revision. Default: the newest; in another process, the newest that both sides know.
     pub fn revision(mut self, revision: Revision) -> Self {
         self.identity.revision = revision;
+        self.negotiates = false;
         self
     }
 
@@ -222,20 +244,10 @@ impl TestClientBuilder {
         self
     }
 
-    /// Connects, with a handshake if the revision has one.
-    pub async fn connect(self) -> Result<TestClient, ServerError> {
-        let client = self.open(TestClient::serve);
-        if !client.identity.revision.is_stateless() {
-            client.request("initialize", client.identity.initialize_params()).await?;
-            client.notify("notifications/initialized", &json!({}))?;
-        }
-        Ok(client)
-    }
-
     /// Connects without a handshake.
-    pub(super) fn open(self, serve: impl FnOnce(Server, Identity, Arc<Replies>) -> TestClient) -> TestClient {
-        let TestClientBuilder { server, mut identity, replies, new_server } = self;
+    pub(super) fn open(self, wire: impl FnOnce(Peer, Identity, Arc<Replies>) -> TestClient) -> TestClient {
+        let TestClientBuilder { peer, mut identity, replies, new_server, negotiates: _ } = self;
         replies.declare(identity.revision, &mut identity.capabilities);
-        TestClient { new_server, ..serve(server, identity, Arc::new(replies)) }
+        TestClient { new_server, ..wire(peer, identity, Arc::new(replies)) }
     }
 }

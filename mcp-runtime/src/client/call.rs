@@ -84,6 +84,12 @@ impl TestClient {
         self.begin_call(json!({"name": name, "arguments": arguments}))
     }
 
+    /// Like [`start`](Self::start); the call becomes a task if this client wants tasks and the tool supports it.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn start_call(&self, name: &str, arguments: impl Serialize) -> Result<Call<'_>, ServerError> {
+        self.begin_call(self.call_params(name, arguments).await?)
+    }
+
     fn begin_call(&self, mut params: Value) -> Result<Call<'_>, ServerError> {
         let (id, answer) = self.begin();
         let token = format!("progress-{id}");
@@ -117,6 +123,12 @@ impl Call<'_> {
     /// Cancels the call. The server does not respond, unless it already has.
     pub fn cancel(&self) -> Result<(), ServerError> {
         self.client.notify("notifications/cancelled", &json!({"requestId": self.id}))
+    }
+
+    /// The notifications of the call, to be read while another future waits for its result.
+    #[cfg(feature = "cli")]
+    pub(crate) fn notifications(&self) -> Arc<NotificationQueue> {
+        Arc::clone(&self.notifications)
     }
 
     /// Waits for the result, and answers the tool's questions meanwhile.

@@ -1,27 +1,33 @@
 //! Typed responses, for assertions.
 
 use base64::Engine as _;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Result, ServerError};
 use crate::protocol::Role;
 
 /// The result of a tool call.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallResponse {
     content: Vec<Value>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     structured_content: Option<Value>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_error: bool,
-    #[serde(rename = "_meta", default)]
+    #[serde(rename = "_meta", default, skip_serializing_if = "Value::is_null")]
     meta: Value,
 }
 
 impl CallResponse {
+    /// The structured result, as received.
+    #[cfg(feature = "cli")]
+    pub(crate) fn structured_content(&self) -> Option<&Value> {
+        self.structured_content.as_ref()
+    }
+
     /// The text blocks, joined by newlines.
     pub fn text(&self) -> String {
         texts(&self.content)

@@ -39,6 +39,11 @@ impl Read for Input {
     }
 }
 
+/// The longest line that is read.
+const LONGEST_LINE: usize = 256 * 1024 * 1024;
+/// The most lines that wait to be received.
+const UNREAD: usize = 10_000;
+
 /// The server's output: lines for the inbox.
 pub(super) struct Output {
     inbox: Arc<Inbox>,
@@ -54,6 +59,9 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if self.line.len() + piece.len() > LONGEST_LINE {
+                return Err(io::Error::other("the server sent a line that is too long"));
+            }
             self.line.extend_from_slice(piece);
             if self.line.pop_if(|byte| *byte == b'\n').is_some() {
                 self.inbox.deliver(String::from_utf8_lossy(&self.line).into_owned());
@@ -161,6 +169,8 @@ impl Inbox {
                 // After the response: a consumer that sees the queue closed finds the response there.
                 state.close_queues(|wanted| id.is_some_and(|id| wanted.ends_with(id)));
             }
+            // More than a test reads; a program that is no server may print for ever.
+            _ if state.lines.len() == UNREAD => {}
             _ => state.lines.push_back(line),
         }
         drop(state);
