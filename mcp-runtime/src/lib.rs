@@ -40,6 +40,9 @@
 pub mod ask;
 mod call;
 mod catalog;
+#[cfg(feature = "cli")]
+pub mod cli;
+mod client;
 mod dispatch;
 mod era;
 mod error;

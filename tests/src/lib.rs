@@ -12,7 +12,7 @@ pub fn with_sessions() -> impl Iterator<Item = mcp_runtime::Revision> {
     mcp_runtime::Revision::ALL.iter().copied().filter(|revision| !revision.is_modern())
 }
 
-/// The README and the pages in `docs/`, whose Rust blocks are compiled and run.
+/// The README, the pages in `docs/`, and the AGENTS.md of new servers, whose Rust blocks are compiled and run.
 #[cfg(doctest)]
 pub mod pages {
     #[doc = include_str!("../../README.md")]
@@ -23,4 +23,16 @@ pub mod pages {
 
     #[doc = include_str!("../../docs/replicas.md")]
     pub struct Replicas;
+
+    #[doc = include_str!("../../docs/cargo-mcp.md")]
+    pub struct CargoMcp;
+
+    #[doc = include_str!("../../docs/dev.md")]
+    pub struct Dev;
+
+    #[doc = include_str!("../../docs/install.md")]
+    pub struct Install;
+
+    #[doc = include_str!("../../cargo-mcp/template/AGENTS.md")]
+    pub struct Agents;
 }

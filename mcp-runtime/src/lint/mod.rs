@@ -32,7 +32,7 @@ mod results;
 mod schemas;
 #[cfg(test)]
 mod tests;
-mod tokens;
+pub(crate) mod tokens;
 
 use self::finding::Findings;
 use crate::surface::Surface;

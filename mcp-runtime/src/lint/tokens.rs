@@ -12,7 +12,7 @@ const BYTES_PER_TOKEN: usize = 4;
 
 pub(super) fn check(surface: &Surface, tool_budget: usize, list_budget: usize, found: &mut Findings) {
     let mut all: Vec<(usize, &str)> =
-        surface.tools.iter().map(|tool| (tokens(&tool.item), tool.item.name.as_str())).collect();
+        surface.tools.iter().map(|tool| (of(&tool.item), tool.item.name.as_str())).collect();
     for (tokens, name) in all.iter().filter(|(tokens, _)| *tokens > tool_budget) {
         let text = format!("about {tokens} tokens, over the budget of {tool_budget}");
         let remedy = "shorten its description and its schema, or split the tool";
@@ -30,7 +30,7 @@ pub(super) fn check(surface: &Surface, tool_budget: usize, list_budget: usize, f
 }
 
 /// The estimated tokens of a tool's entry in the list, without what only user interfaces read.
-fn tokens(tool: &ToolDescriptor) -> usize {
+pub(crate) fn of(tool: &ToolDescriptor) -> usize {
     let shown = ToolDescriptor { icons: Vec::new(), meta: Meta::new(), ..tool.clone() };
     serde_json::to_string(&shown).map_or(0, |json| json.len().div_ceil(BYTES_PER_TOKEN))
 }

@@ -60,3 +60,36 @@ impl Server {
         unreachable!("no server has the feature")
     }
 }
+
+/// The feature `cli`; implemented for no type.
+#[cfg(not(feature = "cli"))]
+#[diagnostic::on_unimplemented(
+    message = "a server's own command line needs the feature `cli` of mcp-runtime",
+    label = "needs the feature `cli`",
+    note = "in Cargo.toml: `mcp-runtime = {{ version = \"0.1\", features = [\"cli\"] }}`; `serve_stdio` needs no feature"
+)]
+pub trait CliFeature<'a> {
+    /// What a method would return.
+    type Output;
+}
+
+#[cfg(not(feature = "cli"))]
+impl Server {
+    #[doc(hidden)]
+    #[allow(missing_docs, clippy::unused_self)]
+    pub fn run(self) -> <Self as CliFeature<'static>>::Output
+    where
+        for<'a> Self: CliFeature<'a>,
+    {
+        unreachable!("no server has the feature")
+    }
+
+    #[doc(hidden)]
+    #[allow(missing_docs, clippy::unused_self)]
+    pub fn run_with<A>(self, _arguments: A) -> <Self as CliFeature<'static>>::Output
+    where
+        for<'a> Self: CliFeature<'a>,
+    {
+        unreachable!("no server has the feature")
+    }
+}

@@ -4,7 +4,7 @@ pub(crate) mod core;
 pub(crate) mod handle;
 pub(crate) mod hooks;
 mod lint;
-#[cfg(not(all(feature = "http", feature = "tracing-layer")))]
+#[cfg(not(all(feature = "cli", feature = "http", feature = "tracing-layer")))]
 mod missing_feature;
 mod options;
 pub(crate) mod state;
@@ -217,12 +217,20 @@ impl Server {
 
     /// Panics if the set-up has mistakes, with all of them.
     pub(crate) fn assert_set_up(&self) {
+        self.check_set_up().unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    }
+
+    /// The mistakes in the set-up, all of them.
+    pub(crate) fn check_set_up(&self) -> Result<(), String> {
         let listed: String = self
             .mistakes
             .iter()
             .flat_map(|(problem, location)| problem.lines().map(move |line| format!("\n- {line}\n  at {location}")))
             .collect();
-        assert!(listed.is_empty(), "the server `{}` is not set up correctly:{listed}", self.info.name);
+        if listed.is_empty() {
+            return Ok(());
+        }
+        Err(format!("the server `{}` is not set up correctly:{listed}", self.info.name))
     }
 
     /// Adds tools, in order.

@@ -59,18 +59,7 @@ impl ServerState {
     /// is in use.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Catalog) -> T) -> T {
         let mut current = self.lock();
-        let result = match Arc::get_mut(&mut current) {
-            Some(catalog) => {
-                catalog.page_cache = PageCache::default();
-                change(catalog)
-            }
-            None => {
-                let mut next = current.copy_for_edit();
-                let result = change(&mut next);
-                *current = Arc::new(next);
-                result
-            }
-        };
+        let result = change(editable(&mut current));
         self.version.fetch_add(1, Ordering::Release);
         result
     }
@@ -143,6 +132,16 @@ impl ServerState {
         self.lifecycle.send_modify(|lifecycle| lifecycle.serving += 1);
         ServingGuard(Arc::clone(self))
     }
+}
+
+/// The catalog itself, or a copy that takes its place if a snapshot of it is in use.
+fn editable(current: &mut Arc<Catalog>) -> &mut Catalog {
+    if Arc::get_mut(current).is_none() {
+        *current = Arc::new(current.copy_for_edit());
+    }
+    let catalog = Arc::get_mut(current).expect("a new `Arc` has one owner");
+    catalog.page_cache = PageCache::default();
+    catalog
 }
 
 impl fmt::Debug for ServerState {

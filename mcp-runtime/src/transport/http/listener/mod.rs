@@ -50,12 +50,31 @@ impl HttpService {
     }
 }
 
+#[cfg(feature = "cli")]
+impl HttpService {
+    /// Like [`serve`](Self::serve), and tells the person who started the server where it listens.
+    pub(crate) async fn serve_by_hand(self, address: &str) -> Result<(), ServerError> {
+        let listener = bind::bind(address).await?;
+        if let Some(url) = self.url(&listener) {
+            eprintln!("listening on {url}");
+        }
+        self.serve_on(listener).await
+    }
+}
+
+impl HttpService {
+    /// Where clients find the endpoint.
+    fn url(&self, listener: &TcpListener) -> Option<String> {
+        let path = self.0.options.endpoint.as_deref().unwrap_or(PATH);
+        listener.local_addr().ok().map(|address| format!("http://{address}{path}"))
+    }
+}
+
 /// Accepts connections until the server shuts down. Then open connections have `Limits::drain_timeout` to
 /// finish.
 async fn listen(service: HttpService, listener: TcpListener) -> Result<(), ServerError> {
-    if let Ok(address) = listener.local_addr() {
-        let path = service.0.options.endpoint.as_deref().unwrap_or(PATH);
-        tracing::info!("listening on http://{address}{path}");
+    if let Some(url) = service.url(&listener) {
+        tracing::info!("listening on {url}");
     }
     let core = Arc::clone(&service.0.core);
     let _serving = core.shared.serving();
