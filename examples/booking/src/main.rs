@@ -1,7 +1,6 @@
-use booking::server;
-use mcp_runtime::prelude::*;
+use std::process::ExitCode;
 
 #[tokio::main]
-async fn main() -> Result<(), ServerError> {
-    server().serve_stdio().await
+async fn main() -> ExitCode {
+    booking::server().run().await
 }

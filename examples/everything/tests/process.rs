@@ -30,7 +30,7 @@ fn first_line(stderr: Option<ChildStderr>) -> String {
 
 #[test]
 fn http_prints_its_address_and_serves() {
-    let mut server = everything(&["http", "127.0.0.1:0"]);
+    let mut server = everything(&["--http", "127.0.0.1:0"]);
     let said = first_line(server.0.stderr.take());
     let address = said.trim().strip_prefix("listening on http://").and_then(|rest| rest.strip_suffix("/mcp"));
     let mut stream = TcpStream::connect(address.expect("an address")).unwrap();
@@ -50,7 +50,7 @@ fn http_prints_its_address_and_serves() {
 
 #[test]
 fn stdio_serves_until_eof() {
-    let mut server = everything(&["stdio"]);
+    let mut server = everything(&["--stdio"]);
     let mut input = server.0.stdin.take().unwrap();
     let mut lines = BufReader::new(server.0.stdout.take().unwrap()).lines();
     writeln!(input, "{DISCOVER}").unwrap();
@@ -61,9 +61,9 @@ fn stdio_serves_until_eof() {
 }
 
 #[test]
-fn unknown_transport_prints_usage() {
+fn unknown_command_is_told_apart() {
     let mut server = everything(&["carrier-pigeon"]);
     let said = first_line(server.0.stderr.take());
-    assert!(said.contains("usage: everything stdio | everything http ADDRESS"), "{said}");
-    assert!(!server.0.wait().unwrap().success());
+    assert!(said.contains("no command `carrier-pigeon`; `--help` lists them"), "{said}");
+    assert_eq!(server.0.wait().unwrap().code(), Some(2));
 }

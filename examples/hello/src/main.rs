@@ -7,8 +7,8 @@ fn add(a: i64, b: i64) -> i64 {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), ServerError> {
-    Server::new("hello", "0.1.0").tools(tools![add]).serve_stdio().await
+async fn main() -> std::process::ExitCode {
+    Server::new("hello", "0.1.0").tools(tools![add]).run().await
 }
 
 #[test]

@@ -1,18 +1,26 @@
-use std::env;
-use std::path::PathBuf;
+//! `notes` keeps its notes where `--db FILE` says, else `NOTES_DB`, else in `notes.db` in the home directory. Not in the
+//! current directory, which depends on the client that starts the server.
 
-use mcp_runtime::prelude::*;
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
 
 #[tokio::main]
-async fn main() -> Result<()> {
-    notes::server(&database()?)?.serve_stdio().await?;
-    Ok(())
-}
-
-/// The database file: the first argument, else `NOTES_DB`, else `notes.db` in the home directory. Not the
-/// current directory, which depends on the client that starts the server.
-fn database() -> Result<PathBuf> {
-    let named = env::args_os().nth(1).or_else(|| env::var_os("NOTES_DB")).map(PathBuf::from);
+async fn main() -> ExitCode {
+    let mut arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    // The server's own option comes first; the rest is the command line that every server has.
+    let named = (arguments.len() > 1 && arguments[0] == "--db").then(|| arguments.drain(..2).nth(1)).flatten();
     let at_home = || env::home_dir().map(|home| home.join("notes.db"));
-    named.or_else(at_home).ok_or("say where to keep the notes: `notes /path/to/notes.db`, or set NOTES_DB".into())
+    let Some(path) = named.or_else(|| env::var_os("NOTES_DB")).map(PathBuf::from).or_else(at_home) else {
+        eprintln!("say where to keep the notes: `notes --db /path/to/notes.db`, or set NOTES_DB");
+        return ExitCode::FAILURE;
+    };
+    match notes::server(&path) {
+        Ok(server) => server.run_with(arguments).await,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }

@@ -40,7 +40,7 @@ fn notes_outlive_the_server() {
     let search =
         r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search","arguments":{"query":"still"}}}"#;
 
-    let created = answers(notes().arg(&path), [INITIALIZE, create]);
+    let created = answers(notes().arg("--db").arg(&path), [INITIALIZE, create]);
     assert!(created[1].contains("created note 1"), "{created:?}");
     let again = answers(notes().env("NOTES_DB", &path), [INITIALIZE, read, search]);
     assert!(again[1].contains(r##""text":"# Kept\n\nStill here.""##), "{again:?}");
@@ -57,7 +57,7 @@ fn default_database_is_in_the_home_directory() {
 
 #[test]
 fn unopenable_database_is_reported() {
-    let output = notes().arg("/nowhere/at/all.db").stdin(Stdio::null()).output().unwrap();
+    let output = notes().args(["--db", "/nowhere/at/all.db"]).stdin(Stdio::null()).output().unwrap();
     assert!(!output.status.success());
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("cannot open /nowhere/at/all.db"), "{said}");
@@ -69,5 +69,5 @@ fn responses_match_the_readme() {
     let lines = include_str!("../README.md").lines().filter(|line| line.starts_with(r#"{"jsonrpc""#));
     let (requests, shown): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.contains(r#""method""#));
     assert!(requests.len() > 3);
-    assert_eq!(answers(notes().arg(":memory:"), requests), shown);
+    assert_eq!(answers(notes().args(["--db", ":memory:"]), requests), shown);
 }

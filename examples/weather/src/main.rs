@@ -76,8 +76,8 @@ fn server() -> Server {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), ServerError> {
-    server().serve_stdio().await
+async fn main() -> std::process::ExitCode {
+    server().run().await
 }
 
 #[cfg(test)]
