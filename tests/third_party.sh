@@ -22,11 +22,22 @@ install_node_packages() {
     fi
 }
 
-# Starts `everything http` on a free port and sets `url`. It ends with the script, however that ends.
+# Installs what DIR/requirements.txt names into DIR/.cache/venv, unless it is there.
+install_python_packages() {
+    local dir=$1
+    if ! cmp -s "$dir/requirements.txt" "$dir/.cache/installed-python"; then
+        rm -rf "$dir/.cache/venv" "$dir/.cache/installed-python"
+        python3 -m venv "$dir/.cache/venv"
+        "$dir/.cache/venv/bin/pip" install --quiet --disable-pip-version-check -r "$dir/requirements.txt"
+        cp "$dir/requirements.txt" "$dir/.cache/installed-python"
+    fi
+}
+
+# Starts `everything --http` on a free port and sets `url`. It ends with the script, however that ends.
 start_everything() {
     local log=$1
     : >"$log"
-    "$everything" http 127.0.0.1:0 2>"$log" &
+    "$everything" --http 127.0.0.1:0 2>"$log" &
     server=$!
     trap 'kill "$server" 2>/dev/null || true' EXIT
     trap 'exit 130' INT TERM
@@ -40,7 +51,7 @@ start_everything() {
     exit 1
 }
 
-# Builds these examples and sets `everything` and `notes` to where they are.
+# Builds these packages and sets `everything`, `notes` and `cargo_mcp` to where they are.
 build_examples() {
     local packages=("${@/#/--package=}") target
     cargo build --quiet --locked "${packages[@]}"
@@ -48,4 +59,6 @@ build_examples() {
     everything=$target/debug/everything
     # shellcheck disable=SC2034 # for the script that has sourced this
     notes=$target/debug/notes
+    # shellcheck disable=SC2034
+    cargo_mcp=$target/debug/cargo-mcp
 }

@@ -236,9 +236,9 @@ async def main():
     print(f"mcp {importlib.metadata.version('mcp')} (Python)")
     for mode in ["legacy", "auto", "2026-07-28"]:
         for name, server, trial in [
-            ("everything, stdio", StdioServerParameters(command=everything, args=["stdio"]), try_everything),
+            ("everything, stdio", StdioServerParameters(command=everything, args=["--stdio"]), try_everything),
             ("everything, http", url, try_everything),
-            ("notes, stdio", StdioServerParameters(command=notes, args=[":memory:"]), try_notes),
+            ("notes, stdio", StdioServerParameters(command=notes, args=["--db", ":memory:"]), try_notes),
         ]:
             # what a pinned client does not ask, it does not know: the server's name, what it can do
             if mode == "2026-07-28":

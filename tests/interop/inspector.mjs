@@ -53,9 +53,9 @@ try {
     console.log('@modelcontextprotocol/inspector 2.12.0 (--cli)');
     for (const era of ['legacy', 'auto', 'modern']) {
         for (const [name, server, trial] of [
-            ['everything, stdio', [everything, 'stdio'], tryEverything],
+            ['everything, stdio', [everything, '--stdio'], tryEverything],
             ['everything, http', [url], tryEverything],
-            ['notes, stdio', [notes, join(home, `${era}.db`)], tryNotes],
+            ['notes, stdio', [notes, '-e', `NOTES_DB=${join(home, `${era}.db`)}`], tryNotes],
         ]) {
             await trial(server, era);
             console.log(`  passed: ${name}, ${era}`);

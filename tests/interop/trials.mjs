@@ -235,9 +235,9 @@ export async function all(title, eras, connect) {
     console.log(title);
     for (const era of eras) {
         for (const [name, server, trial] of [
-            ['everything, stdio', { command: program, args: ['stdio'] }, everything],
+            ['everything, stdio', { command: program, args: ['--stdio'] }, everything],
             ['everything, http', { url: new URL(url) }, everything],
-            ['notes, stdio', { command: notebook, args: [':memory:'] }, notes],
+            ['notes, stdio', { command: notebook, args: ['--db', ':memory:'] }, notes],
         ]) {
             const connected = await connect(server, era);
             const errors = [];

@@ -22,7 +22,9 @@ const HEART: &[&str] = &["server", "handler", "catalog", "call", "ask", "task"];
 
 /// The order of the folders, along the line of a message: each may import from the lines below its own.
 const ORDER: &[&[&str]] = &[
+    &["cli"],
     &["testing"],
+    &["client"],
     &["transport"],
     &["dispatch"],
     &["subscription"],
@@ -42,9 +44,19 @@ const ORDER: &[&[&str]] = &[
 /// What each folder imports, and why. Those that import none are not listed.
 const FOLDERS: &[Folder] = &[
     Folder {
+        name: "cli",
+        why: "the command line of a server: it serves, or runs commands on a client of its own server",
+        imports: "client server lint surface schema protocol error suggest jsonrpc",
+    },
+    Folder {
         name: "testing",
-        why: "a client in memory: it drives a transport and reads the server's messages",
-        imports: "transport server lint surface era store protocol error jsonrpc random sync",
+        why: "assertions about servers and stores; it exports the client",
+        imports: "client server lint surface store protocol random sync",
+    },
+    Folder {
+        name: "client",
+        why: "a client, in memory or over streams: it drives a transport and reads the server's messages",
+        imports: "transport server era store protocol error jsonrpc sync",
     },
     Folder {
         name: "transport",
@@ -60,7 +72,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "dispatch",
         why: "from a message to its handler: it knows every kind of call",
-        imports: "subscription server handler catalog call ask task era outcome store protocol error jsonrpc panic",
+        imports: "subscription server handler catalog call ask task era outcome store protocol error jsonrpc panic sync",
     },
     Folder {
         name: "subscription",
@@ -125,7 +137,7 @@ const HEART_FILES: usize = 25;
 /// The cycles of files outside the heart: each of them one part in several files.
 const CYCLES: &[&[&str]] = &[
     // The test client, its builder, and the script that answers for it.
-    &["testing/builder.rs", "testing/mod.rs", "testing/pipe.rs", "testing/rounds.rs"],
+    &["client/builder.rs", "client/mod.rs", "client/pipe.rs", "client/rounds.rs"],
     // The encoder: its table of what each revision drops, and the writers that follow it.
     &["era/encode/failure.rs", "era/encode/mod.rs", "era/encode/result.rs", "era/encode/task.rs"],
     // The two eras, and the choice between them.

@@ -42,6 +42,8 @@ fn methods_of_missing_features_name_the_feature() {
 async fn serve(server: Server) -> Result<(), ServerError> {
     drop(server.tracing_layer().with(1));
     server.into_service().allow_hosts([\"a\"]).serve(\"127.0.0.1:80\").await?;
+    Server::new(\"a\", \"1\").run().await;
+    Server::new(\"a\", \"1\").run_with([\"tools\"]).await;
     Server::new(\"a\", \"1\").serve_http(\"127.0.0.1:80\").await
 }
 fn main() {
@@ -66,8 +68,14 @@ fn main() {
             "error[E0599]: serving over HTTP needs the feature `http` of mcp-runtime",
             "--> src/main.rs:4:12",
             "= note: in Cargo.toml: `mcp-runtime = { version = \"0.1\", features = [\"http\"] }`",
-            "error[E0599]: serving over HTTP needs the feature `http` of mcp-runtime",
+            "error[E0599]: a server's own command line needs the feature `cli` of mcp-runtime",
             "--> src/main.rs:5:27",
+            "= note: in Cargo.toml: `mcp-runtime = { version = \"0.1\", features = [\"cli\"] }`; `serve_stdio` needs no feature",
+            "error[E0599]: a server's own command line needs the feature `cli` of mcp-runtime",
+            "--> src/main.rs:6:27",
+            "= note: in Cargo.toml: `mcp-runtime = { version = \"0.1\", features = [\"cli\"] }`; `serve_stdio` needs no feature",
+            "error[E0599]: serving over HTTP needs the feature `http` of mcp-runtime",
+            "--> src/main.rs:7:27",
             "= note: in Cargo.toml: `mcp-runtime = { version = \"0.1\", features = [\"http\"] }`",
         ],
         "{stderr}"

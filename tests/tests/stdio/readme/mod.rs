@@ -27,8 +27,12 @@ struct Page {
 const README: Page = Page { path: "README.md", text: include_str!("../../../../README.md") };
 const HTTP: Page = Page { path: "docs/http.md", text: include_str!("../../../../docs/http.md") };
 const REPLICAS: Page = Page { path: "docs/replicas.md", text: include_str!("../../../../docs/replicas.md") };
+const CARGO_MCP: Page = Page { path: "docs/cargo-mcp.md", text: include_str!("../../../../docs/cargo-mcp.md") };
 
-const PAGES: [Page; 3] = [README, HTTP, REPLICAS];
+const DEV: Page = Page { path: "docs/dev.md", text: include_str!("../../../../docs/dev.md") };
+const INSTALL: Page = Page { path: "docs/install.md", text: include_str!("../../../../docs/install.md") };
+
+const PAGES: [Page; 6] = [README, HTTP, REPLICAS, CARGO_MCP, DEV, INSTALL];
 
 impl Page {
     /// The fenced blocks of a language.
@@ -63,23 +67,15 @@ fn cargo(arguments: &[&str], input: &str) -> String {
 }
 
 #[test]
-fn stdio_command_prints_the_shown_response() {
-    let command = README.blocks("sh")[0];
-    let request = command.split('\'').nth(1).expect("the request is quoted");
-    let arguments: Vec<&str> = command.rsplit("| cargo ").next().unwrap().split_whitespace().collect();
-    README.shows(&cargo(&arguments, &format!("{request}\n")));
-}
-
-#[test]
-fn tools_list_matches_the_shown_json() {
-    let requests = concat!(
-        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#,
-        "\n",
-        r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#,
-        "\n"
-    );
-    let answer = cargo(&["run", "-q", "-p", "hello"], requests);
-    assert!(answer.contains(README.blocks("json")[0]), "the README does not show {answer}");
+fn first_commands_print_what_is_shown() {
+    let transcript = README.blocks("console")[0];
+    let commands: Vec<&str> = transcript.split("$ cargo ").skip(1).collect();
+    assert!(commands.len() > 1);
+    for command in commands {
+        let (line, shown) = command.split_once('\n').unwrap();
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(cargo(&arguments, "").trim_end(), shown.trim_end(), "cargo {line}");
+    }
 }
 
 #[test]
@@ -143,7 +139,11 @@ fn tables_list_every_example_and_feature() {
 fn every_page_is_tested() {
     let doctests = include_str!("../../../src/lib.rs");
     for entry in std::fs::read_dir(root().join("docs")).unwrap() {
-        let path = format!("docs/{}", entry.unwrap().file_name().to_str().unwrap());
+        let entry = entry.unwrap();
+        if entry.path().is_dir() {
+            continue; // pictures
+        }
+        let path = format!("docs/{}", entry.file_name().to_str().unwrap());
         assert!(PAGES.iter().any(|page| page.path == path), "add {path} to `PAGES`");
         assert!(doctests.contains(&format!("include_str!(\"../../{path}\")")), "add {path} to `mcp_tests::pages`");
     }
