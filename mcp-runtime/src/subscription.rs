@@ -22,6 +22,9 @@ use crate::store::{Change, ChangeBus, ChangeListener};
 use crate::sync::{lock, until_some};
 use crate::task::TaskReader;
 
+/// The URIs and task ids that a session or stream subscribes to, in bytes.
+const FILTER_BYTES: usize = 32 * 1024;
+
 /// The changes a client subscribes to; on the wire, the filter of `subscriptions/listen`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -67,6 +70,12 @@ impl Filter {
     pub(crate) fn size(&self) -> usize {
         let names = self.resource_subscriptions.iter().chain(&self.task_ids);
         names.map(String::as_str).collect::<HashSet<_>>().len()
+    }
+
+    /// Checks that the filter is not too long to be kept.
+    pub(crate) fn check_length(&self) -> Result<(), RpcError> {
+        let names = self.resource_subscriptions.iter().chain(&self.task_ids);
+        if names.map(String::len).sum::<usize>() > FILTER_BYTES { Err(too_long()) } else { Ok(()) }
     }
 
     /// The ids of the tasks in the filter.
@@ -122,6 +131,9 @@ impl Subscription {
         let mut state = self.state();
         if state.uris.len() >= limit && !state.uris.contains(uri) {
             return Err(too_many(limit));
+        }
+        if state.uris.iter().map(String::len).sum::<usize>() + uri.len() > FILTER_BYTES {
+            return Err(too_long());
         }
         state.uris.insert(uri.to_owned());
         Ok(())
@@ -224,6 +236,12 @@ impl ChangeListener for Subscription {
             self.news.notify_one();
         }
     }
+}
+
+/// The error response to URIs that are too long to be kept.
+fn too_long() -> RpcError {
+    let text = format!("Too long: the URIs and task ids of a subscription may have {FILTER_BYTES} bytes together");
+    RpcError::new(RpcError::INVALID_PARAMS, text)
 }
 
 /// The error response at the subscription limit.

@@ -104,6 +104,7 @@ pub(crate) fn open<'a>(env: &CallEnv<'a>, id: Id<'a>, call: &'a Accepted<'a>) ->
     if filter.size() > limit {
         return Err(too_many(limit).into());
     }
+    filter.check_length()?;
     if !router.catalog.has_tasks() {
         // A server without tasks ignores task ids, and does not require the capability.
         filter.tasks().clear();

@@ -133,6 +133,19 @@ async fn idle_sessions_are_evicted_at_the_limit() {
 }
 
 #[tokio::test]
+async fn flood_of_sessions_evicts_only_those_never_used() {
+    let (site, _) = site_within(|limits| limits.sessions = 8).await;
+    let used = site.session(NEWEST).await;
+    for _ in 0..50 {
+        assert_eq!(site.ask(&initialize("2025-11-25")).await.status, 200, "a new client is not locked out");
+    }
+    let new = site.session(NEWEST).await;
+    for session in [&used, &new] {
+        assert_eq!(site.ask(&ping(session)).await.status, 200, "a session in use stays");
+    }
+}
+
+#[tokio::test]
 async fn idle_session_times_out() {
     let idle = Duration::from_millis(500);
     let (site, _) = site_within(|limits| limits.session_idle_timeout = idle).await;

@@ -7,6 +7,7 @@ use super::quota::{QuotaPermit, Rejected};
 use crate::call::in_flight::CallKind;
 use crate::call::peer::Peer;
 use crate::panic;
+use crate::server::memory::Owner;
 
 impl Service {
     /// The peer of a request: the other end of the connection, or what middleware or a trusted proxy says.
@@ -30,7 +31,7 @@ impl Service {
     }
 
     /// A permit of the caller's quota, for one more call or stream.
-    pub(super) fn quota_permit(&self, principal: Option<&str>, kind: CallKind) -> Result<QuotaPermit, Rejected> {
-        self.quotas.permit(principal, kind)
+    pub(super) fn quota_permit(&self, owner: Owner, kind: CallKind) -> Result<QuotaPermit, Rejected> {
+        self.quotas.permit(owner, kind)
     }
 }

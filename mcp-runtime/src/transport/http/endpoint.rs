@@ -12,6 +12,7 @@ use super::request::{HttpRequest, body};
 use super::route::{self, EmptyRoute, MessageRoute, Route, Target, Unanswered};
 use super::session::{open, serve};
 use super::{Body, Responding, Service, legacy_no_session, response, stateless};
+use crate::call::in_flight::CallKind;
 use crate::era;
 use crate::error::Result;
 use crate::jsonrpc::error::RpcError;
@@ -96,7 +97,8 @@ impl Service {
 
     /// Opens a stream of HTTP+SSE.
     fn open_sse(&self, http: &HttpRequest<'_>) -> Result<Response<Body>, Rejected> {
-        let (principal, permit) = (self.principal(http.parts)?, self.quotas.stream()?);
+        let principal: Option<Arc<str>> = self.principal(http.parts)?.map(Into::into);
+        let permit = self.quota_permit(Owner::of(principal.as_ref(), http.peer), CallKind::Stream)?;
         let mut response = self.sse.open(&self.core, principal, http.peer);
         response.body_mut().keep(permit);
         Ok(response)

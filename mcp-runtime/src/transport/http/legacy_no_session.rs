@@ -28,14 +28,12 @@ pub(super) async fn request(
     frame: &[u8],
 ) -> Response<Body> {
     // No session counts its calls, so the principal's quota does.
-    let principal = service.principal(http.parts);
-    let permit =
-        principal.and_then(|name| service.quota_permit(name.as_deref(), CallKind::Call).map(|permit| (name, permit)));
-    let (principal, permit) = match permit {
+    let outbox = service.principal(http.parts).map(|principal| http.outbox(false, principal.map(Arc::from)));
+    let permit = outbox.and_then(|outbox| Ok((service.quota_permit(outbox.owner(), CallKind::Call)?, outbox)));
+    let (permit, outbox) = match permit {
         Ok(permit) => permit,
         Err(rejected) => return rejected.answer(request.id),
     };
-    let outbox = http.outbox(false, principal.map(Arc::from));
     let mut response = serve(&service.core, &http, revision, &request, frame, outbox).await;
     response.body_mut().keep(permit);
     response

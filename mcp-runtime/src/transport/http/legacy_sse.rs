@@ -40,7 +40,7 @@ impl SseSessions {
     pub(super) fn open(
         self: &Arc<Self>,
         core: &Arc<Core>,
-        principal: Option<String>,
+        principal: Option<Arc<str>>,
         peer: Option<Peer>,
     ) -> Response<Body> {
         if self.table().len() >= core.limits.sessions {
@@ -51,7 +51,6 @@ impl SseSessions {
         };
         let (outbox, lines) = Outbox::connection();
         let connection = Mutex::new(Connection::new(Arc::clone(core), Handle::current()));
-        let principal: Option<Arc<str>> = principal.map(Into::into);
         let session = SseSession { connection, outbox: outbox.of_caller(principal.clone(), peer), principal };
         self.table().insert(id.as_str().into(), Arc::new(session));
         // Relative, because the service may be nested under any path.

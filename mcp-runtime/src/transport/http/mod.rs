@@ -52,6 +52,7 @@ use crate::jsonrpc::error::RpcError;
 use crate::server::Server;
 use crate::server::core::Core;
 use crate::server::handle::ServerHandle;
+use crate::server::memory::Owner;
 use crate::server::state::Phase;
 
 /// A response, or a future of one. Most requests are answered at once, without the allocation of a future.
@@ -255,7 +256,11 @@ impl Service {
         if self.core.shared.phase() > Phase::Running {
             return response::later(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down; retry later");
         }
-        self.answer(HttpRequest::new(parts, &headers, peer), body, path, idle).await
+        let mut response = self.answer(HttpRequest::new(parts, &headers, peer), body, path, idle).await;
+        if !response.body_mut().charge(&self.core.memory, || Owner::of(None, peer)) {
+            return response::later(StatusCode::SERVICE_UNAVAILABLE, &response::no_memory().message);
+        }
+        response
     }
 }
 

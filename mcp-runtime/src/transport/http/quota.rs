@@ -1,8 +1,9 @@
-//! Per-principal quotas, for the calls and streams that no session counts.
+//! Quotas for the calls and streams that no session counts, per principal or peer.
 //!
-//! Each principal has its own quota. Anonymous callers have none: a shared quota would let one of them starve the
-//! others. They are bounded by `Limits::requests`, of which streams get at most three quarters, since an open stream
-//! costs its client nothing.
+//! Each principal has a quota of its own. Anonymous callers are told apart by their peer address only, which is that of a
+//! proxy, perhaps, with many clients behind it. So a peer has no quota while there is plenty; the last eighth of
+//! `Limits::requests` is left to peers that have less than a quarter. Streams get at most three quarters of the requests, since an
+//! open stream costs its client nothing.
 //!
 //! A call takes a permit only if it may have to wait. 429 tells a caller that its own quota is exhausted; 503, that a
 //! limit of the whole server is reached.
@@ -19,21 +20,35 @@ use crate::call::in_flight::CallKind;
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
 use crate::limits::Limits;
+use crate::server::memory::Owner;
 use crate::sync::lock;
 
 /// The largest number of requests: the permits of one semaphore.
 pub(super) const MOST_REQUESTS: u32 = u32::MAX >> 3;
+
+/// The part of all calls or streams that is left to peers with less than their share.
+const RESERVED: usize = 8;
+/// The share of a peer.
+const PEER_SHARE: usize = 4;
 
 /// The quotas of a service, and how much of them is used.
 #[derive(Debug)]
 pub(super) struct Quotas {
     /// The limits of each principal.
     limits: Counts,
-    /// The usage of each principal. Principals without calls and streams have no entry, so there are never more
-    /// entries than requests.
-    used: Mutex<HashMap<Box<str>, Counts>>,
+    /// The limits of all callers.
+    totals: Counts,
+    used: Mutex<Usage>,
     /// Permits for the streams of all callers.
     streams: Arc<Semaphore>,
+}
+
+#[derive(Debug, Default)]
+struct Usage {
+    /// The usage of each owner. Owners without calls and streams have no entry, so there are never more entries than
+    /// requests.
+    of: HashMap<Owner, Counts>,
+    total: Counts,
 }
 
 #[derive(Debug, Default)]
@@ -62,23 +77,24 @@ impl Counts {
 #[derive(Debug, Default)]
 pub(super) struct QuotaPermit {
     _stream: Option<OwnedSemaphorePermit>,
-    _principal: Option<PrincipalPermit>,
+    _owner: Option<OwnerPermit>,
 }
 
 #[derive(Debug)]
-struct PrincipalPermit {
+struct OwnerPermit {
     quotas: Arc<Quotas>,
-    principal: Box<str>,
+    owner: Owner,
     kind: CallKind,
 }
 
-impl Drop for PrincipalPermit {
+impl Drop for OwnerPermit {
     fn drop(&mut self) {
         let mut used = self.quotas.used();
-        let Some(counts) = used.get_mut(&self.principal) else { return };
+        *used.total.of_mut(self.kind) -= 1;
+        let Some(counts) = used.of.get_mut(&self.owner) else { return };
         *counts.of_mut(self.kind) -= 1;
         if counts.calls == 0 && counts.streams == 0 {
-            used.remove(&self.principal);
+            used.of.remove(&self.owner);
         }
     }
 }
@@ -86,8 +102,8 @@ impl Drop for PrincipalPermit {
 /// Why a permit was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rejected {
-    /// The principal's quota is exhausted.
-    Principal(CallKind),
+    /// The quota of the principal, or of the peer, is exhausted.
+    Caller(CallKind),
     /// The limit for the streams of all callers is reached.
     Streams,
     /// The `principal` hook panicked, so the caller is unknown.
@@ -98,10 +114,10 @@ impl Rejected {
     pub(super) fn answer(self, id: Id<'_>) -> Response<Body> {
         let (principal, server) = (StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE);
         match self {
-            Rejected::Principal(CallKind::Call) => {
+            Rejected::Caller(CallKind::Call) => {
                 response::later_to(id, principal, "too many concurrent calls of yours; wait for one to finish")
             }
-            Rejected::Principal(CallKind::Stream) => {
+            Rejected::Caller(CallKind::Stream) => {
                 response::later_to(id, principal, "too many open streams of yours; close one first")
             }
             Rejected::Streams => response::later_to(id, server, "too many open streams; retry later"),
@@ -120,35 +136,42 @@ impl Quotas {
         let streams = (requests - requests.div_ceil(4)).max(1);
         Quotas {
             limits: Counts { calls: limits.in_flight, streams: limits.streams },
+            totals: Counts { calls: requests, streams },
             used: Mutex::default(),
             streams: Arc::new(Semaphore::new(streams)),
         }
     }
 
-    fn used(&self) -> MutexGuard<'_, HashMap<Box<str>, Counts>> {
+    fn used(&self) -> MutexGuard<'_, Usage> {
         lock(&self.used)
     }
 
     /// A permit for one more call or stream of a caller.
-    pub(super) fn permit(self: &Arc<Self>, principal: Option<&str>, kind: CallKind) -> Result<QuotaPermit, Rejected> {
-        let principal = principal.map(|principal| self.principal_permit(principal, kind)).transpose()?;
-        let stream = (kind == CallKind::Stream).then(|| self.stream()).transpose()?;
-        Ok(QuotaPermit { _stream: stream, _principal: principal })
+    pub(super) fn permit(self: &Arc<Self>, owner: Owner, kind: CallKind) -> Result<QuotaPermit, Rejected> {
+        let owner = if owner == Owner::Unknown { None } else { Some(self.owner_permit(owner, kind)?) };
+        let stream = (kind == CallKind::Stream).then(|| Arc::clone(&self.streams).try_acquire_owned());
+        let stream = stream.transpose().map_err(|_| Rejected::Streams)?;
+        Ok(QuotaPermit { _stream: stream, _owner: owner })
     }
 
-    /// A permit for one more stream of any caller.
-    pub(super) fn stream(&self) -> Result<OwnedSemaphorePermit, Rejected> {
-        Arc::clone(&self.streams).try_acquire_owned().map_err(|_| Rejected::Streams)
-    }
-
-    fn principal_permit(self: &Arc<Self>, principal: &str, kind: CallKind) -> Result<PrincipalPermit, Rejected> {
+    fn owner_permit(self: &Arc<Self>, owner: Owner, kind: CallKind) -> Result<OwnerPermit, Rejected> {
         let mut used = self.used();
+        let own = used.of.get(&owner).map_or(0, |counts| counts.of(kind));
+        let is_spent = match owner {
+            Owner::Principal(_) => own >= self.limits.of(kind),
+            Owner::Peer(_) | Owner::Unknown => {
+                let (most, total) = (self.totals.of(kind), used.total.of(kind));
+                // When all is taken, it is the server that is full.
+                total < most && total >= most - most / RESERVED && own >= (most / PEER_SHARE).max(1)
+            }
+        };
         // Checked first: a rejection leaves no entry behind.
-        if used.get(principal).map_or(0, |counts| counts.of(kind)) >= self.limits.of(kind) {
-            return Err(Rejected::Principal(kind));
+        if is_spent {
+            return Err(Rejected::Caller(kind));
         }
-        *used.entry(principal.into()).or_default().of_mut(kind) += 1;
-        Ok(PrincipalPermit { quotas: Arc::clone(self), principal: principal.into(), kind })
+        *used.total.of_mut(kind) += 1;
+        *used.of.entry(owner.clone()).or_default().of_mut(kind) += 1;
+        Ok(OwnerPermit { quotas: Arc::clone(self), owner, kind })
     }
 }
 
@@ -160,28 +183,44 @@ mod tests {
         Arc::new(Quotas::new(&Limits { in_flight, streams, ..Limits::default() }))
     }
 
+    fn ann() -> Owner {
+        Owner::Principal("ann".into())
+    }
+
+    #[test]
+    fn last_places_are_left_to_peers_with_less_than_their_share() {
+        let quotas = Arc::new(Quotas::new(&Limits { requests: 8, ..Limits::default() }));
+        let peer = |number| Owner::Peer([192, 0, 2, number].into());
+        let greedy: Vec<_> = (0..7).map(|_| quotas.permit(peer(1), CallKind::Call).unwrap()).collect();
+        assert_eq!(quotas.permit(peer(1), CallKind::Call).unwrap_err(), Rejected::Caller(CallKind::Call));
+        let other = quotas.permit(peer(2), CallKind::Call).unwrap();
+        drop((greedy, other));
+        assert!(quotas.permit(peer(1), CallKind::Call).is_ok());
+        assert_eq!(quotas.used().of.len(), 0);
+    }
+
     #[test]
     fn principal_without_permits_has_no_entry() {
         let quotas = quotas(1, 1);
-        let permit = |kind| quotas.permit(Some("ann"), kind);
+        let permit = |kind| quotas.permit(ann(), kind);
         let (call, stream) = (permit(CallKind::Call).unwrap(), permit(CallKind::Stream).unwrap());
-        assert_eq!(permit(CallKind::Call).unwrap_err(), Rejected::Principal(CallKind::Call));
-        assert_eq!(permit(CallKind::Stream).unwrap_err(), Rejected::Principal(CallKind::Stream));
+        assert_eq!(permit(CallKind::Call).unwrap_err(), Rejected::Caller(CallKind::Call));
+        assert_eq!(permit(CallKind::Stream).unwrap_err(), Rejected::Caller(CallKind::Stream));
         drop(call);
-        assert_eq!(quotas.used().len(), 1);
+        assert_eq!(quotas.used().of.len(), 1);
         drop(permit(CallKind::Call).unwrap());
         drop(stream);
-        assert_eq!(quotas.used().len(), 0);
+        assert_eq!(quotas.used().of.len(), 0);
     }
 
     #[test]
     fn rejected_principal_has_no_entry() {
         let quotas = quotas(0, 0);
         for kind in [CallKind::Call, CallKind::Stream] {
-            assert_eq!(quotas.permit(Some("ann"), kind).unwrap_err(), Rejected::Principal(kind));
-            assert!(quotas.permit(None, kind).is_ok(), "an anonymous caller has no quota");
+            assert_eq!(quotas.permit(ann(), kind).unwrap_err(), Rejected::Caller(kind));
+            assert!(quotas.permit(Owner::Unknown, kind).is_ok(), "a caller that is not known has no quota");
         }
-        assert_eq!(quotas.used().len(), 0);
+        assert_eq!(quotas.used().of.len(), 0);
     }
 
     #[test]

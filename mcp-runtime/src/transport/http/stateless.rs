@@ -15,7 +15,7 @@ use super::quota::QuotaPermit;
 use super::request::HttpRequest;
 use super::request::accept::ResponseFormat;
 use super::request::headers::Headers;
-use super::response::body::{Body, Events};
+use super::response::body::{Body, Events, charged};
 use super::response::sse::events;
 use super::{Responding, Service, response};
 use crate::call::begin::{Begun, CallEnv, WaitingCall, begin};
@@ -32,6 +32,7 @@ use crate::jsonrpc::{Id, Request};
 use crate::outcome::{Failure, Outcome};
 use crate::panic;
 use crate::server::core::Core;
+use crate::server::memory::{Charge, FREE};
 use crate::server::state::Phase;
 
 /// Serves a request, as far as that can be done at once.
@@ -57,9 +58,8 @@ pub(super) fn serve<'a>(
         return Responding::Done(refuse(request.id, &error));
     }
     let to = ResponseTo { id: request.id, method: call.method, revision: call.envelope.revision };
-    let principal = outbox.principal().map(AsRef::as_ref);
     if call.method == Method::Listen {
-        let permit = match service.quota_permit(principal, CallKind::Stream) {
+        let permit = match service.quota_permit(outbox.owner(), CallKind::Stream) {
             Ok(permit) => permit,
             Err(rejected) => return Responding::Done(rejected.answer(request.id)),
         };
@@ -71,7 +71,7 @@ pub(super) fn serve<'a>(
     // Only a call that may have to wait takes of the quota, so that no other pays for it.
     let mut permit = Ok(QuotaPermit::default());
     let has_room = || {
-        permit = service.quota_permit(principal, CallKind::Call);
+        permit = service.quota_permit(outbox.owner(), CallKind::Call);
         permit.is_ok()
     };
     let begun = begin(&env, request.id, &call, has_room, |invocation| router::route(core, &catalog, &call, invocation));
@@ -128,6 +128,8 @@ fn refuse(id: Id<'_>, error: &RpcError) -> Response<Body> {
 struct StatelessAnswer {
     status: StatusCode,
     line: Vec<u8>,
+    /// What a long answer takes of the memory budget, if it may end a stream.
+    charge: Option<Charge>,
 }
 
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#status-codes>
@@ -152,12 +154,12 @@ fn answered(
     if streams {
         response::answer(ResponseFormat::Events, lines)
     } else {
-        whole(format, StatelessAnswer { status, line: lines })
+        whole(format, StatelessAnswer { status, line: lines, charge: None })
     }
 }
 
 /// An answer without notifications. One whose status is an error is JSON, as every refusal is.
-fn whole(format: ResponseFormat, StatelessAnswer { status, line }: StatelessAnswer) -> Response<Body> {
+fn whole(format: ResponseFormat, StatelessAnswer { status, line, .. }: StatelessAnswer) -> Response<Body> {
     if status == StatusCode::OK { response::answer(format, line) } else { response::json(status, line) }
 }
 
@@ -171,7 +173,7 @@ fn respond_later(
     permit: QuotaPermit,
     outbox: Outbox,
 ) -> Responding<'static> {
-    let core = Arc::clone(core);
+    let (core, owner) = (Arc::clone(core), outbox.owner());
     let answer: AnswerFuture = Box::pin(async move {
         // Counts against the caller's quota until the answer is there.
         let _permit = permit;
@@ -179,7 +181,12 @@ fn respond_later(
         let status = status(&outcome);
         let mut line = Vec::new();
         encode::answer(&core.info, to.as_ref(), outcome, &mut line);
-        StatelessAnswer { status, line }
+        let charge = (line.len() > FREE).then(|| core.memory.charge(owner, line.len()));
+        if let Some(None) = charge {
+            line.clear();
+            encode::error(to.as_ref().id, &response::no_memory(), &mut line);
+        }
+        StatelessAnswer { status, line, charge: charge.flatten() }
     });
     Responding::later(first(format, answer, outbox.into_receiver()))
 }
@@ -244,11 +251,15 @@ impl Events for StatelessStream {
             }
         }
         let Some(answer) = &mut self.answer else { return Poll::Ready(None) };
-        let Poll::Ready(StatelessAnswer { line, .. }) = answer.as_mut().poll(cx) else { return Poll::Pending };
+        let Poll::Ready(StatelessAnswer { line, charge, .. }) = answer.as_mut().poll(cx) else { return Poll::Pending };
         self.answer = None;
         // What was sent during the last poll comes before the answer.
         let mut lines = sent_notifications(&mut self.messages);
         lines.extend_from_slice(&line);
-        Poll::Ready(Some(events(&lines).into()))
+        let events = events(&lines).into();
+        Poll::Ready(Some(match charge {
+            Some(charge) => charged(events, charge),
+            None => events,
+        }))
     }
 }

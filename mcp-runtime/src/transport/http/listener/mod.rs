@@ -139,7 +139,12 @@ async fn serve(service: HttpService, stream: TcpStream, peer: Peer, mut slot: Sl
     builder.header_read_timeout(None).max_buf_size(limits.head_bytes.max(SMALLEST_HEAD));
     let idle = Arc::clone(&slot.idle);
     let respond = service_fn(|request| service.respond(request, Some(PATH), Some(peer), Some(&idle)));
-    let stream = TokioIo::new(WriteTimeout::new(stream, limits.write_timeout, Arc::clone(&idle)));
+    let stream = TokioIo::new(WriteTimeout::new(
+        stream,
+        limits.write_timeout,
+        Arc::clone(&idle),
+        Arc::clone(&service.0.core.memory),
+    ));
     let mut connection = std::pin::pin!(builder.serve_connection(stream, respond));
     let ended = tokio::select! {
         biased;

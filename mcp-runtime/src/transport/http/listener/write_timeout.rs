@@ -1,4 +1,4 @@
-//! The write timeout of a connection: a client that stops reading is disconnected.
+//! The write timeout of a connection: a client that stops reading, or reads too slowly, is disconnected.
 
 use std::io;
 use std::pin::Pin;
@@ -7,47 +7,87 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
+use crate::server::memory::MemoryBudget;
 use crate::transport::http::idle_clock::{BusyGuard, IdleClock};
 
-/// A stream whose writes fail after the client has read nothing for the length of a timeout.
+/// The least a client must read of what waits for it, in bytes per second.
+const LEAST_RATE: u32 = 8 * 1024;
+/// How long a client has to reach that rate while memory is short. Otherwise it has the timeout.
+const SHORT_WINDOW: Duration = Duration::from_secs(2);
+
+/// A stream whose writes fail when the client reads nothing, or too slowly, for the length of a timeout.
 #[derive(Debug)]
 pub(crate) struct WriteTimeout<S> {
     stream: S,
     timeout: Duration,
-    /// The write that waits for the client, if one does.
+    /// What waits for the client, if anything does.
     blocked: Option<BlockedWrite>,
     idle: Arc<IdleClock>,
+    memory: Arc<MemoryBudget>,
 }
 
+/// Writes that have waited for the client, until all is flushed.
 #[derive(Debug)]
 struct BlockedWrite {
-    deadline: Pin<Box<Sleep>>,
+    since: Instant,
+    /// What the client has read since then.
+    written: usize,
+    next_check: Pin<Box<Sleep>>,
     /// A client that still reads a response is not yet expected to send the next request.
     _busy: BusyGuard,
 }
 
+impl BlockedWrite {
+    /// Whether the client has read too little in the time it had. If it has not, it gets that time again.
+    fn is_too_slow(&mut self, window: Duration) -> bool {
+        let now = Instant::now();
+        let waited = now - self.since;
+        if waited < window {
+            return false;
+        }
+        // With a part of a second a client must not read more than it can.
+        let least = u64::from(LEAST_RATE).saturating_mul(waited.as_secs()).max(1);
+        if (self.written as u64) < least {
+            return true;
+        }
+        (self.since, self.written) = (now, 0);
+        false
+    }
+}
+
 impl<S> WriteTimeout<S> {
-    pub(crate) fn new(stream: S, timeout: Duration, idle: Arc<IdleClock>) -> Self {
-        WriteTimeout { stream, timeout, blocked: None, idle }
+    pub(crate) fn new(stream: S, timeout: Duration, idle: Arc<IdleClock>, memory: Arc<MemoryBudget>) -> Self {
+        WriteTimeout { stream, timeout, blocked: None, idle, memory }
     }
 
-    /// Starts the timeout when a write blocks, and resets it when one succeeds.
+    /// Starts the timeout when a write blocks, and counts what the client reads from then on.
     fn check(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        if written.is_ready() {
-            self.blocked = None;
+        if let Poll::Ready(result) = written {
+            if let (Some(blocked), Ok(count)) = (&mut self.blocked, &result) {
+                blocked.written += count;
+            }
             self.idle.restart();
-            return written;
+            return Poll::Ready(result);
         }
-        let (timeout, idle) = (self.timeout, &self.idle);
-        let blocked = || BlockedWrite { deadline: Box::pin(tokio::time::sleep(timeout)), _busy: idle.busy() };
-        self.blocked
-            .get_or_insert_with(blocked)
-            .deadline
-            .as_mut()
-            .poll(cx)
-            .map(|()| Err(io::Error::new(io::ErrorKind::TimedOut, "write timed out: the client does not read")))
+        let interval = self.timeout.min(SHORT_WINDOW);
+        let idle = &self.idle;
+        let blocked = self.blocked.get_or_insert_with(|| BlockedWrite {
+            since: Instant::now(),
+            written: 0,
+            next_check: Box::pin(tokio::time::sleep(interval)),
+            _busy: idle.busy(),
+        });
+        while blocked.next_check.as_mut().poll(cx).is_ready() {
+            let window = if self.memory.is_short() { interval } else { self.timeout };
+            if blocked.is_too_slow(window) {
+                let text = "write timed out: the client does not read, or reads too slowly";
+                return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, text)));
+            }
+            blocked.next_check.as_mut().reset(Instant::now() + interval);
+        }
+        Poll::Pending
     }
 }
 
@@ -76,7 +116,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
         self.stream.is_write_vectored()
     }
 
+    /// Called when all is written: the client has read it, or the system keeps it for the client.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.blocked = None;
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 

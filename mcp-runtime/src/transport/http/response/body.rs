@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
 use crate::call::outbox::Outgoing;
+use crate::server::memory::{Charge, FREE, MemoryBudget, Owner};
 
 /// How long a stream may be silent before a keep-alive comment is sent.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -45,6 +47,17 @@ impl Body {
             silence: Box::pin(tokio::time::sleep(KEEP_ALIVE)),
             kept: Vec::new(),
         })
+    }
+
+    /// Charges a long text to its reader until it has been sent. False if there is no room for it; then it is gone.
+    pub(crate) fn charge(&mut self, memory: &Arc<MemoryBudget>, owner: impl FnOnce() -> Owner) -> bool {
+        let BodyKind::Full(Some(bytes)) = &mut self.0 else { return true };
+        if bytes.len() <= FREE {
+            return true;
+        }
+        let charge = memory.charge(owner(), bytes.len());
+        *bytes = charge.map_or_else(Bytes::new, |charge| charged(std::mem::take(bytes), charge));
+        !bytes.is_empty()
     }
 
     /// Holds a permit or a guard until the stream has ended. A body without a stream drops it at once: its
@@ -100,6 +113,17 @@ impl fmt::Debug for Body {
             BodyKind::Events { .. } => f.write_str("Events"),
         }
     }
+}
+
+/// Bytes that hold a charge for as long as they exist.
+pub(crate) fn charged(bytes: Bytes, charge: Charge) -> Bytes {
+    struct Charged(Bytes, #[expect(dead_code, reason = "returns its bytes when it is dropped")] Charge);
+    impl AsRef<[u8]> for Charged {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+    Bytes::from_owner(Charged(bytes, charge))
 }
 
 /// The lines of a channel as events, until the channel is closed.

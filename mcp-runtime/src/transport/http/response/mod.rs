@@ -73,6 +73,11 @@ pub(super) fn not_allowed(methods: &'static str) -> Response<Body> {
     response
 }
 
+/// There is no memory for a long response.
+pub(super) fn no_memory() -> RpcError {
+    RpcError::new(RpcError::INTERNAL, "too many long responses are still being read; retry later")
+}
+
 /// A limit is reached: the client may retry.
 pub(super) fn later(status: StatusCode, text: &str) -> Response<Body> {
     later_to(Id::NULL, status, text)

@@ -106,14 +106,14 @@ pub(crate) async fn open(session: &Arc<Session>, kind: StreamKind) -> Arc<EventS
     // A session without a store needs no random id.
     let id = if session.stored.is_some() { random_id(kind) } else { None };
     match id.and_then(|id| Some((id, EventLog::of(session, id)?))) {
-        None => session.streams.open(kind, session.core.limits.event_bytes),
+        None => session.streams.open(kind, || session.replay_budget()),
         Some((id, log)) => Box::pin(open_logged(session, id, log)).await,
     }
 }
 
 /// Opens a stream that is in the store before its client learns its id.
 async fn open_logged(session: &Arc<Session>, id: StreamId, log: EventLog) -> Arc<EventStream> {
-    let (stream, dropped) = session.streams.open_as(id, session.core.limits.event_bytes);
+    let (stream, dropped) = session.streams.open_as(id, || session.replay_budget());
     // If the store fails, the stream can still be resumed at this replica.
     if log.touch(HEARTBEAT_TTL).await.is_ok() {
         start_writing(session, &stream, log, 0);
@@ -176,7 +176,7 @@ pub(crate) async fn resume(session: &Arc<Session>, last_event: &str) -> Result<O
     {
         return Ok(Some(reader));
     }
-    let reader = session.streams.adopt(id, tail, session.core.limits.event_bytes);
+    let reader = session.streams.adopt(id, tail, || session.replay_budget());
     start_writing(session, &reader.stream, log, last);
     Ok(Some(Resumed::Local(reader)))
 }

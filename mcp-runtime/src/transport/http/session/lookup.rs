@@ -5,11 +5,13 @@ use std::sync::Arc;
 use http::{Response, StatusCode};
 
 use super::{Session, get, persistence, serve};
+use crate::call::in_flight::CallKind;
 use crate::era::{self, RequestParams};
 use crate::error::Result;
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::{Id, Request};
 use crate::protocol::Revision;
+use crate::server::memory::Owner;
 use crate::transport::http::endpoint::bad_request;
 use crate::transport::http::request::HttpRequest;
 use crate::transport::http::request::headers::{Field, Headers};
@@ -101,7 +103,8 @@ impl Service {
             Ok(session) => session,
             Err(refusal) => return refusal,
         };
-        let permit = match self.quotas.stream() {
+        let owner = Owner::of(session.principal().as_ref(), http.peer);
+        let permit = match self.quota_permit(owner, CallKind::Stream) {
             Ok(permit) => permit,
             Err(rejected) => return rejected.answer(Id::NULL),
         };

@@ -12,6 +12,7 @@ pub(super) mod get;
 pub(super) mod lookup;
 pub(super) mod open;
 pub(super) mod persistence;
+pub(super) mod replay_budget;
 pub(super) mod serve;
 pub(super) mod stores;
 pub(super) mod stream;
@@ -19,24 +20,32 @@ pub(super) mod stream_id;
 pub(super) mod stream_table;
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use self::replay_budget::ReplayBudget;
 use self::stores::StoredSession;
 use self::stream_table::Streams;
 use super::atomic_duration::AtomicDuration;
 use crate::call::control::ConnectionControl;
+use crate::call::peer::Peer;
 use crate::dispatch::connection::Connection;
 use crate::limits::Limits;
 use crate::protocol::Revision;
 use crate::random;
 use crate::server::core::Core;
+use crate::server::memory::{Charge, Owner};
 use crate::server::state::Phase;
 use crate::subscription::Subscription;
 use crate::sync::lock;
 
-/// How long a session must be idle before it can be evicted for a new one.
+/// The part of all sessions that one peer has before it counts as greedy.
+const SHARE: usize = 4;
+/// How long a session of a greedy peer must be idle before it can be evicted for a new one.
+const EVICTABLE_FROM_GREEDY: Duration = Duration::from_secs(5);
+/// How long a session of another peer must be idle before that.
 const EVICTABLE_AFTER: Duration = Duration::from_mins(1);
 
 /// The sessions of a service in this process, by id.
@@ -57,11 +66,26 @@ pub(super) struct Session {
     streaming: AtomicBool,
     revision: Revision,
     principal: Option<Arc<str>>,
+    /// The peer that opened it, if this replica knows.
+    peer: Option<Peer>,
+    /// What its `initialize` takes of the memory budget.
+    _held: Option<Arc<Charge>>,
+    /// Whether it was used after it was opened.
+    in_use: AtomicBool,
     opened: Instant,
     /// The age of the session when it was last used.
     used: AtomicDuration,
     /// The store's side, if the session is in a store.
     pub(super) stored: Option<Box<StoredSession>>,
+}
+
+/// Who opens a session, and with what.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Opener<'a> {
+    pub(super) principal: Option<&'a str>,
+    pub(super) peer: Option<Peer>,
+    /// What the `initialize` takes of the memory budget, if it is long.
+    pub(super) held: Option<&'a Arc<Charge>>,
 }
 
 /// The limit that another session would exceed.
@@ -90,9 +114,9 @@ impl Sessions {
     }
 
     /// Adds a session under a new id, which is random: it is the client's credential.
-    pub(super) fn open(&self, connection: Connection, principal: Option<&str>) -> std::io::Result<String> {
+    pub(super) fn open(&self, connection: Connection, opener: Opener<'_>) -> std::io::Result<String> {
         let id = random::id()?;
-        self.insert(&id, Session::new(connection, principal, Duration::ZERO, None));
+        self.insert(&id, Session::new(connection, opener, Duration::ZERO, None));
         Ok(id)
     }
 
@@ -206,13 +230,24 @@ fn make_room(table: &mut HashMap<Box<str>, Arc<Session>>, limits: &Limits, min_i
     Ok(())
 }
 
-/// Evicts the session that has been idle longest, if that is at least `min_idle`. Otherwise a client that opens many
-/// sessions and uses none would lock out the others until they expire.
+/// Evicts a session that is not busy. One that was never used goes first: a flood opens many and uses none. Otherwise it
+/// is the one that has been idle longest, first of peers that have more than their share.
 fn evict(table: &mut HashMap<Box<str>, Arc<Session>>, min_idle: Duration) -> bool {
+    let mut of_peer: HashMap<Option<IpAddr>, usize> = HashMap::new();
+    for session in table.values() {
+        *of_peer.entry(session.network()).or_default() += 1;
+    }
+    let share = table.len() / SHARE;
+    let rank = |session: &Session| {
+        let (idle, of_peer) = (session.idle(session.age()), of_peer[&session.network()]);
+        let greedy = if session.network().is_some() && of_peer > share { of_peer } else { 0 };
+        let unused = !session.in_use.load(Ordering::Relaxed);
+        let min_idle = if greedy > 0 { min_idle.min(EVICTABLE_FROM_GREEDY) } else { min_idle };
+        (unused || idle >= min_idle).then_some((unused, greedy, idle))
+    };
     let idle = table.iter().filter(|(_, session)| !session.is_busy());
-    let idle = idle.map(|(id, session)| (id, session.idle(session.age())));
-    let oldest = idle.max_by_key(|(_, idle)| *idle).filter(|(_, idle)| *idle >= min_idle);
-    let Some(id) = oldest.map(|(id, _)| id.clone()) else { return false };
+    let evicted = idle.filter_map(|(id, session)| Some((rank(session)?, id))).max();
+    let Some(id) = evicted.map(|(_, id)| id.clone()) else { return false };
     let Some(session) = table.remove(&id) else { return false };
     // A concurrent request may just have found a copy, and can still be served. The copy ends when it is dropped.
     if session.stored.is_none() {
@@ -225,7 +260,7 @@ impl Session {
     /// Creates a session of this age.
     pub(super) fn new(
         connection: Connection,
-        principal: Option<&str>,
+        by: Opener<'_>,
         age: Duration,
         stored: Option<Box<StoredSession>>,
     ) -> Self {
@@ -242,7 +277,10 @@ impl Session {
             connection: Mutex::new(connection),
             streams: Streams::default(),
             streaming: AtomicBool::new(false),
-            principal: principal.map(Into::into),
+            principal: by.principal.map(Into::into),
+            peer: by.peer,
+            _held: by.held.cloned(),
+            in_use: AtomicBool::new(false),
             opened,
             used: AtomicDuration::new(now - opened),
             stored,
@@ -258,6 +296,11 @@ impl Session {
         self.principal.clone()
     }
 
+    /// What counts as one peer.
+    fn network(&self) -> Option<IpAddr> {
+        self.peer.map(Peer::network)
+    }
+
     pub(super) fn revision(&self) -> Revision {
         self.revision
     }
@@ -269,6 +312,13 @@ impl Session {
 
     fn used_at(&self, age: Duration) {
         self.used.store(age);
+        self.in_use.store(true, Ordering::Relaxed);
+    }
+
+    /// What its streams may keep for replay.
+    pub(super) fn replay_budget(&self) -> ReplayBudget {
+        let owner = Owner::of(self.principal.as_ref(), self.peer);
+        ReplayBudget::new(self.core.limits.event_bytes, self.core.memory.open(owner))
     }
 
     fn age(&self) -> Duration {

@@ -7,13 +7,17 @@ use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
 use super::stores::Stores;
-use super::{Full, Sessions, persistence};
+use super::{Full, Opener, Sessions, persistence};
 use crate::dispatch::connection::Connection;
+use crate::jsonrpc::error::RpcError;
 use crate::server::core::Core;
 use crate::transport::http::request::HttpRequest;
 use crate::transport::http::request::headers::SESSION;
 use crate::transport::http::response;
 use crate::transport::http::response::body::Body;
+
+/// The longest `initialize`. Icons as `data:` URIs are the longest part of real ones.
+const GREETING_BYTES: usize = 64 * 1024;
 
 /// Serves an `initialize`, and keeps the session it negotiated.
 pub(crate) async fn open(
@@ -31,6 +35,11 @@ pub(crate) async fn open(
             return response::later(StatusCode::TOO_MANY_REQUESTS, "too many sessions of yours; end one");
         }
     }
+    if frame.len() > GREETING_BYTES {
+        let text = format!("an `initialize` may have {GREETING_BYTES} bytes: it is kept for as long as the session");
+        return response::refuse(StatusCode::PAYLOAD_TOO_LARGE, RpcError::INVALID_REQUEST, &text);
+    }
+    let opener = Opener { principal, peer: http.peer, held: http.held };
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
     let mut out = Vec::new();
     let outbox = http.outbox(false, principal.map(Arc::from));
@@ -40,8 +49,8 @@ pub(crate) async fn open(
         return response;
     }
     let id = match stores {
-        None => sessions.open(connection, principal),
-        Some(stores) => Box::pin(persistence::open(stores, sessions, connection, principal)).await,
+        None => sessions.open(connection, opener),
+        Some(stores) => Box::pin(persistence::open(stores, sessions, connection, opener)).await,
     };
     match id.map(HeaderValue::try_from) {
         Ok(Ok(id)) => {

@@ -21,7 +21,7 @@ use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
 use super::stores::{StoredSession, Stores};
-use super::{Session, Sessions, ShutdownGuard, event_log};
+use super::{Opener, Session, Sessions, ShutdownGuard, event_log};
 use crate::dispatch::connection::Connection;
 use crate::era::client_info::ClientInfo;
 use crate::limits::Limits;
@@ -43,19 +43,19 @@ pub(crate) async fn open(
     stores: &Arc<Stores>,
     sessions: &Arc<Sessions>,
     connection: Connection,
-    principal: Option<&str>,
+    opener: Opener<'_>,
 ) -> std::io::Result<String> {
     let id = random::id()?;
     let mut record = SessionRecord::new(connection.session.revision());
     record.initialize_params = connection.session.client().map(ClientInfo::to_remember).unwrap_or_default();
-    record.principal = principal.map(str::to_owned);
+    record.principal = opener.principal.map(str::to_owned);
     let limits = &connection.core.limits;
     let create = stores.sessions.create(&id, &record, ttl(limits, &record));
     if with_timeout(limits.store_timeout, "create session", create).await.is_err() {
         return Err(std::io::ErrorKind::Other.into());
     }
     start_refreshing(stores, sessions);
-    sessions.insert(&id, Session::new(connection, principal, Duration::ZERO, Some(stores.session(&id, record))));
+    sessions.insert(&id, Session::new(connection, opener, Duration::ZERO, Some(stores.session(&id, record))));
     Ok(id)
 }
 
@@ -156,7 +156,8 @@ fn restore(stores: &Arc<Stores>, core: &Arc<Core>, id: &str, record: &SessionRec
     connection.follow_changes();
     connection.initialized = record.initialized;
     let copied = Some(stores.session(id, record.clone()));
-    let session = Session::new(connection, record.principal.as_deref(), record.age(), copied);
+    let opener = Opener { principal: record.principal.as_deref(), ..Opener::default() };
+    let session = Session::new(connection, opener, record.age(), copied);
     apply(&session, record);
     session
 }

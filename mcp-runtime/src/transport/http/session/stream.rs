@@ -7,17 +7,20 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 
+use super::replay_budget::ReplayBudget;
 use super::stream_id::{EventId, StreamId};
 use crate::call::outbox::Outgoing;
+use crate::era::encode;
+use crate::jsonrpc;
 use crate::store::EventTail;
 use crate::sync::{lock, until};
+use crate::transport::http::response;
 use crate::transport::http::response::body::Events;
 use crate::transport::http::response::sse::{self, MESSAGE};
 
@@ -26,28 +29,9 @@ pub(crate) const EVENTS: usize = 256;
 /// The most bytes a stream buffers for replay.
 pub(crate) const BYTES: usize = 1024 * 1024;
 /// How long a client should wait before it reconnects, in milliseconds.
+/// Events up to this length together are written as one.
+const GATHERED: usize = 8 * 1024;
 const RETRY: &str = "retry: 500\n";
-
-/// The bytes that all streams of a session may buffer together.
-#[derive(Debug, Default)]
-pub(crate) struct ReplayBudget {
-    pub(crate) used: Arc<AtomicUsize>,
-    pub(crate) limit: usize,
-}
-
-impl ReplayBudget {
-    fn take(&self, bytes: usize) {
-        self.used.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    fn give_back(&self, bytes: usize) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    fn is_spent(&self) -> bool {
-        self.used.load(Ordering::Relaxed) > self.limit
-    }
-}
 
 /// One stream: the events of a request, or those of the session that belong to no request.
 #[derive(Debug)]
@@ -98,7 +82,7 @@ impl EventStream {
         let events: VecDeque<_> = tail.events.into_iter().map(|(number, event)| (number, Bytes::from(event))).collect();
         let bytes = events.iter().map(|(_, event)| event.len()).sum();
         let last = events.back().map_or(event, |(last, _)| *last);
-        budget.take(bytes);
+        budget.take_anyway(bytes);
         let state = StreamState { events, bytes, last, over: tail.closed, ..StreamState::default() };
         EventStream { id, state: Mutex::new(state), budget, news: Notify::new(), taken: Notify::new() }
     }
@@ -130,16 +114,48 @@ impl EventStream {
         event <= state.last && event >= dropped
     }
 
+    fn event(&self, number: u64, message: &[u8]) -> Vec<u8> {
+        let id = EventId { stream: self.id, event: number };
+        let mut event = Vec::with_capacity(message.len() + 64);
+        sse::write_event(&mut event, format_args!("id: {id}\n{MESSAGE}"), message);
+        event
+    }
+
+    /// The event of a message, within the budget. Without memory for it, older events make room for an answer; if that
+    /// is not enough, its event says why it is not there. Another message is dropped.
+    fn admitted(&self, state: &mut StreamState, message: &[u8]) -> Option<Vec<u8>> {
+        let event = self.event(state.last + 1, message);
+        if self.budget.take(event.len()) {
+            return Some(event);
+        }
+        let id = jsonrpc::id_in_prefix(message).filter(|_| jsonrpc::prefix_is_response(message))?;
+        while state.oldest_is_taken() && self.drop_oldest(state) {
+            if self.budget.take(event.len()) {
+                return Some(event);
+            }
+        }
+        let mut error = Vec::new();
+        encode::error(id, &response::no_memory(), &mut error);
+        let event = self.event(state.last + 1, error.trim_ascii_end());
+        self.budget.take_anyway(event.len());
+        Some(event)
+    }
+
+    /// Drops the oldest event; false if there is none.
+    fn drop_oldest(&self, state: &mut StreamState) -> bool {
+        let Some((_, event)) = state.events.pop_front() else { return false };
+        state.bytes -= event.len();
+        self.budget.give_back(event.len());
+        true
+    }
+
     /// Appends an event for each line, without waiting for the reader.
     pub(crate) fn push(&self, lines: &[u8]) {
         let mut state = self.state();
         for message in sse::messages(lines) {
+            let Some(event) = self.admitted(&mut state, message) else { continue };
             state.last += 1;
-            let id = EventId { stream: self.id, event: state.last };
-            let mut event = Vec::with_capacity(message.len() + 64);
-            sse::write_event(&mut event, format_args!("id: {id}\n{MESSAGE}"), message);
             state.bytes += event.len();
-            self.budget.take(event.len());
             let number = state.last;
             state.events.push_back((number, event.into()));
         }
@@ -147,11 +163,8 @@ impl EventStream {
         while state.events.len() > 1
             && (state.events.len() > EVENTS || state.bytes > BYTES || self.budget.is_spent())
             && state.oldest_is_taken()
-        {
-            let dropped = state.events.pop_front().map_or(0, |(_, event)| event.len());
-            state.bytes -= dropped;
-            self.budget.give_back(dropped);
-        }
+            && self.drop_oldest(&mut state)
+        {}
         state.wake();
         self.news.notify_one();
     }
@@ -288,10 +301,17 @@ impl Events for Reader {
         let first = self.first.take();
         let stream = Arc::clone(&self.stream);
         let mut state = stream.state();
-        let mut out: Vec<u8> = first.map(Vec::from).unwrap_or_default();
+        let mut out: Bytes = first.unwrap_or_default();
         let at = self.at;
         for (number, event) in state.events.iter().filter(|(number, _)| *number > at) {
-            out.extend_from_slice(event);
+            // Short events are written together, long ones are not copied.
+            if out.is_empty() {
+                out = event.clone();
+            } else if out.len() + event.len() <= GATHERED {
+                out = [&*out, event].concat().into();
+            } else {
+                break;
+            }
             self.at = *number;
         }
         if state.readers == self.number && state.taken != Some(self.at) {
@@ -299,7 +319,7 @@ impl Events for Reader {
             stream.taken.notify_waiters();
         }
         if !out.is_empty() {
-            return Poll::Ready(Some(out.into()));
+            return Poll::Ready(Some(out));
         }
         if state.over || state.detached >= self.number || state.readers > self.number {
             return Poll::Ready(None);

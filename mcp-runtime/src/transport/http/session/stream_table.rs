@@ -1,10 +1,10 @@
 //! The streams of a session: the open ones, and some that have ended, for a client that reconnects.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::stream::{EventStream, Reader, ReplayBudget};
+use super::replay_budget::ReplayBudget;
+use super::stream::{EventStream, Reader};
 use super::stream_id::{EventId, StreamId, StreamKind};
 use crate::store::EventTail;
 use crate::sync::lock;
@@ -21,8 +21,8 @@ struct StreamTable {
     /// In the order they were opened.
     streams: BTreeMap<u64, Arc<EventStream>>,
     last: u64,
-    /// The bytes of events all streams keep; allocated with the first stream.
-    used: Option<Arc<AtomicUsize>>,
+    /// The bytes of events all streams keep; made with the first stream.
+    budget: Option<ReplayBudget>,
 }
 
 impl Streams {
@@ -30,23 +30,26 @@ impl Streams {
         lock(&self.0)
     }
 
-    /// Opens a stream under the next number. Together the streams keep `limit` bytes of events at most,
-    /// besides the newest event of each.
-    pub(crate) fn open(&self, kind: StreamKind, limit: usize) -> Arc<EventStream> {
-        self.table().insert(limit, |number, budget| EventStream::new(StreamId { kind, number }, budget)).0
+    /// Opens a stream under the next number. `budget` makes what all streams may keep, besides the newest event of each.
+    pub(crate) fn open(&self, kind: StreamKind, budget: impl FnOnce() -> ReplayBudget) -> Arc<EventStream> {
+        self.table().insert(budget, |number, budget| EventStream::new(StreamId { kind, number }, budget)).0
     }
 
     /// Opens a stream under an id of its own, and returns the ids of those that were dropped for it.
-    pub(crate) fn open_as(&self, id: StreamId, limit: usize) -> (Arc<EventStream>, Vec<StreamId>) {
-        self.table().insert(limit, |_, budget| EventStream::new(id, budget))
+    pub(crate) fn open_as(
+        &self,
+        id: StreamId,
+        budget: impl FnOnce() -> ReplayBudget,
+    ) -> (Arc<EventStream>, Vec<StreamId>) {
+        self.table().insert(budget, |_, budget| EventStream::new(id, budget))
     }
 
     /// Takes over a stream from another replica; `tail` is what came after the event.
-    pub(crate) fn adopt(&self, id: EventId, tail: EventTail, limit: usize) -> Reader {
+    pub(crate) fn adopt(&self, id: EventId, tail: EventTail, budget: impl FnOnce() -> ReplayBudget) -> Reader {
         let EventId { stream: id, event } = id;
         let mut table = self.table();
         table.streams.retain(|_, stream| stream.id != id);
-        let (stream, _) = table.insert(limit, |_, budget| EventStream::adopted(id, event, tail, budget));
+        let (stream, _) = table.insert(budget, |_, budget| EventStream::adopted(id, event, tail, budget));
         Reader::new(stream, event, None)
     }
 
@@ -71,19 +74,19 @@ impl StreamTable {
     /// half of the limit.
     fn insert(
         &mut self,
-        limit: usize,
+        budget: impl FnOnce() -> ReplayBudget,
         make: impl FnOnce(u64, ReplayBudget) -> EventStream,
     ) -> (Arc<EventStream>, Vec<StreamId>) {
-        let used = Arc::clone(self.used.get_or_insert_default());
+        let budget = self.budget.get_or_insert_with(budget).clone();
         let mut ended: VecDeque<u64> =
             self.streams.iter().filter(|(_, one)| one.is_over()).map(|(at, _)| *at).collect();
         let mut dropped = Vec::new();
-        while ended.len() > ANSWERED || used.load(Ordering::Relaxed) > limit / 2 {
+        while ended.len() > ANSWERED || budget.is_half_spent() {
             let Some(oldest) = ended.pop_front() else { break };
             dropped.extend(self.streams.remove(&oldest).map(|stream| stream.id));
         }
         self.last += 1;
-        let stream = Arc::new(make(self.last, ReplayBudget { used, limit }));
+        let stream = Arc::new(make(self.last, budget));
         self.streams.insert(self.last, Arc::clone(&stream));
         (stream, dropped)
     }
@@ -102,10 +105,23 @@ mod tests {
 
     use super::*;
     use crate::call::outbox::Outgoing;
+    use crate::limits::Limits;
+    use crate::server::memory::{MemoryBudget, Owner};
     use crate::transport::http::response::body::Events as _;
     use crate::transport::http::session::stream::{BYTES, EVENTS};
 
     const LIMIT: usize = 4 * BYTES;
+
+    /// What the streams of a session may keep, of a server that may keep this much.
+    fn within(memory_bytes: usize) -> impl FnOnce() -> ReplayBudget {
+        let limits = Limits { memory_bytes, message_bytes: 1, ..Limits::default() };
+        let memory = Arc::new(MemoryBudget::new(&limits));
+        move || ReplayBudget::new(LIMIT, memory.open(Owner::Unknown))
+    }
+
+    fn budget() -> ReplayBudget {
+        within(usize::MAX)()
+    }
 
     fn resume(streams: &Streams, id: &str) -> Option<Reader> {
         streams.resume(id.parse().ok()?)
@@ -126,7 +142,7 @@ mod tests {
     #[test]
     fn reader_resumes_after_the_last_event() {
         let streams = Streams::default();
-        let stream = streams.open(StreamKind::Request, LIMIT);
+        let stream = streams.open(StreamKind::Request, budget);
         let mut first = stream.read(true);
         stream.push(b"one\ntwo\n");
         let (text, over) = all(&mut first);
@@ -166,7 +182,7 @@ mod tests {
     async fn slow_reader_gets_backpressure_and_every_event() {
         let long: &[u8] = vec![b'x'; 8 * 1024].leak();
         for line in [b"x", long] {
-            let stream = Streams::default().open(StreamKind::Request, LIMIT);
+            let stream = Streams::default().open(StreamKind::Request, budget);
             let mut reader = stream.read(false);
             let mut task = talk(&stream, line);
             assert!(!ends(&mut task).await);
@@ -188,7 +204,7 @@ mod tests {
 
     #[tokio::test]
     async fn dropped_reader_gets_no_backpressure() {
-        let stream = Streams::default().open(StreamKind::Request, LIMIT);
+        let stream = Streams::default().open(StreamKind::Request, budget);
         let reader = stream.read(false);
         let mut task = talk(&stream, b"x");
         assert!(!ends(&mut task).await);
@@ -200,7 +216,7 @@ mod tests {
     #[tokio::test]
     async fn new_reader_replaces_the_old_one() {
         let streams = Streams::default();
-        let stream = streams.open(StreamKind::Request, LIMIT);
+        let stream = streams.open(StreamKind::Request, budget);
         let first = stream.read(false);
         let mut task = talk(&stream, b"x");
         assert!(!ends(&mut task).await);
@@ -214,7 +230,7 @@ mod tests {
     #[test]
     fn missing_events_cannot_be_resumed() {
         let streams = Streams::default();
-        let stream = streams.open(StreamKind::Request, LIMIT);
+        let stream = streams.open(StreamKind::Request, budget);
         for _ in 0..1000 {
             stream.push(b"x\n");
         }
@@ -229,7 +245,7 @@ mod tests {
     fn answered_streams_are_dropped() {
         let streams = Streams::default();
         for _ in 0..1000 {
-            streams.open(StreamKind::Request, LIMIT).end();
+            streams.open(StreamKind::Request, budget).end();
         }
         assert!(streams.table().streams.len() <= ANSWERED + 1);
     }
@@ -239,8 +255,8 @@ mod tests {
         let streams = Streams::default();
         let line = [&*"x".repeat(64 * 1024), "\n"].concat().into_bytes();
         let fill = |stream: &EventStream| (0..20).for_each(|_| stream.push(&line));
-        let used = || streams.table().used.as_ref().unwrap().load(Ordering::Relaxed);
-        let open: Vec<_> = (0..32).map(|_| streams.open(StreamKind::Request, LIMIT)).collect();
+        let used = || streams.table().budget.as_ref().unwrap().bytes();
+        let open: Vec<_> = (0..32).map(|_| streams.open(StreamKind::Request, budget)).collect();
         for stream in &open {
             fill(stream);
         }
@@ -250,19 +266,37 @@ mod tests {
         for stream in open {
             stream.end();
         }
-        let next = streams.open(StreamKind::Request, LIMIT);
+        let next = streams.open(StreamKind::Request, budget);
         assert!(used() <= LIMIT / 2, "{}: ended streams make room", used());
         fill(&next);
         assert!(next.has_all_after(10), "and there is room");
-        let used = Arc::clone(streams.table().used.as_ref().unwrap());
+        let budget = streams.table().budget.clone().unwrap();
         drop((next, streams));
-        assert_eq!(used.load(Ordering::Relaxed), 0);
+        assert_eq!(budget.bytes(), 0);
+    }
+
+    #[test]
+    fn answer_without_memory_is_an_error() {
+        let streams = Streams::default();
+        let stream = streams.open(StreamKind::Request, within(64 * 1024));
+        let long = "x".repeat(40 * 1024);
+        let line =
+            |number: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{number},\"result\":\"{long}\"}}\n").into_bytes();
+        stream.push(&line(1));
+        stream.push(&line(2));
+        assert_eq!((stream.buffered().0, stream.last()), (1, 2), "an older event makes room");
+        let other = streams.open(StreamKind::Request, budget);
+        other.push(&line(3));
+        other.push(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":\"{long}\"}}\n").as_bytes());
+        let (text, _) = all(&mut other.read(false));
+        assert!(text.starts_with("id: r2_1\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":3,\"error\":"), "{text}");
+        assert_eq!(other.last(), 1, "a notification is dropped");
     }
 
     #[tokio::test]
     async fn news_has_every_event_or_tells_the_oldest() {
         let streams = Streams::default();
-        let stream = streams.open(StreamKind::Request, LIMIT);
+        let stream = streams.open(StreamKind::Request, budget);
         stream.push(b"one\ntwo\n");
         let news = stream.news(0).await;
         assert_eq!((news.events.len(), news.oldest, news.over), (2, 1, false));
