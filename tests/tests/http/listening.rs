@@ -1,16 +1,14 @@
 //! Where a server listens, and why it cannot: the log line of a listener, and the errors of `serve`.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
 
 use mcp_runtime::Server;
 use mcp_tests::http::{soon, until};
 use tokio::net::TcpListener;
-use tracing::field::{Field, Visit};
-use tracing::{Event, Level, Subscriber};
-use tracing_subscriber::Layer;
-use tracing_subscriber::layer::Context;
+use tracing::Level;
 use tracing_subscriber::prelude::*;
+
+use crate::log::Log;
 
 fn server() -> Server {
     Server::new("listener", "1.0.0").disable_signals()
@@ -19,32 +17,6 @@ fn server() -> Server {
 /// The error of serving on an address that cannot be bound.
 async fn refusal(address: impl tokio::net::ToSocketAddrs) -> String {
     soon(server().serve_http(address)).await.unwrap_err().to_string()
-}
-
-/// Keeps the events of a thread.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<(Level, String)>>>);
-
-impl Log {
-    fn find(&self, words: &str) -> Option<(Level, String)> {
-        self.0.lock().unwrap().iter().find(|(_, text)| text.contains(words)).cloned()
-    }
-}
-
-impl<S: Subscriber> Layer<S> for Log {
-    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        struct Message(String);
-        impl Visit for Message {
-            fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-                if field.name() == "message" {
-                    self.0 = format!("{value:?}");
-                }
-            }
-        }
-        let mut message = Message(String::new());
-        event.record(&mut message);
-        self.0.lock().unwrap().push((*event.metadata().level(), message.0));
-    }
 }
 
 /// The address in the log of a server that listens on port 0.

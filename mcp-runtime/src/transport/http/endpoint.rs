@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::idle_clock::{BusyGuard, IdleClock};
@@ -18,6 +19,9 @@ use crate::error::Result;
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::{self, Id, Message, Request, depth};
 use crate::server::memory::Owner;
+
+/// A message that takes more than a millisecond or two to parse.
+const LONG: usize = 256 * 1024;
 
 impl Service {
     /// Answers a request. `path` is the default path of the endpoint; `None` accepts every path.
@@ -55,6 +59,7 @@ impl Service {
         http.held = held.as_ref();
         let responding = match target {
             Target::SseMessages => Responding::later(self.sse_message(http.parts, &frame)),
+            _ if frame.len() > LONG => Box::pin(self.post_long(&http, &frame, idle.is_some())).await,
             _ => self.post(&http, &frame),
         };
         let mut response = responding.finish().await;
@@ -102,6 +107,16 @@ impl Service {
         let mut response = self.sse.open(&self.core, principal, http.peer);
         response.body_mut().keep(permit);
         Ok(response)
+    }
+
+    /// Like [`post`](Self::post), for a message that takes long to parse: a few at a time, and not on a thread that other
+    /// connections wait for. `may_block`: on the listener's own tasks, which a runtime of several threads can do without.
+    async fn post_long<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8], may_block: bool) -> Responding<'a> {
+        let _permit = self.long_messages.acquire().await;
+        if may_block && Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread {
+            return tokio::task::block_in_place(|| self.post(http, frame));
+        }
+        self.post(http, frame)
     }
 
     /// Parses the message of a POST and routes it.

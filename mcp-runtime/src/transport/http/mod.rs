@@ -19,6 +19,7 @@ mod legacy_sse;
 mod listener;
 mod options;
 mod quota;
+mod refusals;
 pub(super) mod request;
 mod response;
 mod route;
@@ -36,6 +37,7 @@ use http::{Request, Response, StatusCode};
 use idle_clock::IdleClock;
 use legacy_sse::SseSessions;
 use quota::{MOST_REQUESTS, Quotas};
+use refusals::Refusals;
 use request::HttpRequest;
 use request::arrivals::Arrivals;
 use request::headers::Headers;
@@ -138,6 +140,9 @@ struct Service {
     /// Permits for concurrent requests. A stream holds one until it ends.
     requests: Arc<Semaphore>,
     quotas: Arc<Quotas>,
+    refusals: Refusals,
+    /// Permits to parse a long message.
+    long_messages: Semaphore,
     /// The messages that are still arriving.
     arrivals: Arrivals,
     options: Options,
@@ -191,9 +196,22 @@ impl HttpService {
     pub(crate) fn new(core: Arc<Core>, keep_signals: bool) -> Self {
         let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
         let (quotas, arrivals) = (Arc::new(Quotas::new(&core.limits)), Arrivals::new(core.limits.connections));
-        let (sessions, sse) = (Arc::default(), Arc::default());
+        let (sessions, sse, refusals) = (Arc::default(), Arc::default(), Refusals::default());
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        // The other half of the cores is for messages that are short.
+        let long_messages = Semaphore::new((cores / 2).max(1));
         let options = Options { keep_signals, ..Options::default() };
-        HttpService(Arc::new(Service { core, sessions, sse, requests, quotas, arrivals, options }))
+        HttpService(Arc::new(Service {
+            core,
+            sessions,
+            sse,
+            requests,
+            quotas,
+            refusals,
+            long_messages,
+            arrivals,
+            options,
+        }))
     }
 
     /// A handle to the server: to add and remove handlers, to announce changes, or to shut it down.
@@ -239,6 +257,24 @@ impl HttpService {
 
 impl Service {
     async fn respond<B>(
+        &self,
+        parts: &Arc<Parts>,
+        peer: Option<Peer>,
+        body: B,
+        path: Option<&str>,
+        idle: Option<&Arc<IdleClock>>,
+    ) -> Response<Body>
+    where
+        B: http_body::Body,
+    {
+        let mut response = self.guarded(parts, peer, body, path, idle).await;
+        if response.status().as_u16() >= 400 {
+            self.refusals.report(&mut response, peer);
+        }
+        response
+    }
+
+    async fn guarded<B>(
         &self,
         parts: &Arc<Parts>,
         peer: Option<Peer>,

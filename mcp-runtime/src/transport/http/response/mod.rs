@@ -12,10 +12,11 @@ use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER}
 use http::{Response, StatusCode};
 
 use self::body::Body;
+use super::refusals::Reason;
 use super::request::accept::ResponseFormat;
 use crate::era::encode;
 use crate::jsonrpc::Id;
-use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::error::{RpcError, shorten};
 
 static JSON: HeaderValue = HeaderValue::from_static("application/json");
 static EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -63,7 +64,9 @@ pub(super) fn refuse(status: StatusCode, code: i32, text: &str) -> Response<Body
 pub(super) fn error(status: StatusCode, id: Id<'_>, error: &RpcError) -> Response<Body> {
     let mut line = Vec::new();
     encode::error(id, error, &mut line);
-    json(status, line)
+    let mut response = json(status, line);
+    response.extensions_mut().insert(Reason { code: error.code, text: shorten(&error.message).into() });
+    response
 }
 
 /// 405, with the methods the endpoint supports.
