@@ -2,7 +2,8 @@
 //! what it measures is the server and not the rest of the driver.
 //!
 //! Calls have a schedule. The time of a call counts from when it was due, so that a connection that waits does not hide
-//! the calls it would have sent meanwhile.
+//! the calls it would have sent meanwhile. What passes before the client's own timer wakes it is the machine's, and does not
+//! count.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -127,7 +128,7 @@ impl Worker {
     async fn work(mut self, place: u32, samples: Samples, stop: Arc<AtomicBool>) {
         let (connections, rate) = self.duty.rate();
         let record = |duty, due: Instant, late, outcome: Result<(), String>| {
-            let outcome = outcome.map(|()| due.elapsed());
+            let outcome = outcome.map(|()| due.elapsed().saturating_sub(late));
             samples.lock().unwrap_or_else(PoisonError::into_inner).push(Sample { duty, due, late, outcome });
         };
         if matches!(self.duty, Duty::Session | Duty::Return) {

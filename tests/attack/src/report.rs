@@ -85,7 +85,7 @@ impl Report {
         let Measured { figures: Figures { errors, p99, baseline, late, .. }, peak, cpu, .. } = measured;
         if late.is_some_and(|late| late >= LATE) {
             let late = late.map_or(0.0, milliseconds);
-            self.footnotes.push(format!("{name}: the machine was busy: the client itself was up to {late:.0} ms late"));
+            self.footnotes.push(format!("{name}: the machine was busy: the client was woken up to {late:.0} ms late"));
         }
         println!(
             "| {row:>3} | {name:<17} | {:>8} | {:>7} | {:>8} | {:>6} | {:>8} | {:>6} | {verdict}",
