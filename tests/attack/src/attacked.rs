@@ -68,10 +68,14 @@ struct Consent {
     sure: bool,
 }
 
+/// How long a question stays open: less than the rest after a load that leaves questions behind, so that what memory they
+/// take then is not theirs by right.
+const QUESTION: Duration = Duration::from_secs(20);
+
 /// Ask the user.
 #[tool]
 async fn ask(ctx: &Context) -> Result<bool> {
-    let Consent { sure } = ctx.elicit("Sure?").await?;
+    let Consent { sure } = ctx.elicit("Sure?").timeout(QUESTION).await?;
     Ok(sure)
 }
 

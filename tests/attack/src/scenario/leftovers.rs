@@ -20,7 +20,7 @@ const ASKS: usize = 50;
 
 /// How long the load takes, and then the rest.
 fn phases(size: Size) -> (Duration, Duration) {
-    let [load, rest] = size.pick([15, 15], [45, 30], [180, 120]).map(Duration::from_secs);
+    let [load, rest] = size.pick([15, 30], [45, 60], [180, 120]).map(Duration::from_secs);
     (load, rest)
 }
 
