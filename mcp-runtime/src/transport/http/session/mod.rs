@@ -15,15 +15,17 @@ pub(super) mod persistence;
 pub(super) mod serve;
 pub(super) mod stores;
 pub(super) mod stream;
+mod stream_claim;
 pub(super) mod stream_id;
 pub(super) mod stream_table;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use self::stores::StoredSession;
+use self::stream_claim::StreamClaim;
 use self::stream_table::Streams;
 use super::atomic_duration::AtomicDuration;
 use crate::call::control::ConnectionControl;
@@ -40,7 +42,7 @@ use crate::sync::lock;
 const EVICTABLE_AFTER: Duration = Duration::from_mins(1);
 
 /// The sessions of a service in this process, by id.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Sessions(Mutex<HashMap<Box<str>, Arc<Session>>>);
 
 /// A session, or this replica's copy of a session that is in a store.
@@ -53,8 +55,8 @@ pub(super) struct Session {
     pub(super) subscription: Option<Arc<Subscription>>,
     /// The event streams: of requests, and the session's own.
     pub(super) streams: Streams,
-    /// Whether the client reads the session's own stream.
-    streaming: AtomicBool,
+    /// The claim of the reader of the session's own stream.
+    stream_claim: StreamClaim,
     revision: Revision,
     principal: Option<Arc<str>>,
     opened: Instant,
@@ -171,6 +173,13 @@ impl Sessions {
     }
 }
 
+/// The number of sessions alone: their ids are credentials.
+impl fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sessions").field(&self.table().len()).finish()
+    }
+}
+
 /// Ends a session that is shutting down when it is dropped: its `shutdown` has been answered, or the client has
 /// disconnected.
 #[derive(Debug)]
@@ -241,7 +250,7 @@ impl Session {
             revision: connection.session.revision(),
             connection: Mutex::new(connection),
             streams: Streams::default(),
-            streaming: AtomicBool::new(false),
+            stream_claim: StreamClaim::default(),
             principal: principal.map(Into::into),
             opened,
             used: AtomicDuration::new(now - opened),
@@ -289,7 +298,7 @@ impl Session {
     }
 
     fn is_busy(&self) -> bool {
-        self.streaming.load(Ordering::Acquire) || self.control.in_flight.is_busy()
+        self.stream_claim.is_held() || self.control.in_flight.is_busy()
     }
 
     /// Waits until the session reaches its maximum lifetime.
@@ -311,8 +320,14 @@ impl Session {
 
     /// Claims the session's own stream. `None` if it has a reader already: a session has one such stream.
     pub(super) fn claim_stream(self: &Arc<Self>) -> Option<StreamGuard> {
-        let taken = self.streaming.swap(true, Ordering::AcqRel);
-        (!taken).then(|| StreamGuard(Arc::clone(self)))
+        let number = self.stream_claim.take()?;
+        Some(StreamGuard { session: Arc::clone(self), number })
+    }
+
+    /// Claims the session's own stream for a reader that resumes it. The reader it had may not know yet that its
+    /// connection is lost.
+    pub(super) fn take_over_stream(self: &Arc<Self>) -> StreamGuard {
+        StreamGuard { session: Arc::clone(self), number: self.stream_claim.take_over() }
     }
 }
 
@@ -323,13 +338,16 @@ impl Drop for Session {
     }
 }
 
-/// The claim to a session's own stream. Dropping it releases the stream.
+/// The claim to a session's own stream. Dropping it releases the stream, unless a resumed one has taken its place.
 #[derive(Debug)]
-pub(super) struct StreamGuard(pub(super) Arc<Session>);
+pub(super) struct StreamGuard {
+    session: Arc<Session>,
+    number: u64,
+}
 
 impl Drop for StreamGuard {
     fn drop(&mut self) {
-        self.0.touch();
-        self.0.streaming.store(false, Ordering::Release);
+        self.session.touch();
+        self.session.stream_claim.release(self.number);
     }
 }
