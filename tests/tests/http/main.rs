@@ -19,6 +19,7 @@ mod replicas;
 mod resume_on_replica;
 mod resuming;
 mod rounds;
+mod secrets;
 mod sessions;
 mod shutdown;
 mod store_failures;

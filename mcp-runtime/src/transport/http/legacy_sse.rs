@@ -3,6 +3,7 @@
 //! <https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse>
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use http::request::Parts;
@@ -20,7 +21,7 @@ use crate::server::core::Core;
 use crate::sync::lock;
 
 /// The open connections, by the id in the address of their messages.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct SseSessions(Mutex<HashMap<Box<str>, Arc<SseSession>>>);
 
 #[derive(Debug)]
@@ -75,6 +76,13 @@ impl SseSessions {
             return response::empty(StatusCode::NOT_FOUND);
         }
         response::empty(StatusCode::ACCEPTED)
+    }
+}
+
+/// The number of connections alone: their ids are credentials.
+impl fmt::Debug for SseSessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SseSessions").field(&self.table().len()).finish()
     }
 }
 

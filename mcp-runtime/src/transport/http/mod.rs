@@ -276,6 +276,11 @@ where
 
 impl fmt::Debug for HttpService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpService").field("sessions", &self.0.sessions).finish_non_exhaustive()
+        let service = &self.0;
+        f.debug_struct("HttpService")
+            .field("sessions", &service.sessions)
+            .field("sse", &service.sse)
+            .field("free_requests", &service.requests.available_permits())
+            .finish_non_exhaustive()
     }
 }
