@@ -13,6 +13,7 @@ mod fleet;
 mod guards;
 mod headers;
 mod listening;
+mod pitfalls;
 mod questions;
 mod quotas;
 mod replicas;
