@@ -4,6 +4,7 @@ mod abuse;
 mod accept;
 mod answers;
 mod asking;
+mod blocking;
 mod body_budget;
 mod changes;
 mod connections;

@@ -15,6 +15,7 @@ use super::response::body::{Body, LineEvents};
 use super::response::sse::typed_events;
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::dispatch::connection::Connection;
+use crate::dispatch::shared;
 use crate::jsonrpc::error::RpcError;
 use crate::random;
 use crate::server::core::Core;
@@ -70,7 +71,7 @@ impl SseSessions {
             return response::refuse(StatusCode::NOT_FOUND, RpcError::INVALID_REQUEST, text);
         };
         let mut out = Vec::new();
-        lock(&session.connection).receive(frame, &session.outbox, &mut out);
+        shared::receive(&session.connection, frame, &session.outbox, &mut out);
         // Backpressure: a client has to read its stream before it can send more.
         if !out.is_empty() && session.outbox.sender().send(Outgoing::Answer(out)).await.is_err() {
             return response::empty(StatusCode::NOT_FOUND);

@@ -42,6 +42,7 @@ use session::Sessions;
 use session::stores::Stores;
 use tokio::sync::Semaphore;
 
+use crate::call::watchdog;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
 use crate::server::Server;
@@ -182,6 +183,7 @@ impl Server {
 
 impl HttpService {
     pub(crate) fn new(core: Arc<Core>, keep_signals: bool) -> Self {
+        watchdog::start();
         let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
         let (quotas, bodies) = (Arc::new(Quotas::new(&core.limits)), BodyBudget::new(&core.limits));
         let (sessions, sse) = (Arc::default(), Arc::default());
