@@ -110,9 +110,13 @@ pub struct Limits {
     /// How long an operation of a [store](crate::store) may take. Default: 5 seconds. After that the
     /// request that needs it fails, over HTTP with 503.
     pub store_timeout: Duration,
-    /// How long pending calls may take to finish during a graceful shutdown, or after the client has
-    /// closed the connection. Default: 5 seconds. Calls that are still running then are dropped.
+    /// How long pending calls may take to finish during a graceful shutdown. Default: 5 seconds. Calls
+    /// that are still running then are dropped.
     pub drain_timeout: Duration,
+    /// On stdio: how long pending calls may take to finish after the client has closed its end.
+    /// Default: 1.5 seconds, since clients kill a server that takes two. Calls that are still running
+    /// then get an error, and the process ends.
+    pub eof_timeout: Duration,
 }
 
 impl Default for Limits {
@@ -145,6 +149,7 @@ impl Default for Limits {
             event_bytes: 4 * 1024 * 1024,
             store_timeout: Duration::from_secs(5),
             drain_timeout: Duration::from_secs(5),
+            eof_timeout: Duration::from_millis(1500),
         }
     }
 }

@@ -118,7 +118,7 @@ impl Subscription {
         let state = Mutex::new(SubscriptionState { filter, uris, tasks, pending: VecDeque::new() });
         let subscription = Arc::new(Subscription { state, news: Notify::new(), task_reader });
         let weak = Arc::downgrade(&subscription);
-        bus.subscribe(weak);
+        crate::store::subscribe(&**bus, weak);
         subscription
     }
 

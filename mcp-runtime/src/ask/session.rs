@@ -111,7 +111,10 @@ fn read(response: &Response<'_>) -> Result<Value, AskError> {
     let unreadable = || AskError::Invalid("the client's response has neither a result nor an error".to_owned());
     match (response.result, response.error) {
         (Some(result), None) => serde_json::from_str(result.get()).map_err(|_| unreadable()),
-        (_, Some(error)) => {
+        (Some(_), Some(_)) => {
+            Err(AskError::Invalid("the client's response has a result and an error; it must have one".to_owned()))
+        }
+        (None, Some(error)) => {
             let error: Value = serde_json::from_str(error.get()).map_err(|_| unreadable())?;
             let message =
                 crate::jsonrpc::error::shorten(error["message"].as_str().unwrap_or("no reason given")).into_owned();

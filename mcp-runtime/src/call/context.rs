@@ -1,5 +1,6 @@
 //! [`Context`]: what a handler knows of its call, and its notifications to the client. Its asks are in `ask`.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -57,7 +58,7 @@ use crate::server::handle::ServerHandle;
 /// - **The server**: [`server`](Self::server).
 ///
 /// A handler that takes no `Context` does not pay for it. Clone it to move it into a task or a thread of your own.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Context {
     request_id: Box<str>,
     revision: Revision,
@@ -329,6 +330,18 @@ impl Context {
 
     fn may_log(&self, level: LogLevel) -> bool {
         self.log_level.is_some_and(|least| level >= least) && self.notifier.may_log()
+    }
+}
+
+/// What a log may have of a call: not its arguments, answers and headers, which a `#[tracing::instrument]` on a handler
+/// would record.
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("request_id", &self.request_id)
+            .field("revision", &self.revision)
+            .field("client", &self.client.name())
+            .finish_non_exhaustive()
     }
 }
 

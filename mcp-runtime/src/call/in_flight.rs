@@ -141,9 +141,12 @@ impl InFlight {
     }
 }
 
-/// The canonical spelling of an id: `"a"` and `"\\u0061"` are the same string.
+/// The canonical spelling of an id: `"a"` and `"\\u0061"` are the same string, `1` and `1.0` the same integer.
 fn key(id: Id<'_>) -> Cow<'_, str> {
     let raw = id.as_str();
+    if !raw.starts_with('"') {
+        return Cow::Borrowed(raw.split_once('.').map_or(raw, |(whole, _)| whole));
+    }
     if !raw.contains('\\') {
         return Cow::Borrowed(raw);
     }

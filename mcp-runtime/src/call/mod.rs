@@ -1,6 +1,7 @@
 //! One call: how it runs, what its handler sees (`Context`), and how it notifies its client.
 
 pub(crate) mod begin;
+pub(crate) mod blocking;
 pub(crate) mod context;
 pub(crate) mod control;
 pub(crate) mod in_flight;
@@ -12,3 +13,5 @@ pub(crate) mod peer;
 pub(crate) mod progress;
 pub(crate) mod run;
 pub(crate) mod telemetry;
+#[cfg(feature = "http")]
+pub(crate) mod watchdog;

@@ -8,9 +8,10 @@ use std::time::Duration;
 use std::{fmt, thread};
 
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::ask::Dialogue;
+use crate::call::blocking::BlockingProfile;
 use crate::call::telemetry::log::CallLog;
 use crate::jsonrpc::error::RpcError;
 use crate::outcome::{Failure, Outcome, Reply, Step, Work};
@@ -23,11 +24,13 @@ pub(crate) struct Started {
     pub(crate) step: Step,
     pub(crate) timeout: Option<Duration>,
     pub(crate) dialogue: Option<Arc<Dialogue>>,
+    /// The handler's profile, if it is a future.
+    pub(crate) blocking: Option<Arc<BlockingProfile>>,
 }
 
 impl From<Reply> for Started {
     fn from(reply: Reply) -> Self {
-        Started { step: Step::Ready(Ok(reply)), timeout: None, dialogue: None }
+        Started { step: Step::Ready(Ok(reply)), timeout: None, dialogue: None, blocking: None }
     }
 }
 
@@ -50,16 +53,23 @@ struct GuardedFuture {
     future: Option<Work>,
     /// The dialogue with the client, if the handler has a context.
     dialogue: Option<Arc<Dialogue>>,
+    /// The handler's profile, if there is a handler.
+    blocking: Option<Arc<BlockingProfile>>,
 }
 
 impl GuardedFuture {
-    fn new(future: Work, dialogue: Option<Arc<Dialogue>>) -> Self {
-        GuardedFuture { future: Some(future), dialogue }
+    fn new(future: Work, dialogue: Option<Arc<Dialogue>>, blocking: Option<Arc<BlockingProfile>>) -> Self {
+        GuardedFuture { future: Some(future), dialogue, blocking }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
         let Some(future) = &mut self.future else { return Poll::Ready(Err(Failure::Panicked)) };
-        match catch(|| future.as_mut().poll(cx)).unwrap_or(Poll::Ready(Err(Failure::Panicked))) {
+        let mut poll = || future.as_mut().poll(cx);
+        let polled = catch(|| match &self.blocking {
+            Some(blocking) => blocking.run(poll),
+            None => poll(),
+        });
+        match polled.unwrap_or(Poll::Ready(Err(Failure::Panicked))) {
             Poll::Pending => self.on_pending(cx),
             Poll::Ready(answer) => self.on_ready(answer, cx),
         }
@@ -81,8 +91,8 @@ impl GuardedFuture {
             return Poll::Ready(round);
         }
         let Some(job) = dialogue.wanted_task(cx) else { return Poll::Pending };
-        let dialogue = self.dialogue.take();
-        let rest = GuardedFuture { future: self.future.take(), dialogue: dialogue.clone() };
+        let (Some(future), dialogue) = (self.future.take(), self.dialogue.take()) else { return Poll::Pending };
+        let rest = GuardedFuture::new(future, dialogue.clone(), self.blocking.take());
         let work = PendingCall { future: rest, timeout: job.timeout, log: None };
         let ready = dialogue.map(|dialogue| -> task::Ready { Box::new(move |job| dialogue.became(job)) });
         self.future = Some(task::launch(job, work, ready));
@@ -116,7 +126,7 @@ pub(crate) fn start(
     mut has_room: impl FnMut() -> bool,
     call: impl FnOnce() -> Result<Started, Failure>,
 ) -> FirstPoll {
-    let Started { step, timeout, dialogue } = match catch(|| CallLog::with(log.as_ref(), call)) {
+    let Started { step, timeout, dialogue, blocking } = match catch(|| CallLog::with(log.as_ref(), call)) {
         Some(Ok(started)) => started,
         Some(Err(failure)) => return FirstPoll::Done(Err(failure)),
         None => return FirstPoll::Done(Err(Failure::Panicked)),
@@ -131,7 +141,7 @@ pub(crate) fn start(
         // Rejected before any of it has run, so that the client can safely retry.
         Step::Future(_) | Step::Blocking(_) if !has_room() => FirstPoll::Done(Err(busy())),
         Step::Future(future) => {
-            let mut future = GuardedFuture::new(future, dialogue);
+            let mut future = GuardedFuture::new(future, dialogue, blocking);
             let first = CallLog::with(log.as_ref(), || future.poll(&mut Context::from_waker(Waker::noop())));
             match first {
                 Poll::Ready(answer) => FirstPoll::Done(answer),
@@ -141,7 +151,7 @@ pub(crate) fn start(
         Step::Blocking(work) => match blocking_threads.start(with_subscriber(log, work)) {
             Ok(done) => {
                 let done = async move { done.await.ok().flatten().unwrap_or(Err(Failure::Panicked)) };
-                let future = GuardedFuture::new(Box::pin(done), dialogue);
+                let future = GuardedFuture::new(Box::pin(done), dialogue, None);
                 FirstPoll::Pending(PendingCall { future, timeout, log: None })
             }
             Err(failure) => FirstPoll::Done(Err(failure)),
@@ -171,11 +181,16 @@ impl BlockingThreads {
         BlockingThreads(Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))))
     }
 
+    /// Counts a thread that a handler occupies.
+    pub(crate) fn permit(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        Arc::clone(&self.0).try_acquire_owned().map_err(|_| busy())
+    }
+
     fn start<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<oneshot::Receiver<T>, Failure> {
-        let permit = Arc::clone(&self.0).try_acquire_owned().map_err(|_| busy())?;
+        let permit = self.permit()?;
         let runtime = Handle::current();
         let (sender, done) = oneshot::channel();
         let body = move || {
@@ -197,12 +212,12 @@ fn busy() -> Failure {
 impl PendingCall {
     /// A pending call without a handler, like a subscription stream.
     pub(crate) fn new(future: impl Future<Output = Outcome> + Send + 'static) -> Self {
-        PendingCall { future: GuardedFuture::new(Box::pin(future), None), timeout: None, log: None }
+        PendingCall { future: GuardedFuture::new(Box::pin(future), None, None), timeout: None, log: None }
     }
 
     /// A call that runs as a task. None of it runs before it is polled.
     pub(crate) fn of_task(core: Arc<Core>, started: Started) -> Self {
-        let Started { step, timeout, dialogue } = started;
+        let Started { step, timeout, dialogue, blocking } = started;
         let work: Work = match step {
             Step::Ready(answer) => Box::pin(async { answer }),
             Step::Future(future) => future,
@@ -215,7 +230,7 @@ impl PendingCall {
                     .unwrap_or(Err(Failure::Panicked))
             }),
         };
-        PendingCall { future: GuardedFuture::new(work, dialogue), timeout, log: None }
+        PendingCall { future: GuardedFuture::new(work, dialogue, blocking), timeout, log: None }
     }
 
     /// Sets the timeout.

@@ -80,6 +80,17 @@ pub(super) enum Handled {
     Waiting(Box<WaitingCall>),
 }
 
+impl Handled {
+    /// What is known at once.
+    pub(super) fn received(&self) -> Received {
+        match *self {
+            Handled::Nothing | Handled::Waiting(_) => Received::default(),
+            Handled::Answered { at } => Received { answer_at: Some(at), rejected: false },
+            Handled::Rejected { at } => Received { answer_at: Some(at), rejected: true },
+        }
+    }
+}
+
 impl Connection {
     pub(crate) fn new(core: Arc<Core>, runtime: Handle) -> Self {
         Connection {
@@ -138,32 +149,19 @@ impl Connection {
         self.conclude(handled, outbox)
     }
 
-    /// Receives a request whose frame has been parsed and whose era is known.
+    /// Prepares for a well-formed request.
     #[cfg(feature = "http")]
-    pub(crate) fn receive_request<'a>(
-        &mut self,
-        era: Era,
-        request: &Request<'a>,
-        params: Result<RequestParams<'a>, RpcError>,
-        outbox: &Outbox,
-        out: &mut Vec<u8>,
-    ) -> Received {
+    pub(super) fn refresh(&mut self) {
         self.view.refresh(&self.core.shared);
         self.consecutive_errors = 0;
-        let handled = self.request(era, request, params, outbox, out);
-        self.conclude(handled, outbox)
     }
 
     pub(super) fn conclude(&mut self, handled: Handled, outbox: &Outbox) -> Received {
-        match handled {
-            Handled::Nothing => Received::default(),
-            Handled::Answered { at } => Received { answer_at: Some(at), rejected: false },
-            Handled::Rejected { at } => Received { answer_at: Some(at), rejected: true },
-            Handled::Waiting(call) => {
-                self.spawn(*call, outbox.sender().clone());
-                Received::default()
-            }
+        let received = handled.received();
+        if let Handled::Waiting(call) = handled {
+            self.spawn(*call, outbox.sender().clone());
         }
+        received
     }
 
     /// Handles one message. Its answer is appended to `out`, unless it is pending.
@@ -231,7 +229,7 @@ impl Connection {
             return Err(RpcError::invalid_request("the server is shutting down; only `exit` is accepted"));
         }
         if self.control.in_flight.contains(request.id) {
-            return Err(RpcError::invalid_request("a request with this id is still being answered"));
+            return Err(id_in_use());
         }
         era::accept(era, request, params, &self.session, &**self.view.catalog(), &())
     }
@@ -245,37 +243,37 @@ impl Connection {
         outbox: &Outbox,
         out: &mut Vec<u8>,
     ) -> Handled {
-        let call = match self.admit(era, request, params) {
+        let call = match self.accept(era, request, params, outbox, out) {
             Ok(call) => call,
-            Err(error) => {
-                let at = out.len();
-                encode::error(request.id, &error, out);
-                return Handled::Answered { at };
-            }
+            Err(handled) => return handled,
         };
-        let to = ResponseTo { id: request.id, method: call.method, revision: call.envelope.revision };
-        // Caught, because a `visible_if` predicate or a change bus of the user's may panic.
-        match panic::catch(|| self.apply(to, &call, outbox)).unwrap_or(Err(Failure::Panicked)) {
-            Ok(None) => {}
-            Ok(Some(waiting)) => return Handled::Waiting(Box::new(waiting)),
-            Err(failure) => {
-                let at = out.len();
-                encode::answer(&self.core.info, to, Err(failure), out);
-                return Handled::Answered { at };
-            }
-        }
         let (core, catalog) = (&self.core, self.view.catalog());
         let env = CallEnv { core, catalog, outbox, control: Some(&self.control) };
         let (in_flight, calls) = (&self.control.in_flight, &mut self.calls);
         let has_room = || in_flight.has_room(CallKind::Call, core.limits.in_flight, calls);
-        match begin(&env, request.id, &call, has_room, |invocation| router::route(core, catalog, &call, invocation)) {
-            Begun::Done { notifications, outcome } => {
-                out.extend_from_slice(&notifications);
+        begin_call(&env, request.id, &call, has_room, out)
+    }
+
+    /// Admits a request and applies it to the connection. What there is no call to begin for is handled then.
+    pub(super) fn accept<'a>(
+        &mut self,
+        era: Era,
+        request: &Request<'a>,
+        params: Result<RequestParams<'a>, RpcError>,
+        outbox: &Outbox,
+        out: &mut Vec<u8>,
+    ) -> Result<Accepted<'a>, Handled> {
+        let call = self.admit(era, request, params).map_err(|error| refused(request.id, &error, out))?;
+        let to = ResponseTo { id: request.id, method: call.method, revision: call.envelope.revision };
+        // Caught, because a `visible_if` predicate of the user's may panic.
+        match panic::catch(|| self.apply(to, &call, outbox)).unwrap_or(Err(Failure::Panicked)) {
+            Ok(None) => Ok(call),
+            Ok(Some(waiting)) => Err(Handled::Waiting(Box::new(waiting))),
+            Err(failure) => {
                 let at = out.len();
-                encode::answer(&core.info, to, outcome, out);
-                Handled::Answered { at }
+                encode::answer(&self.core.info, to, Err(failure), out);
+                Err(Handled::Answered { at })
             }
-            Begun::Waiting(call) => Handled::Waiting(call),
         }
     }
 
@@ -344,6 +342,39 @@ impl Connection {
             self.control.in_flight.cancel_all();
         }
     }
+}
+
+/// Begins an accepted call, and encodes its outcome if there is one already.
+#[inline]
+pub(super) fn begin_call<'a>(
+    env: &CallEnv<'a>,
+    id: Id<'a>,
+    call: &'a Accepted<'a>,
+    has_room: impl FnMut() -> bool,
+    out: &mut Vec<u8>,
+) -> Handled {
+    match begin(env, id, call, has_room, |invocation| router::route(env.core, env.catalog, call, invocation)) {
+        Begun::Done { notifications, outcome } => {
+            out.extend_from_slice(&notifications);
+            let at = out.len();
+            let to = ResponseTo { id, method: call.method, revision: call.envelope.revision };
+            encode::answer(&env.core.info, to, outcome, out);
+            Handled::Answered { at }
+        }
+        Begun::Waiting(call) => Handled::Waiting(call),
+    }
+}
+
+/// Answers a request that is not admitted.
+pub(super) fn refused(id: Id<'_>, error: &RpcError, out: &mut Vec<u8>) -> Handled {
+    let at = out.len();
+    encode::error(id, error, out);
+    Handled::Answered { at }
+}
+
+/// The error of a request whose id is in flight.
+pub(super) fn id_in_use() -> RpcError {
+    RpcError::invalid_request("a request with this id is still being answered")
 }
 
 /// Answers a malformed message with an error.

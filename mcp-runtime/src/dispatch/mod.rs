@@ -1,6 +1,7 @@
 //! From a message to its handler, and from the handler's outcome to the answer.
 //!
-//! `connection` receives messages and answers them; `batch`, `client_notifications` and `listen` are parts of it.
+//! `connection` receives messages and answers them; `batch`, `client_notifications` and `listen` are parts of it,
+//! `shared` is for one that several requests use at once.
 //! `router` finds the handler of a request; `tasks` has the methods about tasks.
 
 mod batch;
@@ -8,4 +9,6 @@ pub(crate) mod client_notifications;
 pub(crate) mod connection;
 pub(crate) mod listen;
 pub(crate) mod router;
+#[cfg(feature = "http")]
+pub(crate) mod shared;
 pub(crate) mod tasks;

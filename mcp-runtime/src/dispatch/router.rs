@@ -61,7 +61,7 @@ impl<'a> Router<'a> {
             Method::ResourcesList => self.list(params, ListKind::Resources),
             Method::TemplatesList => self.list(params, ListKind::Templates),
             Method::TasksGet | Method::TasksResult | Method::TasksList | Method::TasksUpdate | Method::TasksCancel => {
-                Ok(Started { step: super::tasks::method(self, call)?, timeout: None, dialogue: None })
+                Ok(Started { step: super::tasks::method(self, call)?, timeout: None, dialogue: None, blocking: None })
             }
             Method::Custom(index) => self.custom(index, call),
             // The connection has applied these already.
@@ -106,7 +106,7 @@ impl<'a> Router<'a> {
             dialogue.plan(Arc::clone(&job));
         }
         let started = match (Router { invocation: &invocation, ..*self }).started(handler, args) {
-            Err(failure) => Started { step: Step::Ready(Err(failure)), timeout: None, dialogue: None },
+            Err(failure) => Started { step: Step::Ready(Err(failure)), timeout: None, dialogue: None, blocking: None },
             Ok(started) => started,
         };
         let owed = match &started.step {
@@ -118,7 +118,7 @@ impl<'a> Router<'a> {
             return started;
         }
         let work = PendingCall::of_task(Arc::clone(invocation.channel.core), started);
-        Started { step: Step::Future(task::launch(job, work, None)), timeout: None, dialogue: None }
+        Started { step: Step::Future(task::launch(job, work, None)), timeout: None, dialogue: None, blocking: None }
     }
 
     fn get_prompt(&self, params: &Object<'a>) -> Result<Started, Failure> {
@@ -177,7 +177,12 @@ impl<'a> Router<'a> {
             Reference::Prompt(name) => self.prompt(name)?,
             Reference::Resource(uri) => self.template(uri)?,
         };
-        Ok(Started { step: handler.completers.start(request), timeout: self.timeout(handler), dialogue: None })
+        Ok(Started {
+            step: handler.completers.start(request),
+            timeout: self.timeout(handler),
+            dialogue: None,
+            blocking: None,
+        })
     }
 
     /// The template with the text `uri`, or else the first template that matches it. In this order, because the
@@ -197,7 +202,7 @@ impl<'a> Router<'a> {
         let future =
             (method.call)(extract(self.invocation), &params).map_err(|error| Failure::Arguments(vec![error]))?;
         let dialogue = self.invocation.channel.dialogue();
-        Ok(Started { step: Step::Future(future), timeout: self.catalog.settings.timeout, dialogue })
+        Ok(Started { step: Step::Future(future), timeout: self.catalog.settings.timeout, dialogue, blocking: None })
     }
 
     fn started(&self, handler: &Handler, args: &Args<'_>) -> Result<Started, Failure> {
@@ -205,11 +210,15 @@ impl<'a> Router<'a> {
             ask::required(*capability, self.invocation).map_err(Failure::MissingCapability)?;
         }
         let settings = &self.catalog.settings;
-        let mut step = handler.call(args, self.invocation, settings.arguments).map_err(Failure::Arguments)?;
+        // A handler that is known to block occupies a thread, as those do that say so.
+        let _permit = handler.blocking.is_blocking().then(|| self.core.blocking_threads.permit()).transpose()?;
+        let step = handler.blocking.run(|| handler.call(args, self.invocation, settings.arguments));
+        let mut step = step.map_err(Failure::Arguments)?;
         if let Some(schema) = handler.output.as_ref().filter(|_| settings.validates_output()) {
             step = output::check::checked(step, schema);
         }
-        Ok(Started { step, timeout: self.timeout(handler), dialogue: self.invocation.channel.dialogue() })
+        let blocking = matches!(step, Step::Future(_)).then(|| Arc::clone(&handler.blocking));
+        Ok(Started { step, timeout: self.timeout(handler), dialogue: self.invocation.channel.dialogue(), blocking })
     }
 
     fn timeout(&self, handler: &Handler) -> Option<Duration> {

@@ -203,7 +203,7 @@ async fn ask(channel: &SessionChannel, core: &Core, id: &str, key: String, quest
         open
     });
     if given.await.is_err() {
-        tracing::error!(task = id, "failed to store the answer to a question of a task");
+        tracing::error!("failed to store the answer to a question of a task");
     }
 }
 

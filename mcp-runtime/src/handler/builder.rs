@@ -15,6 +15,7 @@ use super::args::rules::{ArgumentPolicy, ArgumentRules, DeclaredType};
 use super::args::{Args, Argument, Key};
 use super::completion::{Completers, Completes};
 use crate::ask::ClientCapability;
+use crate::call::blocking::BlockingProfile;
 use crate::call::context::Context;
 use crate::call::invocation::Invocation;
 use crate::jsonrpc::error::shorten;
@@ -30,6 +31,8 @@ type CallFn = Box<dyn for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, Arg
 pub struct Handler {
     call: CallFn,
     pub(crate) timeout: Option<Duration>,
+    /// Whether it blocks its thread.
+    pub(crate) blocking: Arc<BlockingProfile>,
     pub(crate) completers: Completers,
     pub(crate) takes_context: bool,
     /// The capabilities the client must have.
@@ -362,6 +365,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
             has_constraints,
             call,
             timeout,
+            blocking: Arc::new(BlockingProfile::new(&metadata.name)),
             completers,
             takes_context,
             requires,

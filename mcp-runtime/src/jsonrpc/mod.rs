@@ -58,11 +58,12 @@ impl<'a> Id<'a> {
     /// The id of a response to a frame without a readable id.
     pub(crate) const NULL: Id<'static> = Id("null");
 
-    /// The id in `raw`, if it is a string or an integer.
+    /// The id in `raw`, if it is a string or an integer. Some clients have only floats, and write the integer 1 as
+    /// `1.0`, which JSON Schema counts as an integer, too.
     pub(crate) fn parse(raw: &'a str) -> Option<Self> {
         let usable = match raw.as_bytes().first()? {
             b'"' => true,
-            b'-' | b'0'..=b'9' => !raw.contains(['.', 'e', 'E']),
+            b'-' | b'0'..=b'9' => !raw.contains(['.', 'e', 'E']) || is_whole(raw),
             _ => false,
         };
         usable.then_some(Id(raw))
@@ -76,6 +77,12 @@ impl<'a> Id<'a> {
     pub(crate) fn as_str(self) -> &'a str {
         self.0
     }
+}
+
+/// Whether a JSON number with a fraction is an integer after all, like `1.0`.
+#[cold]
+fn is_whole(number: &str) -> bool {
+    number.split_once('.').is_some_and(|(_, fraction)| fraction.bytes().all(|digit| digit == b'0'))
 }
 
 /// The error response to a malformed frame, with its id if that is readable.

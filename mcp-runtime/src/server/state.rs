@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use crate::catalog::Catalog;
 use crate::catalog::pagination::PageCache;
 use crate::panic::catch;
-use crate::store::{Change, ChangeBus, LocalBus};
+use crate::store::{self, Change, ChangeBus, LocalBus};
 use crate::sync::lock;
 
 /// The part of a server that changes while it runs, shared with its handles.
@@ -96,7 +96,7 @@ impl ServerState {
     }
 
     pub(crate) fn publish(&self, change: &Change) {
-        self.bus().publish(change);
+        store::publish(&**self.bus(), change);
     }
 
     /// Advances to `phase`, unless the server is there or further.

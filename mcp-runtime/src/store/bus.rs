@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::{Mutex, Weak};
 
+use crate::panic::catch;
 use crate::sync::lock;
 
 /// A change that clients can subscribe to.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Change {
     /// Tools were added, removed, enabled or disabled.
@@ -19,6 +20,19 @@ pub enum Change {
     ResourceUpdated(String),
     /// The record of the task with this id changed.
     Task(String),
+}
+
+/// Without the id of a task, which is a credential.
+impl fmt::Debug for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::ToolList => f.write_str("ToolList"),
+            Change::PromptList => f.write_str("PromptList"),
+            Change::ResourceList => f.write_str("ResourceList"),
+            Change::ResourceUpdated(uri) => f.debug_tuple("ResourceUpdated").field(uri).finish(),
+            Change::Task(_) => f.debug_tuple("Task").finish_non_exhaustive(),
+        }
+    }
 }
 
 /// Receives every change published on a [`ChangeBus`]. The server registers one per subscribed
@@ -43,6 +57,20 @@ pub trait ChangeBus: fmt::Debug + Send + Sync + 'static {
 
     /// Adds a listener. The bus holds it weakly: dropping the listener unsubscribes it.
     fn subscribe(&self, listener: Weak<dyn ChangeListener>);
+}
+
+/// Publishes a change. A bus of the user's that panics loses the change, and nothing else.
+pub(crate) fn publish(bus: &dyn ChangeBus, change: &Change) {
+    if catch(|| bus.publish(change)).is_none() {
+        tracing::error!("the change bus panicked; a change was not published");
+    }
+}
+
+/// Adds a listener. If a bus of the user's panics, the listener hears nothing.
+pub(crate) fn subscribe(bus: &dyn ChangeBus, listener: Weak<dyn ChangeListener>) {
+    if catch(|| bus.subscribe(listener)).is_none() {
+        tracing::error!("the change bus panicked; a client was not subscribed");
+    }
 }
 
 /// A [`ChangeBus`] within one process, the default.

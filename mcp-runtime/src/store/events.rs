@@ -70,22 +70,22 @@ pub(crate) trait DynEventStore: fmt::Debug + Send + Sync {
 
 impl<T: EventStore> DynEventStore for T {
     fn touch<'a>(&'a self, stream: &'a str, ttl: Duration) -> StoreFuture<'a, ()> {
-        Box::pin(EventStore::touch(self, stream, ttl))
+        Box::pin(async move { EventStore::touch(self, stream, ttl).await })
     }
 
     fn append<'a>(&'a self, stream: &'a str, number: u64, event: &'a [u8], oldest: u64) -> StoreFuture<'a, ()> {
-        Box::pin(EventStore::append(self, stream, number, event, oldest))
+        Box::pin(async move { EventStore::append(self, stream, number, event, oldest).await })
     }
 
     fn close<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()> {
-        Box::pin(EventStore::close(self, stream))
+        Box::pin(async move { EventStore::close(self, stream).await })
     }
 
     fn read_after<'a>(&'a self, stream: &'a str, number: u64) -> StoreFuture<'a, Option<EventTail>> {
-        Box::pin(EventStore::read_after(self, stream, number))
+        Box::pin(async move { EventStore::read_after(self, stream, number).await })
     }
 
     fn remove<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()> {
-        Box::pin(EventStore::remove(self, stream))
+        Box::pin(async move { EventStore::remove(self, stream).await })
     }
 }

@@ -37,7 +37,7 @@
 //! ```
 //!
 //! To implement a store, write its trait's methods as `async fn`s and check them with
-//! [`testing::contract`](crate::testing::contract). If a store fails or exceeds
+//! [`testing::contract`](crate::testing::contract). If a store fails, panics or exceeds
 //! [`Limits::store_timeout`](crate::Limits::store_timeout), the request that needs it fails and the
 //! error is logged.
 
@@ -51,7 +51,10 @@ mod tasks;
 
 use std::io;
 use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
+
+use crate::panic::catch;
 
 #[cfg(feature = "http")]
 pub use crate::store::memory::events::MemoryEvents;
@@ -59,6 +62,7 @@ pub use crate::store::memory::events::MemoryEvents;
 pub use crate::store::memory::sessions::MemorySessions;
 pub use crate::store::memory::tasks::MemoryTasks;
 pub use bus::{Change, ChangeBus, ChangeListener, LocalBus};
+pub(crate) use bus::{publish, subscribe};
 #[cfg(feature = "http")]
 pub(crate) use events::DynEventStore;
 #[cfg(feature = "http")]
@@ -73,20 +77,44 @@ pub use tasks::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, TaskStore};
 /// The boxed future of a store's operation, as the object-safe traits return it.
 pub(crate) type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
-/// A store failed or timed out. The cause is logged, not sent to clients.
+/// A store failed, panicked or timed out. The cause is logged, not sent to clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unavailable;
 
-/// Runs a store operation with a deadline.
+/// Runs a store operation with a deadline. A panic is a failure like any other: the request that needs the store is
+/// told so, and a task that watches or sweeps it goes on.
 pub(crate) async fn with_timeout<T>(
     limit: Duration,
     what: &'static str,
     operation: StoreFuture<'_, T>,
 ) -> Result<T, Unavailable> {
-    match tokio::time::timeout(limit, operation).await {
-        Ok(Ok(value)) => return Ok(value),
-        Ok(Err(error)) => tracing::error!(%error, what, "store operation failed"),
+    match tokio::time::timeout(limit, Guarded(Some(operation))).await {
+        Ok(Some(Ok(value))) => return Ok(value),
+        Ok(Some(Err(error))) => tracing::error!(%error, what, "store operation failed"),
+        Ok(None) => tracing::error!(what, "store operation panicked"),
         Err(_) => tracing::error!(?limit, what, "store operation timed out"),
     }
     Err(Unavailable)
+}
+
+/// A store operation whose panics are caught, when it is polled and when it is dropped: `None`.
+struct Guarded<'a, T>(Option<StoreFuture<'a, T>>);
+
+impl<T> Future for Guarded<'_, T> {
+    type Output = Option<io::Result<T>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(operation) = &mut self.0 else { return Poll::Ready(None) };
+        match catch(|| operation.as_mut().poll(cx)) {
+            Some(poll) => poll.map(Some),
+            None => Poll::Ready(None),
+        }
+    }
+}
+
+impl<T> Drop for Guarded<'_, T> {
+    fn drop(&mut self) {
+        let operation = self.0.take();
+        catch(|| drop(operation));
+    }
 }

@@ -151,23 +151,23 @@ pub(crate) trait DynSessionStore: fmt::Debug + Send + Sync {
 
 impl<T: SessionStore> DynSessionStore for T {
     fn create<'a>(&'a self, id: &'a str, record: &'a SessionRecord, ttl: Duration) -> StoreFuture<'a, ()> {
-        Box::pin(SessionStore::create(self, id, record, ttl))
+        Box::pin(async move { SessionStore::create(self, id, record, ttl).await })
     }
 
     fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<SessionRecord>> {
-        Box::pin(SessionStore::load(self, id))
+        Box::pin(async move { SessionStore::load(self, id).await })
     }
 
     fn update<'a>(&'a self, id: &'a str, record: &'a SessionRecord, ttl: Duration) -> StoreFuture<'a, bool> {
-        Box::pin(SessionStore::update(self, id, record, ttl))
+        Box::pin(async move { SessionStore::update(self, id, record, ttl).await })
     }
 
     fn touch<'a>(&'a self, id: &'a str, ttl: Duration) -> StoreFuture<'a, bool> {
-        Box::pin(SessionStore::touch(self, id, ttl))
+        Box::pin(async move { SessionStore::touch(self, id, ttl).await })
     }
 
     fn remove<'a>(&'a self, id: &'a str) -> StoreFuture<'a, ()> {
-        Box::pin(SessionStore::remove(self, id))
+        Box::pin(async move { SessionStore::remove(self, id).await })
     }
 }
 

@@ -146,7 +146,7 @@ impl TaskStatus {
 }
 
 /// The state of a task, enough to serve it at any replica. Serializes to JSON.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TaskRecord {
@@ -246,6 +246,19 @@ impl TaskRecord {
     }
 }
 
+/// Without the id, which is a credential, and without what the handler and the client have said.
+impl fmt::Debug for TaskRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskRecord")
+            .field("version", &self.version)
+            .field("revision", &self.revision)
+            .field("status", &self.status)
+            .field("questions", &self.questions.len())
+            .field("answers", &self.answers.len())
+            .finish_non_exhaustive()
+    }
+}
+
 fn now() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
@@ -263,26 +276,26 @@ pub(crate) trait DynTaskStore: fmt::Debug + Send + Sync {
 
 impl<T: TaskStore> DynTaskStore for T {
     fn create<'a>(&'a self, task: &'a TaskRecord, ttl: Duration) -> StoreFuture<'a, ()> {
-        Box::pin(TaskStore::create(self, task, ttl))
+        Box::pin(async move { TaskStore::create(self, task, ttl).await })
     }
 
     fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<TaskRecord>> {
-        Box::pin(TaskStore::load(self, id))
+        Box::pin(async move { TaskStore::load(self, id).await })
     }
 
     fn update<'a>(&'a self, task: &'a TaskRecord) -> StoreFuture<'a, bool> {
-        Box::pin(TaskStore::update(self, task))
+        Box::pin(async move { TaskStore::update(self, task).await })
     }
 
     fn list<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<TaskRecord>> {
-        Box::pin(TaskStore::list(self, owner))
+        Box::pin(async move { TaskStore::list(self, owner).await })
     }
 
     fn count(&self) -> StoreFuture<'_, usize> {
-        Box::pin(TaskStore::count(self))
+        Box::pin(async move { TaskStore::count(self).await })
     }
 
     fn sweep(&self) -> StoreFuture<'_, usize> {
-        Box::pin(TaskStore::sweep(self))
+        Box::pin(async move { TaskStore::sweep(self).await })
     }
 }

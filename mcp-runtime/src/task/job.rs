@@ -216,7 +216,7 @@ impl Job {
             true
         });
         if done.await.is_err() {
-            tracing::error!(task = self.id(), "the outcome of a task could not be stored");
+            tracing::error!("the outcome of a task could not be stored");
         }
     }
 

@@ -83,7 +83,8 @@ impl Tasks {
 
 impl fmt::Debug for Tasks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tasks").field("store", &self.store).finish_non_exhaustive()
+        // Not the store: one of the user's may show the ids of tasks, which are credentials.
+        f.debug_struct("Tasks").finish_non_exhaustive()
     }
 }
 
@@ -198,4 +199,53 @@ fn read_ttl(raw: Raw<'_>) -> Result<Duration, RpcError> {
 pub(crate) fn declared(invocation: &Invocation<'_>) -> Result<(), MissingCapability> {
     let by_server = invocation.envelope.revision.task_negotiation() == TaskNegotiation::ByServer;
     if by_server { required(ClientCapability::Tasks, invocation) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+    use crate::store::TaskStore;
+
+    /// A store whose sweeps panic.
+    #[derive(Debug, Default)]
+    struct Panicking(AtomicUsize);
+
+    impl TaskStore for Panicking {
+        async fn create(&self, _: &TaskRecord, _: Duration) -> io::Result<()> {
+            Ok(())
+        }
+
+        async fn load(&self, _: &str) -> io::Result<Option<TaskRecord>> {
+            Ok(None)
+        }
+
+        async fn update(&self, _: &TaskRecord) -> io::Result<bool> {
+            Ok(false)
+        }
+
+        async fn list(&self, _: Option<&str>) -> io::Result<Vec<TaskRecord>> {
+            Ok(Vec::new())
+        }
+
+        async fn count(&self) -> io::Result<usize> {
+            Ok(0)
+        }
+
+        async fn sweep(&self) -> io::Result<usize> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            panic!("the pool is poisoned");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn sweeping_goes_on_after_a_panic_of_the_store() {
+        let store = Arc::new(Panicking::default());
+        let core = crate::Server::new("test", "1.0.0").task_store(Arc::clone(&store)).into_core();
+        sweep(&core);
+        tokio::time::sleep(SWEEP_INTERVAL * 4).await;
+        assert!(store.0.load(Ordering::SeqCst) >= 3, "{store:?}");
+    }
 }

@@ -9,7 +9,7 @@ use super::load;
 use crate::call::invocation::Invocation;
 use crate::era::TaskNegotiation;
 use crate::server::core::Core;
-use crate::store::{Change, ChangeListener, TaskRecord};
+use crate::store::{Change, ChangeListener, TaskRecord, subscribe};
 
 /// How often a watched task is loaded without a notification.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -28,7 +28,7 @@ impl TaskWatch {
         let (news, unseen) = watch::channel(0);
         let watch = Arc::new(TaskWatch { id: id.to_owned(), news, unseen });
         let listener: Weak<Self> = Arc::downgrade(&watch);
-        core.shared.bus().subscribe(listener);
+        subscribe(&**core.shared.bus(), listener);
         watch
     }
 

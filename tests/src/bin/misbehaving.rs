@@ -183,6 +183,7 @@ async fn main() -> Result<(), ServerError> {
     limits.message_bytes = 1024 * 1024;
     limits.in_flight = 32;
     limits.log_rate = u32::MAX;
+    // The end of input has its default, 1.5 seconds.
     limits.drain_timeout = Duration::from_millis(700);
     Server::new("misbehaving", "1.0.0")
         .limits(limits)

@@ -125,7 +125,11 @@ const FOLDERS: &[Folder] = &[
         why: "what comes of a request: a result, a question, a task or a failure",
         imports: "store protocol schema jsonrpc",
     },
-    Folder { name: "store", why: "records that replicas share, in wire types", imports: "protocol sync" },
+    Folder {
+        name: "store",
+        why: "records that replicas share, in wire types; stores are user code",
+        imports: "panic protocol sync",
+    },
     Folder { name: "protocol", why: "wire types, and why one was rejected", imports: "error jsonrpc" },
     Folder { name: "error", why: "a handler's error becomes a JSON-RPC error", imports: "jsonrpc" },
     Folder { name: "suggest", why: "adds a suggestion to a JSON-RPC error", imports: "jsonrpc" },

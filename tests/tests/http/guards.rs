@@ -63,6 +63,18 @@ async fn allow_hosts_and_allow_origins_replace_the_defaults() {
     assert_eq!(site.ask(&ask("localhost")).await.status, 403);
 }
 
+#[tokio::test]
+async fn any_host_does_not_admit_every_origin() {
+    let state = Arc::default();
+    let service = || server(&state).into_service().allow_hosts(["*"]);
+    let page = || modern("tools/list", json!({})).but("Host", "mcp.internal").with("Origin", "https://evil.example");
+    let site = Site::serving(service()).await;
+    assert_eq!(site.ask(&modern("tools/list", json!({})).but("Host", "mcp.internal")).await.status, 200);
+    assert_eq!(site.ask(&page()).await.status, 403);
+    let site = Site::serving(service().allow_origins(["*"])).await;
+    assert_eq!(site.ask(&page()).await.status, 200);
+}
+
 /// The error names the option to set, and says that its list replaces the default.
 #[tokio::test]
 async fn forbidden_host_or_origin_names_the_option() {

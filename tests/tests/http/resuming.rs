@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_runtime::{Revision, prelude::*};
+use mcp_runtime::{Limits, Revision, prelude::*};
 use mcp_tests::http::{Ask, Site, Wire, call, call_in, in_session, initialize, modern, soon, stream_of, until};
 use serde_json::{Value, json};
 
@@ -88,6 +88,49 @@ async fn interrupted_stream_is_replayed_from_the_last_event() {
     }
     let other = site.session(Revision::V2025_11_25).await;
     assert_eq!(site.ask(&again(&other, &first)).await.status, 400, "of another session");
+}
+
+/// Opens a session's own stream and resumes it at another connection, before the server has noticed that the first
+/// one is lost; then the first one is closed.
+async fn resumed(site: &Site, session: &str) -> Wire {
+    let (head, mut first) = site.begin(&stream_of(session)).await;
+    assert_eq!(head.status, 200);
+    let (event, _) = raw_event(&mut first).await.unwrap();
+    let (head, second) = site.begin(&again(session, &event)).await;
+    assert_eq!(head.status, 200);
+    assert!(soon(first.chunk()).await.is_none(), "the old reader is replaced");
+    drop(first);
+    second
+}
+
+#[tokio::test]
+async fn resumed_session_stream_stays_the_only_one() {
+    let site = Site::of(server()).await;
+    let session = site.session(Revision::V2025_11_25).await;
+    let stream = resumed(&site, &session).await;
+    for _ in 0..3 {
+        assert_eq!(site.ask(&stream_of(&session)).await.status, 409);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    drop(stream);
+    // When the server has noticed, there is room for another.
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while site.begin(&stream_of(&session)).await.0.status != 200 {
+        assert!(std::time::Instant::now() < deadline, "the stream is not released");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn session_with_a_resumed_stream_is_not_idle() {
+    let mut limits = Limits::default();
+    limits.session_idle_timeout = Duration::from_millis(300);
+    let site = Site::of(server().limits(limits)).await;
+    let session = site.session(Revision::V2025_11_25).await;
+    let stream = resumed(&site, &session).await;
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    assert_eq!(site.ask(&stream_of(&session)).await.status, 409, "the session is still there");
+    drop(stream);
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
-//! A failing or slow session store: only the requests that need it fail.
+//! A failing, panicking or slow session store: only the requests that need it fail.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::Limits;
@@ -33,9 +33,19 @@ struct Fragile {
     hangs: AtomicBool,
     read_only: AtomicBool,
     slow: AtomicBool,
+    panics: AtomicBool,
+    /// How often it has panicked.
+    panicked: AtomicUsize,
 }
 
 impl Fragile {
+    fn panic_if_told(&self) {
+        if self.panics.load(Ordering::SeqCst) {
+            self.panicked.fetch_add(1, Ordering::SeqCst);
+            panic!("secret: the pool is poisoned");
+        }
+    }
+
     async fn works(&self) -> io::Result<()> {
         if self.hangs.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
@@ -43,6 +53,7 @@ impl Fragile {
         if self.fails.load(Ordering::SeqCst) {
             return Err(io::Error::other("secret: redis://user:password@db is down"));
         }
+        self.panic_if_told();
         Ok(())
     }
 }
@@ -53,9 +64,13 @@ impl SessionStore for Fragile {
         self.store.create(id, record, keep).await
     }
 
-    async fn load(&self, id: &str) -> io::Result<Option<SessionRecord>> {
-        self.works().await?;
-        self.store.load(id).await
+    /// Panics before there is a future; the others panic when theirs are polled.
+    fn load(&self, id: &str) -> impl Future<Output = io::Result<Option<SessionRecord>>> + Send {
+        self.panic_if_told();
+        async move {
+            self.works().await?;
+            self.store.load(id).await
+        }
     }
 
     async fn update(&self, id: &str, record: &SessionRecord, keep: Duration) -> io::Result<bool> {
@@ -112,6 +127,33 @@ async fn hanging_session_store_times_out() {
     nothing_of_sessions_works(&site, &session).await;
     store.hangs.store(false, Ordering::SeqCst);
     until_status(&site, &ping(&session), 200).await;
+}
+
+#[tokio::test]
+async fn panicking_session_store_gets_503() {
+    let (store, bus): (_, Arc<dyn ChangeBus>) = (Arc::new(Fragile::default()), Arc::new(LocalBus::new()));
+    let site = replica(&store, &bus, Limits::default()).await;
+    let session = site.session(NEWEST).await;
+    store.panics.store(true, Ordering::SeqCst);
+    nothing_of_sessions_works(&site, &session).await;
+    store.panics.store(false, Ordering::SeqCst);
+    assert_eq!(site.ask(&ping(&session)).await.status, 200, "it is there again");
+}
+
+/// A replica looks after the sessions with open streams by itself. It goes on after the store has panicked.
+#[tokio::test]
+async fn sessions_are_refreshed_after_the_store_panicked() {
+    let store = Arc::new(Fragile::default());
+    let (a, b) = two(&store).await;
+    let session = a.session(NEWEST).await;
+    let (head, mut stream) = b.begin(&stream_of(&session)).await;
+    assert_eq!(head.status, 200);
+    store.panics.store(true, Ordering::SeqCst);
+    mcp_tests::http::until(|| store.panicked.load(Ordering::SeqCst) >= 2).await;
+    store.panics.store(false, Ordering::SeqCst);
+    assert_eq!(a.ask(&delete(&session)).await.status, 204);
+    // Nobody tells the other replica: it asks the store.
+    soon(async { while stream.chunk().await.is_some() {} }).await;
 }
 
 #[tokio::test]

@@ -79,6 +79,8 @@ fn eof_drain_is_bounded() {
     let (rest, _) = server.finish();
     assert_eq!(rest.len(), 2, "{rest:?}");
     assert!(rest.iter().all(|line| line.contains("ended before the call was done")), "{rest:?}");
+    // `Limits::eof_timeout`, not the `drain_timeout` of this server, which is shorter.
+    assert!(begun.elapsed() > Duration::from_millis(1400), "{:?}", begun.elapsed());
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }
 

@@ -61,7 +61,7 @@ fn next(task: &TaskRecord, text: &str) -> TaskRecord {
 /// Checks that `load` returns this record.
 async fn loads(store: &impl TaskStore, task: &TaskRecord) -> Verdict {
     let loaded = store.load(&task.id).await?;
-    ensure!(loaded.as_ref() == Some(task), "expected {task:?}, loaded {loaded:?}");
+    ensure!(loaded.as_ref() == Some(task), "expected {}, loaded {}", json!(task), json!(loaded));
     Ok(())
 }
 
@@ -155,9 +155,9 @@ async fn listed(store: &impl TaskStore) -> Verdict {
     }
     let anns: Vec<_> = [2, 4, 0, 3].into_iter().map(|index| tasks[index].clone()).collect();
     let listed = store.list(Some(&ann)).await?;
-    ensure!(listed == anns, "expected {anns:?}, listed {listed:?}");
+    ensure!(listed == anns, "expected {}, listed {}", json!(anns), json!(listed));
     let listed = store.list(Some(&bob)).await?;
-    ensure!(listed == tasks[1..2], "an owner with one task has {listed:?} listed");
+    ensure!(listed == tasks[1..2], "an owner with one task has {} listed", json!(listed));
     let similar = &ann[..ann.len() - 1];
     ensure!(store.list(Some(similar)).await?.is_empty(), "tasks are listed for an owner with a similar name");
     Ok(())
@@ -183,7 +183,7 @@ async fn listed_after_update(store: &impl TaskStore) -> Verdict {
     last.status = TaskStatus::Completed;
     store.update(&last).await?;
     let listed = store.list(task.owner.as_deref()).await?;
-    ensure!(listed == [last], "after an update, listed {listed:?}");
+    ensure!(listed == [last], "after an update, listed {}", json!(listed));
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 //! <https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse>
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use http::request::Parts;
@@ -15,13 +16,14 @@ use super::response::sse::typed_events;
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::call::peer::Peer;
 use crate::dispatch::connection::Connection;
+use crate::dispatch::shared;
 use crate::jsonrpc::error::RpcError;
 use crate::random;
 use crate::server::core::Core;
 use crate::sync::lock;
 
 /// The open connections, by the id in the address of their messages.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct SseSessions(Mutex<HashMap<Box<str>, Arc<SseSession>>>);
 
 #[derive(Debug)]
@@ -74,12 +76,19 @@ impl SseSessions {
             return response::refuse(StatusCode::NOT_FOUND, RpcError::INVALID_REQUEST, text);
         };
         let mut out = Vec::new();
-        lock(&session.connection).receive(frame, &session.outbox, &mut out);
+        shared::receive(&session.connection, frame, &session.outbox, &mut out);
         // Backpressure: a client has to read its stream before it can send more.
         if !out.is_empty() && session.outbox.sender().send(Outgoing::Answer(out)).await.is_err() {
             return response::empty(StatusCode::NOT_FOUND);
         }
         response::empty(StatusCode::ACCEPTED)
+    }
+}
+
+/// The number of connections alone: their ids are credentials.
+impl fmt::Debug for SseSessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SseSessions").field(&self.table().len()).finish()
     }
 }
 

@@ -49,6 +49,7 @@ use session::stores::Stores;
 use tokio::sync::Semaphore;
 
 use crate::call::peer::Peer;
+use crate::call::watchdog;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
 use crate::server::Server;
@@ -194,6 +195,7 @@ impl Server {
 
 impl HttpService {
     pub(crate) fn new(core: Arc<Core>, keep_signals: bool) -> Self {
+        watchdog::start();
         let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
         let (quotas, arrivals) = (Arc::new(Quotas::new(&core.limits)), Arrivals::new(core.limits.connections));
         let (sessions, sse, refusals) = (Arc::default(), Arc::default(), Refusals::default());
@@ -322,6 +324,11 @@ where
 
 impl fmt::Debug for HttpService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpService").field("sessions", &self.0.sessions).finish_non_exhaustive()
+        let service = &self.0;
+        f.debug_struct("HttpService")
+            .field("sessions", &service.sessions)
+            .field("sse", &service.sse)
+            .field("free_requests", &service.requests.available_permits())
+            .finish_non_exhaustive()
     }
 }

@@ -15,7 +15,8 @@ impl HttpService {
     ///
     /// Default: `localhost`, `127.0.0.1` and `[::1]`. The check protects a server on a developer's machine from web pages
     /// that reach it under a name of their own (DNS rebinding). The list replaces the default, so include `localhost` if
-    /// it should keep working. An empty list restores the default.
+    /// it should keep working. An empty list restores the default. `*` allows any host, not any web page: name those with
+    /// [`allow_origins`](Self::allow_origins).
     ///
     /// ```
     /// use mcp_runtime::Server;
@@ -37,11 +38,11 @@ impl HttpService {
         self.with(|options| options.origin_policy.hosts = hosts)
     }
 
-    /// Sets the allowed origins of web pages, like `https://app.example.com`. Requests with another `Origin` are answered
-    /// 403; requests without `Origin` pass.
+    /// Sets the allowed origins of web pages, like `https://app.example.com`; `*` allows any. Requests with another
+    /// `Origin` are answered 403; requests without `Origin` pass.
     ///
-    /// Default: pages served from the [allowed hosts](Self::allow_hosts). The list replaces the default; an empty list
-    /// restores it.
+    /// Default: pages served from the [allowed hosts](Self::allow_hosts) that are named; if the only one is `*`, pages
+    /// served from loopback. The list replaces the default; an empty list restores it.
     ///
     /// This check does not add CORS headers, without which a browser does not let a page of another origin read the
     /// response. Add them with middleware, like the `CorsLayer` of `tower-http`, which also answers preflight requests:

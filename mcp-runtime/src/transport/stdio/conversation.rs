@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -18,12 +18,15 @@ use crate::era::encode;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
+use crate::limits::Limits;
 use crate::server::core::Core;
 use crate::server::hooks::{DisconnectReason, Hooks};
 use crate::server::state::Phase;
 
 /// The least time the client has to read its last answers, even if no call is drained.
 const MIN_FLUSH_TIME: Duration = Duration::from_secs(1);
+/// The same for a client that has closed its end, and waits for the process to exit.
+const MIN_FLUSH_TIME_AT_EOF: Duration = Duration::from_millis(400);
 
 /// What the reader's thread returns: the connection, and how its input ended.
 type ReaderResult = (Connection, io::Result<()>);
@@ -85,13 +88,15 @@ impl<W: Write + Send + 'static> Conversation<W> {
         }
         let (connection, read) = finished.map_or((None, Ok(())), |(connection, read)| (Some(connection), read));
         let exited = connection.as_ref().and_then(Connection::exited);
+        let at_eof = connection.is_some() && self.core.shared.phase() == Phase::Running;
+        let grace = Grace::new(&self.core.limits, at_eof);
         let dropped = match exited {
             // A client that sends `exit` does not wait for answers.
             Some(_) => drop_calls(&self.end.control),
-            None => self.drain(connection.is_none()).await,
+            None => self.drain(grace.drain, connection.is_none()).await,
         };
         self.end_tasks().await;
-        let written = self.flush(dropped).await?;
+        let written = self.flush(grace.flush(), dropped).await?;
         let Conversation { core, end, .. } = self;
         drop(end);
         let shut_down = core.shared.phase() > Phase::Running || exited.is_some();
@@ -104,12 +109,12 @@ impl<W: Write + Send + 'static> Conversation<W> {
         }
     }
 
-    /// Waits for the calls in flight, up to `drain_timeout`; returns the ids of those that are given up. While
-    /// the reader still runs, the client may cut this short by `exit`.
-    async fn drain(&mut self, reading: bool) -> Vec<Box<str>> {
+    /// Waits for the calls in flight, up to `limit`; returns the ids of those that are given up. While the reader
+    /// still runs, the client may cut this short by `exit`.
+    async fn drain(&mut self, limit: Duration, reading: bool) -> Vec<Box<str>> {
         let control = &self.end.control;
         tokio::select! {
-            dropped = control.drain(self.core.limits.drain_timeout) => dropped,
+            dropped = control.drain(limit) => dropped,
             () = self.core.shared.reaches(Phase::Aborted) => drop_calls(control),
             () = exit_received(&mut self.reader), if reading => drop_calls(control),
         }
@@ -123,9 +128,8 @@ impl<W: Write + Send + 'static> Conversation<W> {
     }
 
     /// Writes what is in the outbox, and an error for each call that was given up. Stops waiting for a client
-    /// that does not read.
-    async fn flush(&mut self, dropped: Vec<Box<str>>) -> Result<io::Result<()>, ServerError> {
-        let limit = self.core.limits.drain_timeout.max(MIN_FLUSH_TIME);
+    /// that does not read within `limit`.
+    async fn flush(&mut self, limit: Duration, dropped: Vec<Box<str>>) -> Result<io::Result<()>, ServerError> {
         let (outbox, writer) = (&self.end.outbox, &mut self.writer);
         let written = tokio::time::timeout(limit, async {
             for id in dropped {
@@ -137,6 +141,32 @@ impl<W: Write + Send + 'static> Conversation<W> {
         match written.await {
             Ok(written) => written.map_err(|_| ServerError::internal("the thread that writes answers stopped")),
             Err(_) => Ok(Ok(())),
+        }
+    }
+}
+
+/// How long the end of a conversation may take: at the end of input `eof_timeout` for everything, in a shutdown
+/// `drain_timeout` for the calls and again for the client to read.
+struct Grace {
+    drain: Duration,
+    /// When the end of input was seen.
+    eof: Option<Instant>,
+}
+
+impl Grace {
+    fn new(limits: &Limits, at_eof: bool) -> Self {
+        if at_eof {
+            Grace { drain: limits.eof_timeout, eof: Some(Instant::now()) }
+        } else {
+            Grace { drain: limits.drain_timeout, eof: None }
+        }
+    }
+
+    /// The time that is left for the last answers.
+    fn flush(&self) -> Duration {
+        match self.eof {
+            Some(eof) => self.drain.saturating_sub(eof.elapsed()).max(MIN_FLUSH_TIME_AT_EOF),
+            None => self.drain.max(MIN_FLUSH_TIME),
         }
     }
 }

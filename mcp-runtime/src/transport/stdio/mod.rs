@@ -193,6 +193,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn end_of_input_does_not_wait_for_the_drain_timeout() {
+        let limits = crate::Limits { drain_timeout: Duration::from_mins(10), ..crate::Limits::default() };
+        assert!(limits.eof_timeout + Duration::from_millis(400) < Duration::from_secs(2), "clients kill after two");
+        let never = crate::Tool::builder("never").handler(async |_, _: Value| std::future::pending::<String>().await);
+        let server = Server::new("test", "1.0.0").limits(limits).tools([never]);
+        let (send, input, output, receive) = client();
+        let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+        let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"never"}}"#;
+        send.send(format!("{hello}\n{call}\n").into()).unwrap();
+        drop(send);
+        soon(serve(server.into_core(), input, output)).await.unwrap();
+        let answers: Vec<u8> = receive.iter().flatten().collect();
+        assert!(String::from_utf8_lossy(&answers).contains("ended before the call was done"));
+    }
+
+    #[tokio::test]
     async fn dropping_the_serving_future_closes_the_output() {
         let server = Server::new("test", "1.0.0");
         let handle = server.handle();

@@ -84,6 +84,7 @@ fn server(drain: Duration, message_bytes: usize) -> Server {
     limits.in_flight = 6;
     limits.message_bytes = message_bytes;
     limits.drain_timeout = drain;
+    limits.eof_timeout = drain;
     Server::new("properties", "1.0.0").limits(limits).tools(tools![
         quick,
         nap,

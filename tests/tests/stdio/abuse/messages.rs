@@ -75,7 +75,7 @@ fn missing_or_wrong_jsonrpc_member_is_rejected() {
 #[test]
 fn invalid_ids_are_rejected() {
     let mut server = start();
-    for id in ["null", "1.5", "1.0", "1e3", "true", "{}", r#"{"a":1}"#, "[1]"] {
+    for id in ["null", "1.5", "1.01", "1.0e3", "1e3", "true", "{}", r#"{"a":1}"#, "[1]"] {
         let frame = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         gets(&mut server, frame, [&*error("null", -32600, NO_ID)]);
     }

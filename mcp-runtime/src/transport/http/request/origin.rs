@@ -6,14 +6,17 @@ use http::uri::Authority;
 
 use super::headers::{Field, Headers};
 
-/// The allowed hosts and origins. An empty list of hosts allows loopback; an empty list of origins allows
-/// pages served from the allowed hosts.
+/// The allowed hosts and origins; `*` allows any. An empty list of hosts allows loopback. An empty list of origins
+/// allows pages served from the hosts that are named: `*` among the hosts names none, since a server that any host
+/// name may reach, like one behind a proxy, has not said that any web page may.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct OriginPolicy {
     pub(crate) hosts: Vec<String>,
     pub(crate) origins: Vec<String>,
 }
 
+/// Every host, or every origin.
+const ANY: &str = "*";
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 impl OriginPolicy {
@@ -38,34 +41,60 @@ impl OriginPolicy {
             return Some("send at most one `Origin` header, in ASCII".to_owned());
         };
         let origin = origin?;
-        let known = match origin.split_once("://") {
-            Some((_, host)) => {
-                let exact = self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin));
-                exact || (self.origins.is_empty() && allowed(&self.hosts, name_of(host)))
-            }
-            // `null`: an opaque origin, like that of a sandboxed page.
-            None => self.origins.iter().any(|known| known == origin),
-        };
-        (!known).then(|| {
+        (!self.allows_origin(origin)).then(|| {
             format!(
                 "origin `{origin}` is not allowed; name it in `HttpService::allow_origins`, whose list replaces the \
                  default one"
             )
         })
     }
+
+    fn allows_origin(&self, origin: &str) -> bool {
+        let listed = |origin: &str| {
+            self.origins.iter().any(|known| known == ANY || known.eq_ignore_ascii_case(without_default_port(origin)))
+        };
+        match origin.split_once("://") {
+            Some((_, host)) if self.origins.is_empty() => {
+                let mut named = self.hosts.iter().filter(|host| *host != ANY).peekable();
+                let name = name_of(host);
+                match named.peek() {
+                    None => is_loopback(name),
+                    Some(_) => named.any(|known| known.eq_ignore_ascii_case(name)),
+                }
+            }
+            // Also `null`: an opaque origin, like that of a sandboxed page.
+            _ => listed(origin),
+        }
+    }
 }
 
 fn allowed(hosts: &[String], name: &str) -> bool {
     if hosts.is_empty() {
-        return LOOPBACK.iter().any(|known| known.eq_ignore_ascii_case(name));
+        return is_loopback(name);
     }
-    hosts.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(name))
+    hosts.iter().any(|known| known == ANY || known.eq_ignore_ascii_case(name))
+}
+
+fn is_loopback(name: &str) -> bool {
+    LOOPBACK.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// An origin without its scheme's own port, as browsers send it.
+fn without_default_port(origin: &str) -> &str {
+    let Some((scheme, _)) = origin.split_once("://") else { return origin };
+    default_port(scheme).and_then(|port| origin.strip_suffix(port)).unwrap_or(origin)
+}
+
+/// The port of a scheme that an origin leaves out, with its colon.
+fn default_port(scheme: &str) -> Option<&'static str> {
+    let ports = [("http", ":80"), ("https", ":443")];
+    ports.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(scheme)).map(|(_, port)| port)
 }
 
 /// Rejects a host that can never match a request.
 pub(crate) fn check_host(host: &str) -> Result<(), String> {
     let wrong = |why: &str| Err(format!("host `{host}` can never match: {why}"));
-    if host == "*" {
+    if host == ANY {
         return Ok(());
     }
     if host.contains("://") {
@@ -84,8 +113,8 @@ pub(crate) fn check_host(host: &str) -> Result<(), String> {
 /// Rejects an origin that can never match a page.
 pub(crate) fn check_origin(origin: &str) -> Result<(), String> {
     let wrong = |why: &str| Err(format!("origin `{origin}` can never match: {why}"));
-    // Opaque origins, like that of a sandboxed page.
-    if origin == "null" {
+    // `null` is an opaque origin, like that of a sandboxed page.
+    if origin == ANY || origin == "null" {
         return Ok(());
     }
     let Some((scheme, host)) = origin.split_once("://") else {
@@ -94,12 +123,10 @@ pub(crate) fn check_origin(origin: &str) -> Result<(), String> {
     if host.contains(['/', '?', '#']) {
         return wrong("an origin has no path, nor a `/` at its end, like `https://app.example.com`");
     }
-    let default =
-        [("http", ":80"), ("https", ":443")].into_iter().find(|(known, _)| known.eq_ignore_ascii_case(scheme));
-    match default {
+    match default_port(scheme) {
         // Like `file://`: only HTTP requires a host.
         None if host.is_empty() => return Ok(()),
-        Some((_, port)) if host.ends_with(port) => return wrong("browsers leave out the scheme's own port"),
+        Some(port) if host.ends_with(port) => return wrong("browsers leave out the scheme's own port"),
         _ => {}
     }
     check_name(host).or_else(|why| wrong(&why))
@@ -191,6 +218,37 @@ mod tests {
     }
 
     #[test]
+    fn any_host_is_not_any_origin() {
+        let policy = |hosts: &[&str], origins: &[&str]| OriginPolicy {
+            hosts: hosts.iter().map(ToString::to_string).collect(),
+            origins: origins.iter().map(ToString::to_string).collect(),
+        };
+        let pages = ["https://evil.example", "http://mcp.example.com", "null"];
+        for page in pages {
+            assert!(refused(&policy(&["*"], &[]), "mcp.example.com", Some(page)), "{page}");
+            assert!(!refused(&policy(&["*"], &["*"]), "mcp.example.com", Some(page)), "{page}");
+        }
+        assert!(!refused(&policy(&["*"], &[]), "mcp.example.com", Some("http://localhost:6274")));
+        let named = policy(&["*", "mcp.example.com"], &[]);
+        assert!(!refused(&named, "mcp.example.com", Some("https://mcp.example.com")));
+        assert!(refused(&named, "evil.example", Some("https://evil.example")));
+        assert!(refused(&policy(&[], &["*"]), "evil.example", Some("https://evil.example")), "origins are not hosts");
+    }
+
+    #[test]
+    fn default_port_of_an_origin_is_ignored() {
+        let policy = OriginPolicy {
+            hosts: vec!["*".into()],
+            origins: vec!["https://app.example.com".into(), "http://app.example.com:8080".into()],
+        };
+        assert!(!refused(&policy, "a", Some("https://app.example.com:443")));
+        assert!(!refused(&policy, "a", Some("http://app.example.com:8080")));
+        for origin in ["https://app.example.com:80", "https://app.example.com:8443", "http://app.example.com"] {
+            assert!(refused(&policy, "a", Some(origin)), "{origin}");
+        }
+    }
+
+    #[test]
     fn entries_that_never_match_are_rejected() {
         let hosts = [
             ("", "it is empty"),
@@ -214,7 +272,6 @@ mod tests {
         let origins = [
             ("", "a scheme and a host"),
             ("app.example.com", "a scheme and a host"),
-            ("*", "a scheme and a host"),
             ("https://app.example.com/", "no path"),
             ("https://app.example.com/page", "no path"),
             ("https://", "it is empty"),

@@ -24,9 +24,8 @@ use crate::transport::http::response::body::{Body, Events};
 pub(crate) async fn stream(session: &Arc<Session>, last_event: Option<&str>) -> Response<Body> {
     if let Some(id) = last_event {
         return match Box::pin(event_log::resume(session, id)).await {
-            // The new reader replaces the old one, which may not know yet that its connection is lost.
             Ok(Some(Resumed::Local(reader))) if reader.stream.id.kind == StreamKind::Session => {
-                follow(session, session.claim_stream(), reader)
+                follow(session, session.take_over_stream(), reader)
             }
             Ok(Some(Resumed::Local(reader))) => response::events(Body::events(reader)),
             Ok(Some(Resumed::Remote(tail))) => response::events(Body::events(tail)),
@@ -47,12 +46,11 @@ pub(crate) async fn stream(session: &Arc<Session>, last_event: Option<&str>) -> 
         );
     };
     let reader = event_log::open(session, StreamKind::Session).await.read(session.revision().has_event_priming());
-    follow(session, Some(guard), reader)
+    follow(session, guard, reader)
 }
 
-/// Responds with the events of the session's stream, and delivers changes to it. `guard` is `None` while the reader
-/// that was replaced still holds it.
-fn follow(session: &Arc<Session>, guard: Option<StreamGuard>, reader: Reader) -> Response<Body> {
+/// Responds with the events of the session's stream, and delivers changes to it.
+fn follow(session: &Arc<Session>, guard: StreamGuard, reader: Reader) -> Response<Body> {
     let (outbox, messages) = mpsc::channel(1);
     let following = Arc::clone(session);
     let notifying = Box::pin(async move {
@@ -67,7 +65,7 @@ fn follow(session: &Arc<Session>, guard: Option<StreamGuard>, reader: Reader) ->
 /// Change notifications as events, for as long as the client reads. While it does not, changes stay in the
 /// subscription, each once.
 struct ChangeEvents {
-    _guard: Option<StreamGuard>,
+    _guard: StreamGuard,
     work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     messages: mpsc::Receiver<Outgoing>,
     reader: Reader,

@@ -8,6 +8,7 @@
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management>
 
 pub(super) mod event_log;
+mod eviction;
 pub(super) mod get;
 pub(super) mod lookup;
 pub(super) mod open;
@@ -16,17 +17,21 @@ pub(super) mod replay_budget;
 pub(super) mod serve;
 pub(super) mod stores;
 pub(super) mod stream;
+mod stream_claim;
 pub(super) mod stream_id;
 pub(super) mod stream_table;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use self::eviction::{EVICTABLE_AFTER, make_room};
 use self::replay_budget::ReplayBudget;
 use self::stores::StoredSession;
+use self::stream_claim::StreamClaim;
 use self::stream_table::Streams;
 use super::atomic_duration::AtomicDuration;
 use crate::call::control::ConnectionControl;
@@ -41,15 +46,8 @@ use crate::server::state::Phase;
 use crate::subscription::Subscription;
 use crate::sync::lock;
 
-/// The part of all sessions that one peer has before it counts as greedy.
-const SHARE: usize = 4;
-/// How long a session of a greedy peer must be idle before it can be evicted for a new one.
-const EVICTABLE_FROM_GREEDY: Duration = Duration::from_secs(5);
-/// How long a session of another peer must be idle before that.
-const EVICTABLE_AFTER: Duration = Duration::from_mins(1);
-
 /// The sessions of a service in this process, by id.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Sessions(Mutex<HashMap<Box<str>, Arc<Session>>>);
 
 /// A session, or this replica's copy of a session that is in a store.
@@ -62,8 +60,8 @@ pub(super) struct Session {
     pub(super) subscription: Option<Arc<Subscription>>,
     /// The event streams: of requests, and the session's own.
     pub(super) streams: Streams,
-    /// Whether the client reads the session's own stream.
-    streaming: AtomicBool,
+    /// The claim of the reader of the session's own stream.
+    stream_claim: StreamClaim,
     revision: Revision,
     principal: Option<Arc<str>>,
     /// The peer that opened it, if this replica knows.
@@ -195,6 +193,13 @@ impl Sessions {
     }
 }
 
+/// The number of sessions alone: their ids are credentials.
+impl fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sessions").field(&self.table().len()).finish()
+    }
+}
+
 /// Ends a session that is shutting down when it is dropped: its `shutdown` has been answered, or the client has
 /// disconnected.
 #[derive(Debug)]
@@ -210,50 +215,6 @@ impl Drop for ShutdownGuard<'_> {
             self.session.control.abort();
         }
     }
-}
-
-/// Makes room for another session: removes the expired ones, then evicts the one that has been idle longest, if that
-/// is at least `min_idle`.
-fn make_room(table: &mut HashMap<Box<str>, Arc<Session>>, limits: &Limits, min_idle: Duration) -> Result<(), Full> {
-    if table.len() >= limits.sessions {
-        table.retain(|_, session| {
-            let expired = session.has_expired(session.age(), limits);
-            if expired {
-                session.control.abort();
-            }
-            !expired
-        });
-    }
-    if table.len() >= limits.sessions && !evict(table, min_idle) {
-        return Err(Full::Server);
-    }
-    Ok(())
-}
-
-/// Evicts a session that is not busy. One that was never used goes first: a flood opens many and uses none. Otherwise it
-/// is the one that has been idle longest, first of peers that have more than their share.
-fn evict(table: &mut HashMap<Box<str>, Arc<Session>>, min_idle: Duration) -> bool {
-    let mut of_peer: HashMap<Option<IpAddr>, usize> = HashMap::new();
-    for session in table.values() {
-        *of_peer.entry(session.network()).or_default() += 1;
-    }
-    let share = table.len() / SHARE;
-    let rank = |session: &Session| {
-        let (idle, of_peer) = (session.idle(session.age()), of_peer[&session.network()]);
-        let greedy = if session.network().is_some() && of_peer > share { of_peer } else { 0 };
-        let unused = !session.in_use.load(Ordering::Relaxed);
-        let min_idle = if greedy > 0 { min_idle.min(EVICTABLE_FROM_GREEDY) } else { min_idle };
-        (unused || idle >= min_idle).then_some((unused, greedy, idle))
-    };
-    let idle = table.iter().filter(|(_, session)| !session.is_busy());
-    let evicted = idle.filter_map(|(id, session)| Some((rank(session)?, id))).max();
-    let Some(id) = evicted.map(|(_, id)| id.clone()) else { return false };
-    let Some(session) = table.remove(&id) else { return false };
-    // A concurrent request may just have found a copy, and can still be served. The copy ends when it is dropped.
-    if session.stored.is_none() {
-        session.control.abort();
-    }
-    true
 }
 
 impl Session {
@@ -276,7 +237,7 @@ impl Session {
             revision: connection.session.revision(),
             connection: Mutex::new(connection),
             streams: Streams::default(),
-            streaming: AtomicBool::new(false),
+            stream_claim: StreamClaim::default(),
             principal: by.principal.map(Into::into),
             peer: by.peer,
             _held: by.held.cloned(),
@@ -339,7 +300,7 @@ impl Session {
     }
 
     fn is_busy(&self) -> bool {
-        self.streaming.load(Ordering::Acquire) || self.control.in_flight.is_busy()
+        self.stream_claim.is_held() || self.control.in_flight.is_busy()
     }
 
     /// Waits until the session reaches its maximum lifetime.
@@ -361,8 +322,14 @@ impl Session {
 
     /// Claims the session's own stream. `None` if it has a reader already: a session has one such stream.
     pub(super) fn claim_stream(self: &Arc<Self>) -> Option<StreamGuard> {
-        let taken = self.streaming.swap(true, Ordering::AcqRel);
-        (!taken).then(|| StreamGuard(Arc::clone(self)))
+        let number = self.stream_claim.take()?;
+        Some(StreamGuard { session: Arc::clone(self), number })
+    }
+
+    /// Claims the session's own stream for a reader that resumes it. The reader it had may not know yet that its
+    /// connection is lost.
+    pub(super) fn take_over_stream(self: &Arc<Self>) -> StreamGuard {
+        StreamGuard { session: Arc::clone(self), number: self.stream_claim.take_over() }
     }
 }
 
@@ -373,13 +340,16 @@ impl Drop for Session {
     }
 }
 
-/// The claim to a session's own stream. Dropping it releases the stream.
+/// The claim to a session's own stream. Dropping it releases the stream, unless a resumed one has taken its place.
 #[derive(Debug)]
-pub(super) struct StreamGuard(pub(super) Arc<Session>);
+pub(super) struct StreamGuard {
+    session: Arc<Session>,
+    number: u64,
+}
 
 impl Drop for StreamGuard {
     fn drop(&mut self) {
-        self.0.touch();
-        self.0.streaming.store(false, Ordering::Release);
+        self.session.touch();
+        self.session.stream_claim.release(self.number);
     }
 }

@@ -13,6 +13,7 @@ use super::stream_id::StreamKind;
 use super::{Session, event_log};
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::dispatch::connection::Received;
+use crate::dispatch::shared;
 use crate::era::{Era, RequestParams};
 use crate::jsonrpc::Request;
 use crate::jsonrpc::error::RpcError;
@@ -31,7 +32,7 @@ pub(crate) fn request<'a>(
     let format = http.format();
     let outbox = http.outbox(format.streams(), session.principal());
     let mut out = Vec::with_capacity(response::ANSWER);
-    let received = session.connection().receive_request(Era::Session, request, params, &outbox, &mut out);
+    let received = shared::receive_request(&session.connection, Era::Session, request, params, &outbox, &mut out);
     conclude(session, outbox, received, out, format)
 }
 
