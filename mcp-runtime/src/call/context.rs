@@ -107,7 +107,8 @@ impl Context {
         } else {
             self.client.initialize_param("capabilities")?
         };
-        member(all, name)
+        // Some clients write null for what they do not have.
+        member(all, name).filter(|settings| *settings != "null")
     }
 
     /// The authenticated caller, as named by [`HttpService::principal`](crate::http::HttpService::principal). `None`

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::hooks::Hooks;
 use super::state::ServerState;
+use crate::ask::OnceClaims;
 use crate::ask::sealed_state::StateSealer;
 use crate::call::run::BlockingThreads;
 use crate::era::server_info::ServerInfo;
@@ -18,6 +19,8 @@ pub(crate) struct Core {
     pub(crate) hooks: Hooks,
     pub(crate) blocking_threads: BlockingThreads,
     pub(crate) secrets: Arc<StateSealer>,
+    /// The `once` blocks of calls that ask in rounds.
+    pub(crate) once: Arc<dyn OnceClaims>,
     pub(crate) tasks: Tasks,
     pub(crate) shared: Arc<ServerState>,
 }

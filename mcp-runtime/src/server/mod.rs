@@ -17,6 +17,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::ask::MemoryClaims;
 use crate::ask::sealed_state::StateSealer;
 use crate::call::context::Context;
 use crate::call::run::BlockingThreads;
@@ -277,9 +278,11 @@ impl Server {
     pub(crate) fn into_core(self) -> Arc<Core> {
         self.assert_set_up();
         let implementation = serde_json::to_string(&self.info).unwrap_or_default().into_boxed_str();
+        let name = self.info.name.as_str().into();
         let Server { instructions, limits, caches, hooks, secrets, tasks, shared, .. } = self;
-        let info = ServerInfo { implementation, instructions, caches };
+        let info = ServerInfo { name, implementation, instructions, caches };
         let blocking_threads = BlockingThreads::new(limits.in_flight);
-        Arc::new(Core { info, limits, hooks, blocking_threads, secrets, tasks, shared })
+        let once = Arc::new(MemoryClaims::default());
+        Arc::new(Core { info, limits, hooks, blocking_threads, secrets, once, tasks, shared })
     }
 }

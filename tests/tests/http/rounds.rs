@@ -62,7 +62,7 @@ async fn missing_capability_gets_400() {
     let site = site().await;
     let response = site.ask(&modern("tools/call", json!({"name": "greet", "arguments": {}}))).await;
     assert_eq!(response.outcome(), (400, -32021));
-    assert_eq!(response.json()["error"]["data"], json!({"requiredCapabilities": {"elicitation": {}}}));
+    assert_eq!(response.json()["error"]["data"], json!({"requiredCapabilities": {"elicitation": {"form": {}}}}));
 }
 
 #[tokio::test]
