@@ -90,6 +90,26 @@ async fn careful(ctx: &Context) -> Result<String> {
     Ok(format!("{name} is {age}"))
 }
 
+/// Ask again inside of a task.
+#[tool(task)]
+async fn careful_task(ctx: &Context) -> Result<String> {
+    assert!(ctx.is_task());
+    let adult = |person: &Age| if person.age < 18 { Err("too young") } else { Ok(()) };
+    let Age { age } = ctx.elicit("How old?").validate(adult).retries(1).await?;
+    Ok(age.to_string())
+}
+
+#[tokio::test]
+async fn unfit_answer_is_asked_for_again_in_a_task() -> Result<()> {
+    for revision in URL {
+        let (client, asked) = ages(revision, &[json!(7), json!(36)]);
+        let answer = client.tasks().connect().await?.call("careful_task", json!({})).await?;
+        assert_eq!(answer.text(), "36", "{revision}");
+        assert_eq!(*asked.lock().unwrap(), ["How old?", "How old?\n\nPlease correct your answer: too young"]);
+    }
+    Ok(())
+}
+
 /// Do not ask again.
 #[tool]
 async fn strict(ctx: &Context) -> Result<String> {
@@ -112,7 +132,7 @@ fn ages(revision: Revision, answers: &[Value]) -> (TestClientBuilder, Arc<Mutex<
             },
         }
     };
-    let server = Server::new("asker", "1.0.0").tools(tools![careful, strict]);
+    let server = Server::new("asker", "1.0.0").tools(tools![careful, careful_task, strict]);
     (TestClient::builder(server).revision(revision).on_elicit(user), asked)
 }
 
