@@ -55,6 +55,7 @@ pub struct Limits {
     /// How long a client may take to answer a question, or to retry a call with the answers.
     /// Default: 10 minutes. After that the handler gets
     /// [`AskError::TimedOut`](crate::ask::AskError::TimedOut); a late retry gets error `-32602`.
+    /// [`Ask::timeout`](crate::ask::Ask::timeout) sets another time for one question.
     pub answer_timeout: Duration,
     /// The state a call may have its client carry between rounds of questions, in bytes.
     /// Default: 64 KiB. A call that needs more fails.

@@ -55,6 +55,8 @@ pub(crate) type Outcome = Result<Reply, Failure>;
 pub(crate) enum Failure {
     /// The handler returned an error with this text.
     Handler(String),
+    /// The user was asked and said no, or dismissed the question. Nothing is wrong with the server.
+    Declined(String),
     /// The arguments do not match the handler's schema: all that is wrong with them.
     Arguments(ArgumentErrors),
     /// No resource or template matches this URI.

@@ -4,7 +4,7 @@
 //! its questions and the client calls again, so `book` runs from the top for every answer. The function is
 //! the same for both, if it follows one rule: side effects that must happen once go into `ctx.once`.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use mcp_runtime::Json;
@@ -41,10 +41,18 @@ struct Confirm {
     yes: bool,
 }
 
-/// A restaurant with its reservations.
+/// A restaurant with its tables: those without a reservation are free.
 #[derive(Default)]
 pub struct Restaurant {
-    tables: Mutex<Vec<String>>,
+    tables: Mutex<Vec<Option<Reservation>>>,
+}
+
+/// A table that is held for a dialogue, or booked.
+struct Reservation {
+    /// The dialogue that holds it. A table that was given back may be held by another one by now.
+    dialogue: String,
+    guests: String,
+    booked: bool,
 }
 
 #[handlers]
@@ -61,10 +69,14 @@ impl Restaurant {
         let wish: Wish = ctx.elicit(format!("A table for {name}: how may we serve you?")).await?;
 
         // A side effect: runs once, and its result is remembered however often the function runs.
-        let table = ctx.once("reserve", async { self.reserve(&name, &wish) }).await?;
+        let table = ctx.once("reserve", async { Ok(self.reserve(ctx, &name, &wish)) }).await?;
 
         // A refusal frees the table again. A client that never returns does not: real reservations expire.
-        agree(ctx, &wish, table).await.inspect_err(|_| self.release(table))?;
+        agree(ctx, &wish, table).await.inspect_err(|_| self.release(ctx, table))?;
+
+        // A client can send an earlier round again, with another answer. What it remembers may be over by now: the
+        // last word has the restaurant.
+        self.confirm(ctx, table)?;
 
         // The rest takes a while: it becomes a task if the client supports them, which polls for the result.
         ctx.start_task().await;
@@ -79,19 +91,42 @@ impl Restaurant {
     /// List the reservations.
     #[tool(read_only)]
     fn reservations(&self) -> Json<Vec<String>> {
-        Json(self.tables.lock().expect("no panic while the lock is held").clone())
+        let text = |table: &Option<Reservation>| table.as_ref().map_or("free".to_owned(), |held| held.guests.clone());
+        Json(self.tables().iter().map(text).collect())
     }
 }
 
 impl Restaurant {
-    fn reserve(&self, name: &str, wish: &Wish) -> Result<usize> {
-        let mut tables = self.tables.lock().expect("no panic while the lock is held");
-        tables.push(format!("{name}, {} on {}", wish.guests, wish.day));
-        Ok(tables.len())
+    fn tables(&self) -> MutexGuard<'_, Vec<Option<Reservation>>> {
+        self.tables.lock().expect("no panic while the lock is held")
     }
 
-    fn release(&self, table: usize) {
-        self.tables.lock().expect("no panic while the lock is held")[table - 1] = "free".to_owned();
+    /// Holds the first free table, and returns its number.
+    fn reserve(&self, ctx: &Context, name: &str, wish: &Wish) -> usize {
+        let mut tables = self.tables();
+        let table = tables.iter().position(Option::is_none).unwrap_or(tables.len());
+        if table == tables.len() {
+            tables.push(None);
+        }
+        let (dialogue, guests) = (ctx.dialogue_id().to_owned(), format!("{name}, {} on {}", wish.guests, wish.day));
+        tables[table] = Some(Reservation { dialogue, guests, booked: false });
+        table + 1
+    }
+
+    /// Frees a table, unless it is booked or somebody else's by now.
+    fn release(&self, ctx: &Context, table: usize) {
+        self.tables()[table - 1].take_if(|held| held.dialogue == ctx.dialogue_id() && !held.booked);
+    }
+
+    /// Books a table that this dialogue still holds. A second time changes nothing.
+    fn confirm(&self, ctx: &Context, table: usize) -> Result<()> {
+        match &mut self.tables()[table - 1] {
+            Some(held) if held.dialogue == ctx.dialogue_id() => {
+                held.booked = true;
+                Ok(())
+            }
+            _ => Err(Error::msg(format!("nothing is booked: table {table} was given back; ask for a table again"))),
+        }
     }
 }
 

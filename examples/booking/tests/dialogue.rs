@@ -117,3 +117,54 @@ async fn client_without_elicitation_gets_an_error_first() -> Result<()> {
     }
     Ok(())
 }
+
+/// The parameters of the next round: the answers, and the state as it came.
+fn retry(round: &serde_json::Value, content: &serde_json::Value) -> serde_json::Value {
+    let key = round["inputRequests"].as_object().expect("a question").keys().next().expect("one");
+    let answers = json!({key: {"action": "accept", "content": content}});
+    json!({"name": "book", "arguments": {"name": "Ada"}, "inputResponses": answers, "requestState": round["requestState"]})
+}
+
+/// A client of 2026-07-28 holds the state of each round, and can send any of them again.
+#[tokio::test]
+async fn old_state_does_not_sell_a_freed_table() -> Result<()> {
+    let client = TestClient::builder(server()).capability("elicitation", json!({})).connect().await?;
+    let call = |params| client.request("tools/call", params);
+    let first = call(json!({"name": "book", "arguments": {"name": "Ada"}})).await?;
+    let wish = retry(&first, &json!({"guests": 2, "day": "2026-12-24"}));
+    let confirm = call(wish.clone()).await?;
+    let refused = call(retry(&confirm, &json!({"yes": false}))).await?;
+    assert_eq!(refused["content"][0]["text"], "nothing is booked: not confirmed");
+    let given_back = "nothing is booked: table 1 was given back; ask for a table again";
+    for _ in 0..2 {
+        // The table is free; then it is another guest's.
+        let late = call(retry(&confirm, &json!({"yes": true}))).await?;
+        assert_eq!((&late["isError"], &late["content"][0]["text"]), (&json!(true), &json!(given_back)));
+        // Nor does the round before reserve another table.
+        let again = call(wish.clone()).await?;
+        let late = call(retry(&again, &json!({"yes": true}))).await?;
+        assert_eq!(late["content"][0]["text"], given_back);
+        let other = call(json!({"name": "book", "arguments": {"name": "Bob"}})).await?;
+        let mut other = retry(&other, &json!({"guests": 3, "day": "2026-12-24"}));
+        other["arguments"]["name"] = json!("Bob");
+        call(other).await?;
+    }
+    let tables = client.call("reservations", json!({})).await?.text();
+    assert_eq!(tables, r#"["Bob, 3 on 2026-12-24","Bob, 3 on 2026-12-24"]"#);
+    Ok(())
+}
+
+#[tokio::test]
+async fn copies_of_a_round_reserve_one_table() -> Result<()> {
+    let client = TestClient::builder(server()).capability("elicitation", json!({})).connect().await?;
+    let first = client.request("tools/call", json!({"name": "book", "arguments": {"name": "Ada"}})).await?;
+    let wish = retry(&first, &json!({"guests": 2, "day": "2026-12-24"}));
+    let copy = || client.request("tools/call", wish.clone());
+    let (one, two, three) = tokio::join!(copy(), copy(), copy());
+    for round in [one?, two?, three?] {
+        let booked = client.request("tools/call", retry(&round, &json!({"yes": true}))).await?;
+        assert_eq!(booked["content"][0]["text"], "Table 1 is booked for Ada, 2 on 2026-12-24.");
+    }
+    assert_eq!(client.call("reservations", json!({})).await?.text(), r#"["Ada, 2 on 2026-12-24"]"#);
+    Ok(())
+}

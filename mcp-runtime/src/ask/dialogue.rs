@@ -19,29 +19,35 @@
 //! All that changes is one [`State`] under one mutex. Every transition goes through [`Dialogue::transition`],
 //! which notifies after it has released the lock. Wakers and user code never run under the lock.
 
-use std::collections::{BTreeMap, HashSet};
+mod clock;
+mod once;
+
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use ring::digest;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::AskError;
+use super::claims::DialogueClaims;
 use super::error::Unsupported;
-use super::rounds::{RoundHold, Rounds};
+use super::question::Posed;
+use super::rounds::{OnceResults, Rounds};
 use super::session::SessionChannel;
-use super::{AskError, once};
 use crate::error::Result;
+use crate::jsonrpc::error::RpcError;
 use crate::limits::Limits;
-use crate::outcome::{Outcome, Question};
+use crate::outcome::Outcome;
 use crate::protocol::Revision;
+use crate::random;
 use crate::sync::{lock, until};
 use crate::task::Job;
-
-/// The values that `once` blocks returned, by key.
-pub(crate) type OnceResults = BTreeMap<String, Value>;
+use clock::AnswerClock;
 
 /// How a call that is not a task reaches its client.
 #[derive(Debug)]
@@ -54,11 +60,23 @@ pub(super) enum Channel {
     Rounds(Box<Rounds>),
 }
 
+/// What a dialogue begins with: nothing, or what an earlier round left.
+#[derive(Debug, Default)]
+pub(super) struct Origin {
+    pub(super) id: Option<String>,
+    pub(super) once_results: OnceResults,
+    pub(super) claims: Option<DialogueClaims>,
+}
+
 /// One call's dialogue with its client.
 #[derive(Debug)]
 pub(crate) struct Dialogue {
     channel: Channel,
-    asks_per_call: usize,
+    /// Of an earlier round, or made when it is first needed: most calls need none.
+    id: OnceLock<String>,
+    /// Where `once` blocks are claimed, if there may be copies of this run.
+    claims: Option<DialogueClaims>,
+    pub(super) asks_per_call: usize,
     answer_timeout: Duration,
     /// The task that was planned for the call. Set once; the phase tells whether the call has become it.
     job: OnceLock<Arc<Job>>,
@@ -77,6 +95,8 @@ struct State {
     once_results: OnceResults,
     /// The keys of the `once` blocks that run, or have returned in this run of the handler.
     once_keys: HashSet<String>,
+    /// How many `once` blocks run that this run has claimed.
+    claimed_blocks: usize,
     clock: AnswerClock,
 }
 
@@ -203,9 +223,12 @@ impl Dialogue {
 }
 
 impl Dialogue {
-    pub(super) fn new(channel: Channel, once_results: OnceResults, limits: &Limits) -> Self {
+    pub(super) fn new(channel: Channel, origin: Origin, limits: &Limits) -> Self {
+        let Origin { id, once_results, claims } = origin;
         Dialogue {
             channel,
+            id: id.map_or_else(OnceLock::new, OnceLock::from),
+            claims,
             asks_per_call: limits.asks_per_call,
             answer_timeout: limits.answer_timeout,
             job: OnceLock::new(),
@@ -216,6 +239,27 @@ impl Dialogue {
 
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
+    }
+
+    /// The id of the dialogue, the same in all of its rounds.
+    fn try_id(&self) -> std::io::Result<&str> {
+        if let Some(id) = self.id.get() {
+            return Ok(id);
+        }
+        let id = random::id()?;
+        Ok(self.id.get_or_init(|| id))
+    }
+
+    /// Like [`try_id`](Self::try_id), for handlers: a panic ends their call alone.
+    pub(super) fn id(&self) -> &str {
+        self.try_id().unwrap_or_else(|error| panic!("no id for a dialogue: {error}"))
+    }
+
+    /// The id of the visit that the ask with this key asks for. It does not give the dialogue's id away: the user
+    /// and the page's server see it.
+    pub(super) fn visit_id(&self, key: &str) -> String {
+        let text = format!("mcp visit\0{}\0{key}", self.id());
+        BASE64.encode(&digest::digest(&digest::SHA256, text.as_bytes()).as_ref()[..24])
     }
 
     /// The task that the call has become.
@@ -245,17 +289,12 @@ impl Dialogue {
     }
 
     /// Asks the client, and waits for the answer or the end of the call.
-    pub(super) async fn ask(
-        &self,
-        key: &str,
-        question: Question,
-        limit: Option<Duration>,
-    ) -> std::result::Result<Value, AskError> {
+    pub(super) async fn ask(&self, key: &str, posed: Posed) -> std::result::Result<Value, AskError> {
         once::forbids_asking()?;
         self.admit(key)?;
         tokio::select! {
             biased;
-            answer = self.answer(key, question, limit.unwrap_or(self.answer_timeout)) => answer,
+            answer = self.answer(key, posed) => answer,
             () = until(&self.changed, || self.state().phase.is_over()) => Err(AskError::Disconnected),
         }
     }
@@ -272,28 +311,47 @@ impl Dialogue {
         if state.phase.is_over() { Err(AskError::Disconnected) } else { Ok(()) }
     }
 
-    async fn answer(&self, key: &str, question: Question, limit: Duration) -> std::result::Result<Value, AskError> {
+    async fn answer(&self, key: &str, posed: Posed) -> std::result::Result<Value, AskError> {
+        let limit = posed.limit.unwrap_or(self.answer_timeout);
         if let Some(job) = self.task() {
             let _waiting = self.wait();
-            return job.ask(key, question, limit).await;
+            return job.ask(key, posed.question, limit).await;
         }
         match &self.channel {
             Channel::Unreachable(why) => Err(AskError::Unsupported(Unsupported::here(*why))),
             Channel::Session(session) => {
                 let _waiting = self.wait();
-                session.ask(question.method, &question.params, limit).await
+                session.ask(posed.question.method, &posed.question.params, limit).await
             }
             // The handler does not wait here: it is dropped.
-            Channel::Rounds(rounds) => rounds.ask(key, question).await,
+            Channel::Rounds(rounds) => rounds.ask(key, posed).await,
         }
     }
 
     /// The response that asks the questions of this round, when the handler waits for nothing but answers.
     pub(crate) fn poll_round(&self, cx: &mut Context<'_>) -> Poll<Outcome> {
         match &self.channel {
-            Channel::Rounds(rounds) => rounds.poll(cx, || self.state().once_results.clone()),
+            Channel::Rounds(rounds) => rounds.poll(cx, || {
+                let id = self.try_id().map_err(|error| {
+                    tracing::error!(%error, "no id for a dialogue");
+                    RpcError::new(RpcError::INTERNAL, "The server cannot ask the client now; retry later")
+                })?;
+                Ok((id.to_owned(), self.state().once_results.clone()))
+            }),
             Channel::Unreachable(_) | Channel::Session(_) => Poll::Pending,
         }
+    }
+
+    /// The attempt at which an ask with these keys goes on, one for each of its retries.
+    pub(super) fn newest_attempt(&self, keys: &[String]) -> usize {
+        match &self.channel {
+            Channel::Rounds(rounds) if keys.len() > 1 && self.task().is_none() => rounds.newest_attempt(keys),
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn answer_timeout(&self) -> Duration {
+        self.answer_timeout
     }
 
     /// How long the call has waited for answers so far. The handler's timeout does not include it.
@@ -305,65 +363,6 @@ impl Dialogue {
         self.state().clock.start(Instant::now());
         WaitGuard(self)
     }
-
-    /// Runs `work`, or returns what it returned in an earlier run of the call.
-    pub(super) async fn once<T>(&self, key: &str, work: impl Future<Output = Result<T>>) -> Result<T>
-    where
-        T: Serialize + DeserializeOwned,
-    {
-        let _running = self.begin_once(key)?;
-        // Cloned, since `Deserialize` is user code and must not run under the lock.
-        let before = self.state().once_results.get(key).cloned();
-        if let Some(value) = before {
-            return Ok(serde_json::from_value(value)?);
-        }
-        let value = once::inside(work).await?;
-        let json = serde_json::to_value(&value)?;
-        self.state().once_results.insert(key.to_owned(), json);
-        Ok(value)
-    }
-
-    fn begin_once(&self, key: &str) -> Result<OnceGuard<'_>> {
-        if !self.state().once_keys.insert(key.into()) {
-            let text =
-                format!("two `once` of one call have the key `{key}`, and only one would be done; give each its own");
-            return Err(AskError::Misused(text).into());
-        }
-        let hold = match &self.channel {
-            Channel::Rounds(rounds) => Some(rounds.hold()),
-            Channel::Unreachable(_) | Channel::Session(_) => None,
-        };
-        Ok(OnceGuard { dialogue: self, key: key.into(), _hold: hold })
-    }
-}
-
-/// How long a call waits for answers. Asks that wait at the same time count once.
-#[derive(Debug, Default)]
-struct AnswerClock {
-    waiting: usize,
-    /// Since when at least one ask waits.
-    since: Option<Instant>,
-    /// The sum of the earlier waits.
-    total: Duration,
-}
-
-impl AnswerClock {
-    fn start(&mut self, now: Instant) {
-        self.waiting += 1;
-        self.since.get_or_insert(now);
-    }
-
-    fn stop(&mut self, now: Instant) {
-        self.waiting -= 1;
-        if self.waiting == 0 {
-            self.total = self.waited(now);
-            self.since = None;
-        }
-    }
-
-    fn waited(&self, now: Instant) -> Duration {
-        self.total + self.since.map(|since| now.saturating_duration_since(since)).unwrap_or_default()
-    }
 }
 
 /// An ask that waits. Stops the clock on drop.
@@ -372,23 +371,6 @@ struct WaitGuard<'a>(&'a Dialogue);
 impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
         self.0.state().clock.stop(Instant::now());
-    }
-}
-
-/// A `once` block that runs. It must not be cut off, so it holds the round open.
-struct OnceGuard<'a> {
-    dialogue: &'a Dialogue,
-    key: Box<str>,
-    _hold: Option<RoundHold<'a>>,
-}
-
-impl Drop for OnceGuard<'_> {
-    fn drop(&mut self) {
-        // A block that failed may be tried again.
-        let mut state = self.dialogue.state();
-        if !state.once_results.contains_key(&*self.key) {
-            state.once_keys.remove(&*self.key);
-        }
     }
 }
 

@@ -62,8 +62,8 @@ pub enum AskError {
     /// sees this, because its future is dropped; a `blocking` handler can.
     Disconnected,
     /// A mistake in the handler, and how to fix it: two asks with one key, an ask inside of
-    /// [`Context::once`](crate::Context::once), too many asks, or a type that no form can have. It is logged as
-    /// an error as well.
+    /// [`Context::once`](crate::Context::once), too many asks, a type that no form can have, or a URL that no user
+    /// should open. It is logged as an error as well.
     Misused(String),
 }
 
@@ -95,7 +95,7 @@ impl Unsupported {
     pub(super) fn lacks(capability: ClientCapability, revision: Revision) -> Self {
         let why = match capability.since() {
             since if since > revision => format!("that came with {since}, and it speaks {revision}"),
-            _ => format!("it does not declare the capability `{capability}`"),
+            _ => format!("it does not declare the capability `{}`", capability.declared_as(revision)),
         };
         let text = format!("{}; {why}", capability.missing_text());
         Unsupported { capability: Some(capability), text, visit: None }
@@ -121,6 +121,7 @@ impl AskError {
             AskError::Unsupported(Unsupported { capability: Some(capability), text, .. }) => {
                 Failure::MissingCapability(MissingCapability { text: text.clone(), required: capability.required() })
             }
+            AskError::Declined | AskError::Cancelled => Failure::Declined(self.to_string()),
             AskError::Misused(why) => {
                 // The model reads it too, but only the author of the handler can fix it.
                 tracing::error!(%why, "a handler misuses an ask");

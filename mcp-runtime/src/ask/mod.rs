@@ -11,11 +11,13 @@
 //! The key of an ask is its position in the handler, unless it is given one, and its question is remembered as a
 //! digest. A retry that asks another question under a key is an error for the handler's author.
 
+mod binding;
+mod claims;
 mod dialogue;
 mod error;
 pub(crate) mod form;
 mod future;
-mod once;
+mod page;
 mod question;
 mod rounds;
 pub(crate) mod sealed_state;
@@ -23,8 +25,8 @@ mod session;
 
 use std::sync::Arc;
 
-use dialogue::Channel;
-use error::Visit;
+use claims::{DialogueClaims, Owner};
+use dialogue::{Channel, Origin};
 use form::Form;
 use rounds::{Bounds, Rounds};
 use schemars::JsonSchema;
@@ -40,14 +42,16 @@ use crate::jsonrpc::error::shorten;
 use crate::outcome::{MissingCapability, Question};
 use crate::protocol::Root;
 use crate::protocol::sampling::{SampleRequest, SampleResult};
-use crate::random;
 
 pub use crate::protocol::ClientCapability;
-pub(crate) use dialogue::{Dialogue, OnceResults};
+pub(crate) use binding::StateBinding;
+pub(crate) use claims::{MemoryClaims, OnceClaims};
+pub(crate) use dialogue::Dialogue;
 pub use error::{AskError, Unsupported};
-pub use future::{Ask, UrlElicitation};
+pub use future::Ask;
+pub use page::UrlElicitation;
 pub(crate) use question::read_responses;
-pub(crate) use rounds::{Resumed, StateBinding};
+pub(crate) use rounds::Resumed;
 pub(crate) use session::{PendingRequests, SessionChannel};
 
 #[doc = include_str!("../../docs/asking.md")]
@@ -92,15 +96,19 @@ impl Context {
             Ok((form, question)) => (Some(form), Ok(question)),
             Err(error) => (None, Err(error)),
         };
-        Ask::new(&self.dialogue, question, move |answer| {
-            let mut content = accepted(answer)?;
-            if let Some(form) = form {
-                form.drop_blanks(&mut content);
-                form.read_leniently(&mut content);
-                form.check(&content).map_err(AskError::Invalid)?;
-            }
-            T::deserialize(content).map_err(|error| AskError::Invalid(error.to_string()))
-        })
+        Ask::new(
+            &self.dialogue,
+            |_| question,
+            move |_, answer| {
+                let mut content = accepted(answer)?;
+                if let Some(form) = &form {
+                    form.drop_blanks(&mut content);
+                    form.read_leniently(&mut content);
+                    form.check(&content).map_err(AskError::Invalid)?;
+                }
+                T::deserialize(content).map_err(|error| AskError::Invalid(error.to_string()))
+            },
+        )
     }
 
     fn form<T: JsonSchema>(&self, message: &str) -> Result<(Form, Question), AskError> {
@@ -112,55 +120,6 @@ impl Context {
             params["mode"] = json!("form");
         }
         Ok((form, Question { method: Question::ELICIT, params }))
-    }
-
-    /// Asks the user to visit a page: to sign in, to pay, or to enter a secret, which a form must not ask for.
-    ///
-    /// The answer means that the user agreed to visit the page, not that they have done so. Call
-    /// [`UrlElicitation::complete`] when they have.
-    ///
-    /// ```
-    /// use mcp_runtime::prelude::*;
-    ///
-    /// /// Connect the user's calendar.
-    /// #[tool]
-    /// async fn connect_calendar(ctx: &Context) -> Result<String> {
-    ///     let page = ctx.elicit_url("Please sign in.", "https://example.com/sign-in").await?;
-    ///     // Wait until the page was visited, then:
-    ///     page.complete().await;
-    ///     Ok("connected".to_owned())
-    /// }
-    /// ```
-    pub fn elicit_url(&self, message: impl Into<String>, url: impl Into<String>) -> Ask<UrlElicitation> {
-        let (message, url, id) = (message.into(), url.into(), random::id().unwrap_or_default());
-        let question = self.visit(&message, &url, &id);
-        let elicitation = UrlElicitation::new(self, id);
-        Ask::new(&self.dialogue, question, move |answer| match action(&answer)? {
-            "accept" => Ok(elicitation),
-            other => Err(rejection(other)),
-        })
-    }
-
-    fn visit(&self, message: &str, url: &str, id: &str) -> Result<Question, AskError> {
-        if !url.contains("://") || url.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            return Err(AskError::Misused(format!("`{}` is not a URL", shorten(url))));
-        }
-        let declared = self.needs(ClientCapability::ElicitationUrl);
-        let reachable = self.dialogue.reachable().map_err(|why| AskError::Unsupported(Unsupported::here(why)));
-        let sends_error = self.revision().has_url_required_error() && reachable.is_err();
-        if let Err(AskError::Unsupported(mut unsupported)) = declared.and(reachable) {
-            // A user who reads the error can still visit the page.
-            unsupported.text = format!("{}. {message} {url}", unsupported.text);
-            // A client that accepts no requests accepts this error.
-            unsupported.visit =
-                sends_error.then(|| Visit { message: message.to_owned(), url: url.to_owned(), id: id.to_owned() });
-            return Err(AskError::Unsupported(unsupported));
-        }
-        let mut params = json!({"mode": "url", "message": message, "url": url});
-        if self.revision().has_elicitation_ids() {
-            params["elicitationId"] = json!(id);
-        }
-        Ok(Question { method: Question::ELICIT, params })
     }
 
     /// Asks the client's model for a completion.
@@ -179,9 +138,8 @@ impl Context {
     /// }
     /// ```
     pub fn sample(&self, request: impl Into<SampleRequest>) -> Ask<SampleResult> {
-        Ask::new(&self.dialogue, self.sampling(&request.into()), |answer| {
-            SampleResult::read(&answer).map_err(AskError::Invalid)
-        })
+        let question = self.sampling(&request.into());
+        Ask::new(&self.dialogue, |_| question, |_, answer| SampleResult::read(&answer).map_err(AskError::Invalid))
     }
 
     fn sampling(&self, request: &SampleRequest) -> Result<Question, AskError> {
@@ -203,14 +161,16 @@ impl Context {
     pub fn list_roots(&self) -> Ask<Vec<Root>> {
         let question =
             self.needs(ClientCapability::Roots).map(|()| Question { method: Question::ROOTS, params: json!({}) });
-        Ask::new(&self.dialogue, question, |answer| Root::read(&answer).map_err(AskError::Invalid))
+        Ask::new(&self.dialogue, |_| question, |_, answer| Root::read(&answer).map_err(AskError::Invalid))
     }
 
     /// Runs `work` once, however often the handler runs: since 2026-07-28, a call that asks runs again for
     /// every round of answers.
     ///
-    /// The value is remembered under `key`, and later runs return it without running `work`. An error is
-    /// not remembered: the next run tries again. A key identifies one `once` of a call; inside a loop, put
+    /// The value is remembered under `key`, and later runs return it without running `work`. So do copies of a
+    /// round, at the same time or after its response was lost: they wait for the first, and get its value. `work`
+    /// that has begun is finished then, even if the client goes away. An error is not remembered: the next run tries
+    /// again. A key identifies one `once` of a call; inside a loop, put
     /// the index into it. Asks are not allowed inside `work`.
     ///
     /// Wrap every side effect that comes before an ask, and every value that differs between runs, like the
@@ -234,6 +194,19 @@ impl Context {
     /// ```
     pub async fn once<T: OnceValue>(&self, key: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
         self.dialogue.once(key, work).await
+    }
+
+    /// The id of the call's dialogue with its client: random, and the same in all rounds of the call and on all
+    /// replicas. Two calls never share one, however alike they are.
+    ///
+    /// Name with it what the call holds elsewhere, such as a reservation: a round that comes back late then finds what
+    /// is its own, and nothing of another call's. The id is not shown to the client.
+    ///
+    /// # Panics
+    ///
+    /// If the system's random number generator fails.
+    pub fn dialogue_id(&self) -> &str {
+        self.dialogue.id()
     }
 
     /// Turns the call into a task: the client gets a response at once, and fetches the result later.
@@ -341,7 +314,7 @@ pub(crate) fn required(capability: ClientCapability, invocation: &Invocation<'_>
 pub(crate) fn dialogue(invocation: &Invocation<'_>, mut resumed: Option<Resumed>) -> Arc<Dialogue> {
     let channel = invocation.channel;
     let limits = &channel.core.limits;
-    let once_results = resumed.as_mut().map(Resumed::take_once_results).unwrap_or_default();
+    let origin = Origin::of(invocation, resumed.as_mut());
     let ask_channel = match (invocation.state_binding(), SessionChannel::of(invocation)) {
         (Some(binding), _) => {
             let bounds = Bounds { ttl: limits.answer_timeout, bytes: limits.state_bytes, rounds: limits.asks_per_call };
@@ -355,11 +328,25 @@ pub(crate) fn dialogue(invocation: &Invocation<'_>, mut resumed: Option<Resumed>
             "this client cannot be asked: it needs a session and must accept `text/event-stream`"
         }),
     };
-    let dialogue = Dialogue::new(ask_channel, once_results, limits);
+    let dialogue = Dialogue::new(ask_channel, origin, limits);
     if let Some(job) = invocation.job {
         dialogue.plan(Arc::clone(job));
     }
     Arc::new(dialogue)
+}
+
+impl Origin {
+    /// What an earlier round left. Only a run that resumes a dialogue can have copies, which share its claims.
+    fn of(invocation: &Invocation<'_>, resumed: Option<&mut Resumed>) -> Self {
+        let core = invocation.channel.core;
+        let Some(resumed) = resumed else { return Origin::default() };
+        let claims = |until| {
+            let owner = Owner { principal: invocation.channel.principal().cloned(), until };
+            DialogueClaims { table: Arc::clone(&core.once), owner, result_bytes: core.limits.state_bytes }
+        };
+        let (id, until) = resumed.dialogue().map(|(id, until)| (id.to_owned(), until)).unzip();
+        Origin { id, once_results: resumed.take_once_results(), claims: until.map(claims) }
+    }
 }
 
 /// The content of a form that the user accepted.

@@ -1,8 +1,11 @@
 //! Questions and answers on the wire: their shapes, and the digest that tells one question from another.
 
-use serde::Serialize;
-use serde_json::Value;
+use std::time::Duration;
 
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::AskError;
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::optional_object;
 use crate::jsonrpc::raw::Raw;
@@ -37,6 +40,47 @@ impl Question {
     }
 }
 
+impl Question {
+    /// The same question, with what was wrong with the answer before.
+    pub(super) fn again(&self, why: &str) -> Question {
+        let (method, mut params, why) = (self.method, self.params.clone(), shorten(why));
+        match method {
+            Self::ELICIT => {
+                let message = params["message"].as_str().unwrap_or_default();
+                params["message"] = json!(format!("{message}\n\nPlease correct your answer: {why}"));
+            }
+            Self::SAMPLE => {
+                let text = format!("The answer before this one cannot be used: {why}. Answer again.");
+                if let Some(messages) = params["messages"].as_array_mut() {
+                    messages.push(json!({"role": "user", "content": {"type": "text", "text": text}}));
+                }
+            }
+            _ => {}
+        }
+        Question { method, params }
+    }
+}
+
+/// A question as an ask puts it to the client.
+#[derive(Debug)]
+pub(super) struct Posed {
+    pub(super) question: Question,
+    /// The digest of the question that this one repeats: what was wrong may be told in other words in another run.
+    pub(super) repeats: Option<u64>,
+    /// The timeout of the ask, if it has one of its own.
+    pub(super) limit: Option<Duration>,
+}
+
+impl Posed {
+    pub(super) fn digest(&self) -> u64 {
+        self.repeats.unwrap_or_else(|| self.question.digest())
+    }
+
+    pub(super) fn timed_out(&self) -> AskError {
+        AskError::TimedOut(self.limit.unwrap_or_default())
+    }
+}
+
 /// An answer with its key, or why it is malformed.
 type ResponseEntry = Result<(String, Value), RpcError>;
 
@@ -59,7 +103,7 @@ pub(crate) fn read_responses(raw: Raw<'_>) -> Result<Vec<ResponseEntry>, RpcErro
 }
 
 /// Canonical JSON, equal for equal values: the members of objects are sorted by key.
-pub(super) fn canonical(value: &Value, out: &mut Vec<u8>) {
+fn canonical(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Object(map) => {
             let mut keys: Vec<&str> = map.keys().map(String::as_str).collect();

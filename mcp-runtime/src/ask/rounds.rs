@@ -5,151 +5,24 @@
 //! from the top, and the asks that were answered resolve at once.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 
-use std::collections::BTreeMap;
+mod state;
+
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use super::question::{canonical, read_responses};
+use super::AskError;
+use super::binding::StateBinding;
+use super::question::Posed;
 use super::sealed_state::StateSealer;
-use super::{AskError, OnceResults};
 use crate::jsonrpc::error::RpcError;
-use crate::jsonrpc::object::Object;
-use crate::jsonrpc::raw::{Raw, from_bytes};
-use crate::outcome::{Failure, Outcome, Question, Reply};
+use crate::outcome::{Failure, Outcome, Reply};
 use crate::sync::{lock, until};
-
-/// What the client carries between rounds, sealed.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RoundState {
-    /// In seconds since 1970.
-    #[serde(rename = "e")]
-    expires: u64,
-    /// The questions that were answered so far.
-    #[serde(rename = "a")]
-    answered: Vec<Asked>,
-    /// The questions of the last round.
-    #[serde(rename = "p")]
-    pending: Vec<Asked>,
-    #[serde(rename = "o")]
-    once_results: OnceResults,
-    /// How many rounds there were.
-    #[serde(rename = "r")]
-    rounds: usize,
-}
-
-/// A question. `Limits::asks_per_call` bounds their number, so they are searched one by one.
-#[derive(Debug, Serialize, Deserialize)]
-struct Asked {
-    #[serde(rename = "k")]
-    key: String,
-    /// The digest of the question.
-    #[serde(rename = "q")]
-    question: u64,
-    /// Null while it is pending: answers are objects.
-    #[serde(rename = "a")]
-    answer: Value,
-}
-
-impl Asked {
-    fn find<'a>(asked: &'a [Asked], key: &str) -> Option<&'a Asked> {
-        asked.iter().find(|asked| asked.key == key)
-    }
-}
-
-/// What a retried call brings back: the state, and the answers to the questions of the last round.
-#[derive(Debug, Default)]
-pub(crate) struct Resumed {
-    state: RoundState,
-    /// Whether there is a state. A first call has none, and may bring answers to any question.
-    sealed: bool,
-    responses: BTreeMap<String, Value>,
-}
-
-impl Resumed {
-    /// Reads what a call brings back, if it is a retry. Rejects a state that is forged, expired, or bound to
-    /// another call.
-    pub(crate) fn read(
-        params: &Object<'_>,
-        binding: &StateBinding,
-        sealer: &StateSealer,
-    ) -> Result<Option<Self>, RpcError> {
-        let (responses, state) = (params.get("inputResponses"), params.get("requestState"));
-        if responses.is_none() && state.is_none() {
-            return Ok(None);
-        }
-        let mut resumed = Self::default();
-        if let Some(responses) = responses {
-            for response in read_responses(responses)? {
-                let (key, answer) = response?;
-                resumed.responses.insert(key, answer);
-            }
-        }
-        if let Some(state) = state {
-            let text = state.text().ok_or_else(|| RpcError::wrong_field("requestState", "string", state.kind()))?;
-            resumed.state = open(&text, binding, sealer)?;
-            resumed.sealed = true;
-        }
-        Ok(Some(resumed))
-    }
-
-    pub(super) fn take_once_results(&mut self) -> OnceResults {
-        std::mem::take(&mut self.state.once_results)
-    }
-}
-
-fn open(text: &str, binding: &StateBinding, sealer: &StateSealer) -> Result<RoundState, RpcError> {
-    let rejected = |why: &str| RpcError::invalid_params(format!("Invalid params: `requestState` {why}"));
-    let bytes = sealer.open(text, &binding.bytes()).ok_or_else(|| {
-        sealer.warn_once();
-        rejected("is not what this server sent for this call; make the call again without it and `inputResponses`")
-    })?;
-    let state: RoundState = from_bytes(&bytes)
-        .ok_or_else(|| rejected("is of another version of this server; make the call again without it"))?;
-    if state.expires < now() {
-        return Err(rejected("has expired; make the call again without it and `inputResponses`"));
-    }
-    Ok(state)
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
-
-/// What a state is bound to: one call of one principal.
-#[derive(Debug, Clone)]
-pub(crate) struct StateBinding {
-    pub(crate) principal: Option<Arc<str>>,
-    pub(crate) method: &'static str,
-    pub(crate) params: Option<Box<str>>,
-}
-
-impl StateBinding {
-    /// Canonical bytes: equal for equal calls, in whatever order the client sends the members.
-    fn bytes(&self) -> Vec<u8> {
-        let params = self.params.as_deref().and_then(|raw| Object::read(Raw::new_unchecked(raw)).ok());
-        let params = params.unwrap_or_default();
-        let of_the_round = |name: &str| matches!(name, "_meta" | "inputResponses" | "requestState");
-        let mut members: Vec<_> = params.iter().filter(|(name, _)| !of_the_round(name)).collect();
-        members.sort_unstable_by_key(|(name, _)| *name);
-        let mut bytes = Vec::new();
-        canonical(&serde_json::json!([self.method, self.principal.as_deref()]), &mut bytes);
-        for (name, value) in members {
-            canonical(&Value::from(name), &mut bytes);
-            match serde_json::from_str(value.get()) {
-                Ok(value) => canonical(&value, &mut bytes),
-                // JSON that no `Value` can hold, as `1e999`. A handler may ignore it, so it is compared as text.
-                Err(_) => bytes.extend_from_slice(format!("!{}", value.get()).as_bytes()),
-            }
-        }
-        bytes
-    }
-}
+use state::{Asked, RoundState, millis, now};
+pub(crate) use state::{OnceResults, Resumed};
 
 /// The current round of one call.
 #[derive(Debug)]
@@ -173,8 +46,8 @@ pub(super) struct Bounds {
 #[derive(Debug, Default)]
 struct Round {
     resumed: Resumed,
-    /// The questions of the asks that are parked.
-    asked: Vec<(String, Question)>,
+    /// The questions of the asks that are parked, each with its key.
+    asked: Vec<(String, Posed)>,
     /// Whether the handler has repeated a question of the last round.
     familiar: bool,
     /// How many `once` blocks run. The handler is not dropped before they return.
@@ -200,19 +73,25 @@ impl Rounds {
     }
 
     /// The answer, if the client has sent it. Otherwise parks: this round brings no answer.
-    pub(super) async fn ask(&self, key: &str, question: Question) -> Result<Value, AskError> {
-        if let Some(answer) = self.round().answer(key, &question)? {
+    pub(super) async fn ask(&self, key: &str, posed: Posed) -> Result<Value, AskError> {
+        if let Some(answer) = self.round().answer(key, &posed)? {
             return Ok(answer);
         }
-        let _parked = self.park(key, question);
+        let _parked = self.park(key, posed);
         until(&self.ended, || self.round().over).await;
         // Only a handler on its own thread comes here: others have been dropped.
         Err(AskError::Misused("this round of questions is over, and the call continues without an answer".to_owned()))
     }
 
-    fn park(&self, key: &str, question: Question) -> ParkedAsk<'_> {
-        self.change(|round| round.asked.push((key.to_owned(), question)));
+    fn park(&self, key: &str, posed: Posed) -> ParkedAsk<'_> {
+        self.change(|round| round.asked.push((key.to_owned(), posed)));
         ParkedAsk { rounds: self, key: key.to_owned() }
+    }
+
+    /// The attempt at which an ask that may be repeated goes on: the newest the client has answered. Its earlier
+    /// answers were rejected, and the newest is the user's word, even if an earlier one would be accepted by now.
+    pub(super) fn newest_attempt(&self, keys: &[String]) -> usize {
+        self.round().newest_attempt(keys)
     }
 
     /// Keeps the round open until the guard is dropped.
@@ -234,7 +113,11 @@ impl Rounds {
     }
 
     /// The response with the questions of this round, when asks are parked and no `once` block runs.
-    pub(super) fn poll(&self, cx: &mut Context<'_>, once_results: impl FnOnce() -> OnceResults) -> Poll<Outcome> {
+    pub(super) fn poll(
+        &self,
+        cx: &mut Context<'_>,
+        dialogue: impl FnOnce() -> Result<(String, OnceResults), RpcError>,
+    ) -> Poll<Outcome> {
         // Declared before the guard, so that the replaced waker is dropped after it.
         let mut waker = Some(cx.waker().clone());
         let mut round = self.round();
@@ -251,13 +134,18 @@ impl Rounds {
         // The handler did not come to these asks in this run. The client has answered and is not asked again.
         for (key, answer) in responses {
             if let Some(Asked { question, .. }) = Asked::find(&state.pending, &key) {
-                state.answered.push(Asked { question: *question, key, answer });
+                state.answered.push(Asked { question: *question, key, answer, deadline: None, late: false });
             }
         }
-        Poll::Ready(match lost {
+        let late = state.pending.extract_if(.., |asked| asked.late);
+        state.answered.extend(late);
+        Poll::Ready(match (lost, dialogue()) {
             // The next round would be the same, and so on without end.
-            Some(failure) => Err(failure),
-            None => self.conclude(asked, RoundState { once_results: once_results(), ..state }),
+            (Some(failure), _) => Err(failure),
+            (None, Ok((dialogue, once_results))) => {
+                self.conclude(asked, RoundState { dialogue, once_results, ..state })
+            }
+            (None, Err(error)) => Err(error.into()),
         })
     }
 
@@ -267,17 +155,17 @@ impl Rounds {
         self.ended.notify_waiters();
     }
 
-    fn conclude(&self, asked: Vec<(String, Question)>, mut state: RoundState) -> Outcome {
-        state.expires = now().saturating_add(self.bounds.ttl.as_secs().max(1));
+    fn conclude(&self, asked: Vec<(String, Posed)>, mut state: RoundState) -> Outcome {
         state.rounds += 1;
         if state.rounds > self.bounds.rounds {
             return Err(Failure::Handler(format!("a call has at most {} rounds of questions", self.bounds.rounds)));
         }
-        let pending = |(key, question): &(String, Question)| {
-            let question = question.digest();
-            Asked { key: key.clone(), question, answer: Value::Null }
-        };
-        state.pending = asked.iter().map(pending).collect();
+        // The state outlives the timeouts of its questions, so that the handler gets to know of them.
+        let longest = asked.iter().filter_map(|(_, posed)| posed.limit).max().unwrap_or_default();
+        let ttl = self.bounds.ttl.saturating_add(longest).as_secs().max(1);
+        state.expires = now().saturating_add(ttl);
+        state.last_expires = state.last_expires.max(state.expires);
+        state.pending = asked.iter().map(|(key, posed)| pending(key, posed, &state.pending)).collect();
         let failed = |text: &str| Failure::Protocol(RpcError::new(RpcError::INTERNAL, text.to_owned()));
         let text = serde_json::to_vec(&state).map_err(|_| failed("The state of the call cannot be written"))?;
         if text.len() > self.bounds.bytes {
@@ -292,19 +180,33 @@ impl Rounds {
             tracing::error!(%error, "the state of a call could not be sealed");
             failed("The server cannot ask the client now; retry later")
         })?;
+        let asked = asked.into_iter().map(|(key, posed)| (key, posed.question)).collect();
         Ok(Reply::InputRequired { asked, state })
     }
 }
 
+/// A question of this round. One that was asked before keeps its deadline: the client has had that time.
+fn pending(key: &str, posed: &Posed, before: &[Asked]) -> Asked {
+    let question = posed.digest();
+    let asked_before = Asked::find(before, key).filter(|asked| asked.question == question);
+    let deadline = || {
+        let limit = u64::try_from(posed.limit?.as_millis()).unwrap_or(u64::MAX);
+        Some(millis().saturating_add(limit))
+    };
+    let deadline = asked_before.map_or_else(deadline, |asked| asked.deadline);
+    Asked { key: key.to_owned(), question, answer: Value::Null, deadline, late: false }
+}
+
 impl Round {
     /// The client's answer under this key, from this retry or an earlier one.
-    fn answer(&mut self, key: &str, question: &Question) -> Result<Option<Value>, AskError> {
-        let digest = question.digest();
+    fn answer(&mut self, key: &str, posed: &Posed) -> Result<Option<Value>, AskError> {
+        let (digest, question) = (posed.digest(), &posed.question);
         let Resumed { state, sealed, responses } = &mut self.resumed;
         let pending = Asked::find(&state.pending, key);
         self.familiar |= pending.is_some();
         match Asked::find(&state.answered, key) {
             Some(answered) if answered.question != digest => return Err(changed(key)),
+            Some(Asked { late: true, .. }) => return Err(posed.timed_out()),
             Some(Asked { answer, .. }) if question.is_answered_by(answer) => return Ok(Some(answer.clone())),
             // Malformed: it was kept without a look at it.
             Some(_) => {
@@ -315,6 +217,7 @@ impl Round {
         }
         match pending {
             Some(asked) if asked.question != digest => return Err(changed(key)),
+            Some(Asked { late: true, .. }) => return Err(posed.timed_out()),
             // It was not asked, so it cannot have been answered.
             None if *sealed => return Ok(None),
             _ => {}
@@ -323,8 +226,22 @@ impl Round {
         let Some(answer) = responses.remove(key).filter(|answer| question.is_answered_by(answer)) else {
             return Ok(None);
         };
-        state.answered.push(Asked { key: key.to_owned(), question: digest, answer: answer.clone() });
+        let (key, deadline) = (key.to_owned(), None);
+        state.answered.push(Asked { key, question: digest, answer: answer.clone(), deadline, late: false });
         Ok(Some(answer))
+    }
+
+    fn newest_attempt(&mut self, keys: &[String]) -> usize {
+        let Resumed { state, responses, .. } = &self.resumed;
+        let is_known =
+            |key: &str| Asked::find(&state.pending, key).is_some() || Asked::find(&state.answered, key).is_some();
+        let Some(newest) = (1..keys.len()).rev().find(|at| is_known(&keys[*at])) else { return 0 };
+        let key = &keys[newest];
+        // The handler may not come to it: if it is not answered yet, the answer before tells what was wrong.
+        self.familiar |= Asked::find(&state.pending, key).is_some();
+        let late = Asked::find(&state.pending, key).is_some_and(|asked| asked.late);
+        let settled = late || responses.contains_key(key) || Asked::find(&state.answered, key).is_some();
+        if settled { newest } else { newest - 1 }
     }
 }
 

@@ -2,8 +2,8 @@
 //! or use it for another call.
 //!
 //! Each state has its own key, derived from the secret and a random salt, so that no nonce is used twice with one
-//! key, however many states a fleet seals. Principal, method and arguments (in canonical form) are authenticated
-//! with the state and not part of it: for another call it does not open.
+//! key, however many states a fleet seals. The server's name, principal, method and arguments (`binding`) are
+//! authenticated with the state and not part of it: for another call it does not open.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 
 use std::sync::OnceLock;
@@ -18,8 +18,9 @@ use ring::hkdf;
 use crate::random;
 
 /// The `info` of the key derivation. A new format of the state gets a new one.
-const KEY_INFO: &[u8] = b"mcp requestState 1";
+const KEY_INFO: &[u8] = b"mcp requestState 2";
 const SALT_BYTES: usize = 24;
+const TAG_BYTES: usize = 16;
 /// The minimum length of a secret: 256 bits, if it is random.
 const MIN_SECRET_BYTES: usize = 32;
 
@@ -60,6 +61,13 @@ impl StateSealer {
             .and_then(|key| key.seal_in_place_append_tag(nonce(), Aad::from(binding), &mut text))
             .map_err(broken)?;
         Ok(BASE64.encode([&salt[..], &text].concat()))
+    }
+
+    /// Whether a text has a length that a sealed text of up to `bytes` can have. Checked before anything is decoded.
+    pub(crate) fn may_be_sealed(sealed: &str, bytes: usize) -> bool {
+        let overhead = SALT_BYTES + TAG_BYTES;
+        let longest = bytes.saturating_add(overhead).div_ceil(3).saturating_mul(4);
+        (overhead..=longest).contains(&sealed.len())
     }
 
     /// The text that was sealed with this binding. `None` if it was sealed by another server, with another
@@ -164,6 +172,17 @@ mod tests {
         for more in ["A", "-TAMPERED", "=", "\n", " "] {
             assert_eq!(sealer.open(&format!("{state}{more}"), b"call"), None, "{more:?} added");
         }
+    }
+
+    #[test]
+    fn length_is_checked_exactly_enough() {
+        let sealer = StateSealer::default();
+        for bytes in 0..50 {
+            let state = sealer.seal(vec![0; bytes], b"").unwrap();
+            assert!(StateSealer::may_be_sealed(&state, bytes), "{bytes}");
+            assert!(!StateSealer::may_be_sealed(&"A".repeat(state.len() + 4), bytes), "{bytes}");
+        }
+        assert!(!StateSealer::may_be_sealed("", 100) && !StateSealer::may_be_sealed("A", usize::MAX));
     }
 
     #[test]

@@ -7,8 +7,6 @@ use serde::Serialize;
 
 use super::invocation::{FromInvocation, Invocation};
 use super::notifier::Notifier;
-#[cfg(feature = "http")]
-use super::peer::Peer;
 use super::progress::{Amount, Progress, ProgressReport, Total};
 use crate::ask::Dialogue;
 use crate::call::telemetry::trace_context;
@@ -19,6 +17,8 @@ use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
 use crate::protocol::{LogLevel, Revision};
 use crate::server::handle::ServerHandle;
+#[cfg(feature = "http")]
+use crate::server::peer::Peer;
 
 /// The call a handler serves: its caller, and the way back to the client.
 ///
@@ -112,7 +112,8 @@ impl Context {
         } else {
             self.client.initialize_param("capabilities")?
         };
-        member(all, name)
+        // Some clients write null for what they do not have.
+        member(all, name).filter(|settings| *settings != "null")
     }
 
     /// The authenticated caller, as named by [`HttpService::principal`](crate::http::HttpService::principal). `None`

@@ -8,7 +8,6 @@ use super::begin::CallEnv;
 use super::control::ConnectionControl;
 use super::notifier::Notifier;
 use super::outbox::Outbox;
-use super::peer::Peer;
 use crate::ask::{self, Dialogue, Resumed, StateBinding};
 use crate::call::telemetry::log::CallLog;
 use crate::era::{Accepted, Envelope, Method};
@@ -16,6 +15,7 @@ use crate::jsonrpc::Id;
 use crate::outcome::Failure;
 use crate::protocol::{LogLevel, Revision};
 use crate::server::core::Core;
+use crate::server::peer::Peer;
 use crate::task::Job;
 
 /// One call, or one notification with a handler.
@@ -59,19 +59,8 @@ impl Invocation<'_> {
 
     /// What a sealed state of this call is bound to, if the call can ask in rounds.
     pub(crate) fn state_binding(&self) -> Option<StateBinding> {
-        self.call.and_then(|call| state_binding(call, self.channel.outbox))
+        self.call.and_then(|call| self.channel.state_binding(call))
     }
-}
-
-/// What a sealed state of `call` is bound to, if the call can ask in rounds.
-/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
-fn state_binding(call: &Accepted<'_>, outbox: &Outbox) -> Option<StateBinding> {
-    let asks = matches!(call.method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead);
-    (asks && call.envelope.revision.asks_by_rounds()).then(|| StateBinding {
-        principal: outbox.principal().cloned(),
-        method: call.method.name(),
-        params: call.raw_params.map(|raw| raw.get().into()),
-    })
 }
 
 /// A call's way back to its client. The notifier and the dialogue are made when a handler needs them.
@@ -99,11 +88,24 @@ impl<'a> CallChannel<'a> {
         // Asked first: most revisions have no rounds.
         if call.envelope.revision.asks_by_rounds()
             && call.params.get("inputResponses").or_else(|| call.params.get("requestState")).is_some()
-            && let Some(binding) = state_binding(call, self.outbox)
+            && let Some(binding) = self.state_binding(call)
         {
-            self.resumed.replace(Resumed::read(&call.params, &binding, &self.core.secrets)?);
+            let state_bytes = self.core.limits.state_bytes;
+            self.resumed.replace(Resumed::read(&call.params, &binding, &self.core.secrets, state_bytes)?);
         }
         Ok(())
+    }
+
+    /// What a sealed state of `call` is bound to, if the call can ask in rounds.
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
+    fn state_binding(&self, call: &Accepted<'_>) -> Option<StateBinding> {
+        let asks = matches!(call.method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead);
+        (asks && call.envelope.revision.asks_by_rounds()).then(|| StateBinding {
+            server: Arc::clone(&self.core.info.name),
+            principal: self.outbox.principal().cloned(),
+            method: call.method.name(),
+            params: call.raw_params.map(|raw| raw.get().into()),
+        })
     }
 
     /// Where the call's `tracing` events go, if its client wants them.

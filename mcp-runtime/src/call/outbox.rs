@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::mpsc;
 
-use super::peer::Peer;
 use crate::server::memory::{Charge, Owner};
+use crate::server::peer::Peer;
 #[cfg(feature = "http")]
 use http::request::Parts;
 

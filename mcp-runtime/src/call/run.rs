@@ -17,6 +17,7 @@ use crate::jsonrpc::error::RpcError;
 use crate::outcome::{Failure, Outcome, Reply, Step, Work};
 use crate::panic::catch;
 use crate::server::core::Core;
+use crate::sync::BoxedTask;
 use crate::task;
 
 /// A call that has been routed: the handler's first step, and its timeout.
@@ -107,6 +108,49 @@ impl fmt::Debug for GuardedFuture {
 }
 
 impl Drop for GuardedFuture {
+    fn drop(&mut self) {
+        let dropped = DroppedCall { future: self.future.take(), dialogue: self.dialogue.take() };
+        if dropped.is_in_once() {
+            dropped.finish_once();
+        }
+    }
+}
+
+/// A call that nobody waits for any more: its client has left or cancelled it, or it has timed out.
+struct DroppedCall {
+    future: Option<Work>,
+    dialogue: Option<Arc<Dialogue>>,
+}
+
+/// The dropped calls of a process that finish their `once` blocks at the same time.
+static FINISHING: Semaphore = Semaphore::const_new(256);
+
+impl DroppedCall {
+    /// Whether it is in the middle of an effect that a retry must not repeat.
+    fn is_in_once(&self) -> bool {
+        self.future.is_some() && self.dialogue.as_ref().is_some_and(|dialogue| dialogue.is_in_claimed_once())
+    }
+
+    /// Runs the handler on until its `once` block returns: a client that retries gets the result. Interrupted halfway,
+    /// the effect might have happened, and the retry would repeat it.
+    fn finish_once(mut self) {
+        let (Ok(runtime), Ok(permit)) = (Handle::try_current(), FINISHING.try_acquire()) else { return };
+        let limit = self.dialogue.as_ref().map_or(Duration::ZERO, |dialogue| dialogue.answer_timeout());
+        let finish: BoxedTask = Box::pin(async move {
+            let once = std::future::poll_fn(|cx| {
+                let Some(future) = &mut self.future else { return Poll::Ready(()) };
+                let ended = catch(|| future.as_mut().poll(cx)).is_none_or(|step| step.is_ready());
+                if ended || !self.is_in_once() { Poll::Ready(()) } else { Poll::Pending }
+            });
+            // After the limit nobody can retry.
+            let _ = tokio::time::timeout(limit, once).await;
+            drop((self, permit));
+        });
+        runtime.spawn(finish);
+    }
+}
+
+impl Drop for DroppedCall {
     fn drop(&mut self) {
         let future = self.future.take();
         catch(|| drop(future));

@@ -12,9 +12,11 @@ impl ClientCapability {
     /// Whether a client declares it, in a revision that has it. `settings` returns the declaration under a name.
     pub(crate) fn is_declared<'a>(self, revision: Revision, settings: impl Fn(&str) -> Option<&'a str>) -> bool {
         let (name, part, since) = self.parts();
-        let Some(declared) = settings(name).filter(|_| revision >= since) else { return false };
-        let has =
-            |part: &str| Object::read(Raw::new_unchecked(declared)).is_ok_and(|settings| settings.get(part).is_some());
+        let Some(declared) = settings(name).filter(|settings| revision >= since && *settings != "null") else {
+            return false;
+        };
+        let declared = Object::read(Raw::new_unchecked(declared)).unwrap_or_default();
+        let has = |part: &str| declared.get(part).is_some_and(|settings| settings.get() != "null");
         match (self, part) {
             // An elicitation capability without modes means forms.
             (Self::Elicitation, _) => !revision.has_elicitation_modes() || has("form") || !has("url"),
@@ -44,8 +46,18 @@ impl ClientCapability {
     /// The declaration a client would need.
     pub(crate) fn required(self) -> Value {
         match self.parts() {
+            // Names the mode: `{}` would mean the same, but a client may have declared the other mode.
+            _ if self == Self::Elicitation => json!({"elicitation": {"form": {}}}),
             (name, Some(part), _) => json!({name: {part: {}}}),
             (name, None, _) => json!({name: {}}),
+        }
+    }
+
+    /// Its name in an error for a client of this revision: with the mode, where clients declare modes.
+    pub(crate) fn declared_as(self, revision: Revision) -> String {
+        match self {
+            Self::Elicitation if revision.has_elicitation_modes() => "elicitation.form".to_owned(),
+            _ => self.to_string(),
         }
     }
 
@@ -91,6 +103,7 @@ mod tests {
             (r#"{"elicitation":{"url":{}}}"#, false, true),
             (r#"{"elicitation":{"form":{},"url":{}}}"#, true, true),
             (r#"{"elicitation":{"later":{}}}"#, true, false),
+            (r#"{"elicitation":{"url":null}}"#, true, false),
             ("{}", false, false),
         ] {
             for revision in [V2025_11_25, V2026_07_28] {

@@ -3,9 +3,50 @@
 #[cfg(feature = "http")]
 use serde_json::{Map, Value};
 
+use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
 use crate::protocol::Implementation;
+
+/// The capabilities that this crate knows. Others are the business of whoever knows them.
+const CAPABILITIES: [&str; 6] = ["elicitation", "experimental", "extensions", "roots", "sampling", "tasks"];
+
+/// Checks the types of a client's capabilities: an object of objects. `path` is where they are, for the error.
+///
+/// A capability that is null is not declared. An empty list is the `{}` of languages that have one type for both.
+pub(super) fn check_capabilities(capabilities: Raw<'_>, path: &str) -> Result<(), RpcError> {
+    if capabilities.kind() != "object" {
+        return Err(RpcError::wrong_field(path, "object", capabilities.kind()));
+    }
+    for (name, settings) in capabilities.members().flatten() {
+        let fits = match settings.kind() {
+            "object" | "null" => true,
+            "array" => settings.get()[1..].trim_start() == "]",
+            _ => false,
+        };
+        if !fits && CAPABILITIES.contains(&&*name) {
+            return Err(RpcError::wrong_field(&format!("{path}.{name}"), "object", settings.kind()));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the types of a client's description of itself. In sessions, clients may leave out what is `required`.
+pub(super) fn check_info(info: Raw<'_>, path: &str, required: bool) -> Result<(), RpcError> {
+    let members = Object::read(info).map_err(|_| RpcError::wrong_field(path, "object", info.kind()))?;
+    for (name, required) in
+        [("name", required), ("version", required), ("title", false), ("description", false), ("websiteUrl", false)]
+    {
+        let actual = match members.get(name) {
+            Some(value) if value.kind() == "string" => continue,
+            Some(value) => value.kind(),
+            None if required => "missing",
+            None => continue,
+        };
+        return Err(RpcError::wrong_field(&format!("{path}.{name}"), "string", actual));
+    }
+    Ok(())
+}
 
 /// A client, as it describes itself.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
 
-use super::client_info::ClientInfo;
+use super::client_info::{self, ClientInfo};
 use super::{ClientSource, Envelope, Method};
 use crate::era::Offers;
 use crate::jsonrpc::error::{RpcError, shorten};
@@ -106,9 +106,18 @@ pub(super) fn accept<'a>(
     Ok((method, session.envelope(meta)))
 }
 
-/// Negotiates the revision: the requested one if it is known, else the newest of the era.
+/// Negotiates the revision: the requested one if it is known, else the newest of the era. Nothing is negotiated with a
+/// client whose description cannot be read: it would be taken for one without capabilities.
 fn open(session: &LegacySession, params: &Object<'_>) -> Result<(), RpcError> {
     let requested = params.string("protocolVersion")?;
+    // Null counts as absent, as elsewhere in these revisions.
+    let given = |name: &str| params.get(name).filter(|raw| raw.get() != "null");
+    if let Some(capabilities) = given("capabilities") {
+        client_info::check_capabilities(capabilities, "capabilities")?;
+    }
+    if let Some(info) = given("clientInfo") {
+        client_info::check_info(info, "clientInfo", false)?;
+    }
     let revision = Revision::with_sessions(&requested).unwrap_or(Revision::LEGACY[0]);
     // Of two concurrent `initialize` the first wins.
     let _ = session.negotiated.set(Negotiated { revision, client: Arc::new(ClientInfo::initialize_params(params)) });

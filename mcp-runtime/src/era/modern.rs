@@ -3,6 +3,7 @@
 
 use serde_json::json;
 
+use super::client_info;
 use super::{ClientSource, Envelope, HeaderCheck, Method};
 use crate::era::Offers;
 use crate::jsonrpc::error::RpcError;
@@ -12,7 +13,9 @@ use crate::protocol::Revision;
 
 pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CAPABILITIES_PATH: &str = "_meta.io.modelcontextprotocol/clientCapabilities";
 const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+const CLIENT_PATH: &str = "_meta.io.modelcontextprotocol/clientInfo";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// Whether a version in `_meta` is a date of this era. An `initialize` may carry another.
@@ -52,12 +55,10 @@ pub(super) fn envelope<'a>(
 ) -> Result<Envelope<'a>, RpcError> {
     let claim = required_string(entries.get(VERSION), format_args!("_meta.{VERSION}"))?;
     let capabilities = entries.get(CAPABILITIES).ok_or_else(|| missing(CAPABILITIES, "object"))?;
-    if capabilities.kind() != "object" {
-        return Err(wrong(CAPABILITIES, "object", capabilities));
-    }
+    client_info::check_capabilities(capabilities, CAPABILITIES_PATH)?;
     let client = entries.get(CLIENT);
     if let Some(client) = client {
-        check_client(client)?;
+        client_info::check_info(client, CLIENT_PATH, true)?;
     }
     let log_level =
         entries.get(LOG_LEVEL).map(|raw| super::log_level(raw, &format!("_meta.{LOG_LEVEL}"))).transpose()?;
@@ -67,17 +68,6 @@ pub(super) fn envelope<'a>(
         .find(|revision| revision.as_str() == claim)
         .ok_or_else(|| unsupported_version(&claim))?;
     Ok(Envelope { revision, meta, log_level, client: ClientSource::Request(client) })
-}
-
-fn check_client(client: Raw<'_>) -> Result<(), RpcError> {
-    let info = Object::read(client).map_err(|_| wrong(CLIENT, "object", client))?;
-    for key in ["name", "version"] {
-        let actual = info.get(key).map_or("missing", Raw::kind);
-        if actual != "string" {
-            return Err(RpcError::wrong_field(&format!("_meta.{CLIENT}.{key}"), "string", actual));
-        }
-    }
-    Ok(())
 }
 
 /// The error for a modern request whose `_meta` does not name its revision.
@@ -90,10 +80,6 @@ pub(super) fn incomplete(meta: Option<Raw<'_>>) -> RpcError {
 
 fn missing(key: &str, expected: &str) -> RpcError {
     RpcError::wrong_field(&format!("_meta.{key}"), expected, "missing")
-}
-
-fn wrong(key: &str, expected: &str, raw: Raw<'_>) -> RpcError {
-    RpcError::wrong_field(&format!("_meta.{key}"), expected, raw.kind())
 }
 
 /// The error for a version this server does not speak.

@@ -1,10 +1,13 @@
 //! The server's own data in messages: its name, its instructions, its cache hints.
 
+use std::sync::Arc;
+
 use crate::protocol::CacheHint;
 
 /// A server, as its clients see it.
 #[derive(Debug)]
 pub(crate) struct ServerInfo {
+    pub(crate) name: Arc<str>,
     /// The server's name and version as JSON.
     pub(crate) implementation: Box<str>,
     pub(crate) instructions: Option<String>,

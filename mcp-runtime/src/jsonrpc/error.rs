@@ -20,6 +20,9 @@ impl RpcError {
     pub(crate) const METHOD_NOT_FOUND: i32 = -32601;
     pub(crate) const INVALID_PARAMS: i32 = -32602;
     pub(crate) const INTERNAL: i32 = -32603;
+    /// The user said no. No revision has a code of the server's for that; this is the one clients use when the user
+    /// rejects a request. <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#error-handling>
+    pub(crate) const USER_DECLINED: i32 = -1;
     /// Resource not found, up to 2025-11-25.
     pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
     /// The user has to open a URL first, in 2025-11-25.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::hooks::Hooks;
 use super::memory::MemoryBudget;
 use super::state::ServerState;
+use crate::ask::OnceClaims;
 use crate::ask::sealed_state::StateSealer;
 use crate::call::run::BlockingThreads;
 use crate::era::server_info::ServerInfo;
@@ -20,6 +21,8 @@ pub(crate) struct Core {
     pub(crate) memory: Arc<MemoryBudget>,
     pub(crate) blocking_threads: BlockingThreads,
     pub(crate) secrets: Arc<StateSealer>,
+    /// The `once` blocks of calls that ask in rounds.
+    pub(crate) once: Arc<dyn OnceClaims>,
     pub(crate) tasks: Tasks,
     pub(crate) shared: Arc<ServerState>,
 }

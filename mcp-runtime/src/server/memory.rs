@@ -13,8 +13,8 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::call::peer::Peer;
 use crate::limits::Limits;
+use crate::server::peer::Peer;
 use crate::sync::lock;
 
 /// What is up to this long is not charged.

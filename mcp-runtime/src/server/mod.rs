@@ -8,6 +8,8 @@ pub(crate) mod memory;
 #[cfg(not(all(feature = "cli", feature = "http", feature = "tracing-layer")))]
 mod missing_feature;
 mod options;
+#[cfg_attr(not(feature = "http"), allow(dead_code, unreachable_pub, reason = "only HTTP requests have a peer"))]
+pub(crate) mod peer;
 pub(crate) mod state;
 mod surface;
 
@@ -18,6 +20,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::ask::MemoryClaims;
 use crate::ask::sealed_state::StateSealer;
 use crate::call::context::Context;
 use crate::call::run::BlockingThreads;
@@ -279,10 +282,11 @@ impl Server {
     pub(crate) fn into_core(self) -> Arc<Core> {
         self.assert_set_up();
         let implementation = serde_json::to_string(&self.info).unwrap_or_default().into_boxed_str();
+        let name = self.info.name.as_str().into();
         let Server { instructions, limits, caches, hooks, secrets, tasks, shared, .. } = self;
-        let info = ServerInfo { implementation, instructions, caches };
+        let info = ServerInfo { name, implementation, instructions, caches };
         let blocking_threads = BlockingThreads::new(limits.in_flight);
-        let memory = Arc::new(MemoryBudget::new(&limits));
-        Arc::new(Core { info, limits, hooks, memory, blocking_threads, secrets, tasks, shared })
+        let (memory, once) = (Arc::new(MemoryBudget::new(&limits)), Arc::new(MemoryClaims::default()));
+        Arc::new(Core { info, limits, hooks, memory, blocking_threads, secrets, once, tasks, shared })
     }
 }

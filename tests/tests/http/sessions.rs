@@ -73,6 +73,29 @@ async fn unknown_and_missing_session_ids_are_rejected() {
     assert_eq!(site.ask(&stream_of("").without("Mcp-Session-Id")).await.status, 405);
 }
 
+#[tokio::test]
+async fn initialize_with_wrong_types_opens_no_session() {
+    let (site, _) = site_within(|limits| limits.sessions = 1).await;
+    for revision in SESSIONS {
+        for (capabilities, info, field) in [
+            (json!(5), json!({"name": "t", "version": "1"}), "capabilities"),
+            (json!({"sampling": [1]}), json!({"name": "t", "version": "1"}), "capabilities.sampling"),
+            (json!({}), json!("t"), "clientInfo"),
+            (json!({}), json!({"name": null, "version": "1"}), "clientInfo.name"),
+        ] {
+            let params = json!({"protocolVersion": revision, "capabilities": capabilities, "clientInfo": info});
+            let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+            let response = site.ask(&Ask::post(hello.to_string())).await;
+            assert_eq!(response.header("mcp-session-id"), None, "{revision} {field}");
+            assert_eq!(response.json()["error"]["code"], -32602, "{revision} {field}");
+            assert_eq!(response.json()["error"]["data"]["field"], field, "{revision}");
+        }
+        // There is room for one session, and none was opened.
+        let session = site.session(revision).await;
+        site.ask(&delete(&session)).await;
+    }
+}
+
 /// A site that reads the principal from a header.
 async fn with_users(limits: Limits) -> Site {
     let state = Arc::default();

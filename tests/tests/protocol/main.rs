@@ -7,6 +7,7 @@ mod context;
 mod contract;
 mod hooks;
 mod lint;
+mod negotiation;
 mod notifications;
 mod offering;
 mod properties;

@@ -5,15 +5,16 @@ use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Wake;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::*;
 use crate::Server;
-use crate::ask::rounds::{Bounds, StateBinding};
+use crate::ask::StateBinding;
+use crate::ask::rounds::Bounds;
 use crate::ask::sealed_state::StateSealer;
 use crate::call::run::PendingCall;
-use crate::outcome::Reply;
+use crate::outcome::{Question, Reply};
 use crate::task;
 
 /// A waker that counts, and asserts that the dialogue is not locked.
@@ -54,10 +55,11 @@ impl Drop for Probe {
 }
 
 fn dialogue_with(once_results: OnceResults) -> Arc<Dialogue> {
-    let binding = StateBinding { principal: None, method: "tools/call", params: None };
+    let binding = StateBinding { server: "test".into(), principal: None, method: "tools/call", params: None };
     let bounds = Bounds { ttl: Duration::from_mins(1), bytes: 10_000, rounds: 10 };
     let rounds = Rounds::new(binding, Arc::new(StateSealer::default()), None, bounds);
-    Arc::new(Dialogue::new(Channel::Rounds(Box::new(rounds)), once_results, &Limits::default()))
+    let origin = Origin { once_results, ..Origin::default() };
+    Arc::new(Dialogue::new(Channel::Rounds(Box::new(rounds)), origin, &Limits::default()))
 }
 
 fn dialogue() -> Arc<Dialogue> {
@@ -75,8 +77,9 @@ fn planned() -> (Arc<Dialogue>, Arc<Job>) {
     (dialogue, job)
 }
 
-fn question() -> Question {
-    Question { method: Question::ELICIT, params: json!({"message": "Sure?"}) }
+fn question() -> Posed {
+    let question = Question { method: Question::ELICIT, params: json!({"message": "Sure?"}) };
+    Posed { question, repeats: None, limit: None }
 }
 
 fn misused<T: std::fmt::Debug>(result: Result<T>) -> bool {
@@ -195,12 +198,12 @@ fn end_drops_the_dispatcher_outside_of_the_lock() {
 fn end_fails_an_ask_that_waits() {
     let dialogue = dialogue();
     let probe = Probe::new(&dialogue);
-    let mut ask = pin!(dialogue.ask("ask-1", question(), None));
+    let mut ask = pin!(dialogue.ask("ask-1", question()));
     assert!(probe.poll(ask.as_mut()).is_pending());
     dialogue.end();
     assert_eq!(probe.wakes(), 1);
     assert_eq!(probe.poll(ask), Poll::Ready(Err(AskError::Disconnected)));
-    assert_eq!(probe.poll(pin!(dialogue.ask("ask-2", question(), None))), Poll::Ready(Err(AskError::Disconnected)));
+    assert_eq!(probe.poll(pin!(dialogue.ask("ask-2", question()))), Poll::Ready(Err(AskError::Disconnected)));
 }
 
 #[test]
@@ -209,12 +212,12 @@ fn dropped_ask_leaves_the_round() {
     let [dispatcher, probe] = [(); 2].map(|()| Probe::new(&dialogue));
     assert!(dispatcher.with(|cx| dialogue.poll_round(cx)).is_pending());
     {
-        let mut ask = pin!(dialogue.ask("ask-1", question(), None));
+        let mut ask = pin!(dialogue.ask("ask-1", question()));
         assert!(probe.poll(ask.as_mut()).is_pending());
         assert_eq!(dispatcher.wakes(), 1);
     }
     assert!(dispatcher.with(|cx| dialogue.poll_round(cx)).is_pending());
-    let mut ask = pin!(dialogue.ask("ask-2", question(), None));
+    let mut ask = pin!(dialogue.ask("ask-2", question()));
     assert!(probe.poll(ask.as_mut()).is_pending());
     let Poll::Ready(Ok(Reply::InputRequired { asked, .. })) = dispatcher.with(|cx| dialogue.poll_round(cx)) else {
         panic!("a question is parked");
@@ -226,7 +229,7 @@ fn dropped_ask_leaves_the_round() {
 fn once_in_progress_holds_the_round() {
     let dialogue = dialogue();
     let [dispatcher, probe] = [(); 2].map(|()| Probe::new(&dialogue));
-    let mut ask = pin!(dialogue.ask("ask-1", question(), None));
+    let mut ask = pin!(dialogue.ask("ask-1", question()));
     assert!(probe.poll(ask.as_mut()).is_pending());
     {
         let mut once = pin!(dialogue.once("key", std::future::pending::<Result<u8>>()));
@@ -241,7 +244,7 @@ fn once_in_progress_holds_the_round() {
 fn parked_ask_does_not_move_to_the_task() {
     let (dialogue, job) = planned();
     let probe = Probe::new(&dialogue);
-    let (mut ask, mut start) = (pin!(dialogue.ask("ask-1", question(), None)), pin!(dialogue.start_task()));
+    let (mut ask, mut start) = (pin!(dialogue.ask("ask-1", question())), pin!(dialogue.start_task()));
     assert!(probe.poll(ask.as_mut()).is_pending() && probe.poll(start.as_mut()).is_pending());
     dialogue.became(&job);
     assert!(matches!(probe.poll(ask), Poll::Ready(Err(AskError::Misused(_)))));
@@ -258,14 +261,14 @@ async fn ask_after_became_goes_to_the_task() {
     let work = PendingCall::new(std::future::pending());
     task::launch(Arc::clone(&job), work, Some(Box::new(move |job| became.became(job)))).await.unwrap();
     {
-        let mut ask = pin!(dialogue.ask("ask-1", question(), None));
+        let mut ask = pin!(dialogue.ask("ask-1", question()));
         assert!(probe.poll(ask.as_mut()).is_pending());
         assert!(probe.with(|cx| dialogue.poll_round(cx)).is_pending(), "it is not in a round");
         assert_eq!(job.questions().await, ["ask-1"]);
         assert_eq!(dialogue.state().clock.waiting, 1);
     }
     assert_eq!(dialogue.state().clock.waiting, 0, "dropped");
-    let mut ask = pin!(dialogue.ask("ask-2", question(), None));
+    let mut ask = pin!(dialogue.ask("ask-2", question()));
     assert!(probe.poll(ask.as_mut()).is_pending());
     dialogue.end();
     assert_eq!(ask.await, Err(AskError::Disconnected));
@@ -282,7 +285,7 @@ async fn once_inside_of_a_task_runs_once_and_forbids_asks() {
     let failed: Result<u8> = dialogue.once("failing", async { Err(crate::Error::msg("no")) }).await;
     assert!(failed.is_err());
     assert_eq!(dialogue.once("failing", async { Ok(3) }).await.unwrap(), 3, "a failed block may be tried again");
-    let asked = dialogue.once("asking", async { Ok(dialogue.ask("ask-1", question(), None).await?) });
+    let asked = dialogue.once("asking", async { Ok(dialogue.ask("ask-1", question()).await?) });
     assert!(misused(asked.await));
 }
 

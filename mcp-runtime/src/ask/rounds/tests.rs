@@ -5,15 +5,19 @@ use std::pin::pin;
 use serde_json::json;
 
 use super::*;
+use crate::jsonrpc::object::Object;
+use crate::jsonrpc::raw::Raw;
+use crate::outcome::Question;
 
 const BOUNDS: Bounds = Bounds { ttl: Duration::from_mins(1), bytes: 10_000, rounds: 10 };
 
 fn binding() -> StateBinding {
-    StateBinding { principal: None, method: "tools/call", params: None }
+    StateBinding { server: "test".into(), principal: None, method: "tools/call", params: None }
 }
 
-fn question(key: &str) -> Question {
-    Question { method: Question::ELICIT, params: json!({"message": key}) }
+fn question(key: &str) -> Posed {
+    let question = Question { method: Question::ELICIT, params: json!({"message": key}) };
+    Posed { question, repeats: None, limit: None }
 }
 
 /// One run of a handler that asks these in a `join!`. Returns the keys it got answers for, and the response.
@@ -21,7 +25,7 @@ fn run(sealer: &Arc<StateSealer>, retry: Option<&Value>, keys: &[&str]) -> (Vec<
     let text = retry.map(Value::to_string);
     let resumed = text.map(|text| {
         let params = Object::read(Raw::new_unchecked(&text)).unwrap();
-        Resumed::read(&params, &binding(), sealer).unwrap().unwrap()
+        Resumed::read(&params, &binding(), sealer, BOUNDS.bytes).unwrap().unwrap()
     });
     let rounds = Rounds::new(binding(), Arc::clone(sealer), resumed, BOUNDS);
     let mut cx = Context::from_waker(Waker::noop());
@@ -30,7 +34,7 @@ fn run(sealer: &Arc<StateSealer>, retry: Option<&Value>, keys: &[&str]) -> (Vec<
         Poll::Ready(answer) => answer.ok().map(|_| (**key).to_owned()),
         Poll::Pending => None,
     });
-    (answered.collect(), rounds.poll(&mut cx, OnceResults::new))
+    (answered.collect(), rounds.poll(&mut cx, || Ok(("dialogue".to_owned(), OnceResults::new()))))
 }
 
 /// The keys of the questions in a response, and the retry with these answers.

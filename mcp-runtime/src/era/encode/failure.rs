@@ -24,9 +24,14 @@ pub(super) fn translate(failure: Failure, method: Method, wire: &WireFormat) -> 
         Failure::MissingCapability(missing) if wire.missing_capability == MissingCapabilityFormat::Code => {
             Err(missing_capability(&missing))
         }
-        Failure::Handler(text) | Failure::MissingCapability(MissingCapability { text, .. }) if is_tool => {
+        Failure::Handler(text)
+        | Failure::Declined(text)
+        | Failure::MissingCapability(MissingCapability { text, .. })
+            if is_tool =>
+        {
             Ok(ToolResult::error(text))
         }
+        Failure::Declined(text) => Err(RpcError::new(RpcError::USER_DECLINED, text)),
         Failure::Handler(text) | Failure::MissingCapability(MissingCapability { text, .. }) => Err(internal(text)),
         Failure::Panicked => aborted(method, "failed unexpectedly; the server's log has the details"),
         Failure::TimedOut(limit) => aborted(method, &format!("timed out after {limit:?}")),

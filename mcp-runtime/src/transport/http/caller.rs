@@ -5,9 +5,9 @@ use http::request::Parts;
 use super::Service;
 use super::quota::{QuotaPermit, Rejected};
 use crate::call::in_flight::CallKind;
-use crate::call::peer::Peer;
 use crate::panic;
 use crate::server::memory::Owner;
+use crate::server::peer::Peer;
 
 impl Service {
     /// The peer of a request: the other end of the connection, or what middleware or a trusted proxy says.

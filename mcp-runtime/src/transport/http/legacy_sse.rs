@@ -14,12 +14,12 @@ use super::response;
 use super::response::body::{Body, LineEvents};
 use super::response::sse::typed_events;
 use crate::call::outbox::{Outbox, Outgoing};
-use crate::call::peer::Peer;
 use crate::dispatch::connection::Connection;
 use crate::dispatch::shared;
 use crate::jsonrpc::error::RpcError;
 use crate::random;
 use crate::server::core::Core;
+use crate::server::peer::Peer;
 use crate::sync::lock;
 
 /// The open connections, by the id in the address of their messages.

@@ -48,7 +48,6 @@ use session::Sessions;
 use session::stores::Stores;
 use tokio::sync::Semaphore;
 
-use crate::call::peer::Peer;
 use crate::call::watchdog;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
@@ -56,6 +55,7 @@ use crate::server::Server;
 use crate::server::core::Core;
 use crate::server::handle::ServerHandle;
 use crate::server::memory::Owner;
+use crate::server::peer::Peer;
 use crate::server::state::Phase;
 
 /// A response, or a future of one. Most requests are answered at once, without the allocation of a future.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use http::{Response, StatusCode};
 use tracing::field::display;
 
-use crate::call::peer::Peer;
+use crate::server::peer::Peer;
 use crate::sync::lock;
 
 /// Each kind of refusal is logged once in this time; the others are counted.

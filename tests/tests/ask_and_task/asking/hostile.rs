@@ -55,6 +55,49 @@ async fn request_state_is_bound_to_unrepresentable_arguments() -> Result<()> {
     Ok(())
 }
 
+/// Pay a large amount, when somebody says so.
+#[tool]
+async fn pay_exactly(ctx: &Context, amount: u128) -> Result<String> {
+    let _: Name = ctx.elicit("Who pays?").await?;
+    Ok(format!("paid {amount}"))
+}
+
+/// Integers that are one and the same as floats are two amounts.
+#[tokio::test]
+async fn request_state_is_bound_to_the_exact_integer() -> Result<()> {
+    let client = TestClient::connect_raw(Server::new("bank", "1.0.0").tools(tools![pay_exactly]));
+    let call = |id, amount: &str, more: &str| {
+        line(id, &format!(r#""name":"pay_exactly","arguments":{{"amount":{amount}}}{more}"#))
+    };
+    let round: Value = serde_json::from_str(&client.exchange(&call(1, "36893488147419103232", "")).await?)?;
+    let state = round["result"]["requestState"].as_str().unwrap_or_else(|| panic!("{round}"));
+    let answers = format!(
+        r#","inputResponses":{{"ask-1":{{"action":"accept","content":{{"name":"Ada"}}}}}},"requestState":"{state}""#
+    );
+    let forged: Value = serde_json::from_str(&client.exchange(&call(2, "36893488147419103233", &answers)).await?)?;
+    assert_eq!(forged["error"]["code"], -32602, "{forged}");
+    let paid: Value = serde_json::from_str(&client.exchange(&call(3, " 36893488147419103232 ", &answers)).await?)?;
+    assert_eq!(paid["result"]["content"][0]["text"], "paid 36893488147419103232");
+    Ok(())
+}
+
+/// Two servers of one operator may share a secret, and offer tools of one name.
+#[tokio::test]
+async fn request_state_is_bound_to_its_server() -> Result<()> {
+    let named = |name: &str| {
+        Server::new(name, "1.0.0").tools(tools![give]).state_secrets(["the secret of both servers, long enough"])
+    };
+    let client = |server| TestClient::builder(server).capability("elicitation", json!({})).connect();
+    let (bank, shop, replica) = (client(named("bank")), client(named("shop")), client(named("bank")));
+    let (bank, shop, replica) = (bank.await?, shop.await?, replica.await?);
+    let mut params = json!({"name": "give", "arguments": {"amount": 5}});
+    params["requestState"] = bank.request("tools/call", params.clone()).await?["requestState"].clone();
+    params["inputResponses"] = json!({"ask-1": {"action": "accept", "content": {"name": "Ada"}}});
+    assert_eq!(shop.request("tools/call", params.clone()).await.unwrap_err().code(), Some(-32602));
+    assert_eq!(replica.request("tools/call", params).await?["content"][0]["text"], "gave 5");
+    Ok(())
+}
+
 const CALL: &str = r#"{"jsonrpc":"2.0","id":"call","method":"tools/call","params":{"name":"outcome","arguments":{}}}"#;
 
 async fn asked(limits: Limits) -> Result<TestClient, ServerError> {

@@ -215,3 +215,39 @@ async fn losing_branch_of_a_select_withdraws_its_question() -> Result<()> {
     assert_eq!(next().await?["result"]["content"][0]["text"], "Ada");
     Ok(())
 }
+
+/// Send the user to a page.
+#[tool]
+async fn visit(ctx: &Context, url: String) -> Result<String> {
+    match ctx.elicit_url("Please sign in.", url).await {
+        Err(AskError::Misused(why)) => Ok(format!("misused: {why}")),
+        other => Ok(other.map(|_| "visited".to_owned())?),
+    }
+}
+
+/// A client may hand the URL to a browser as it is.
+#[tokio::test]
+async fn url_that_no_user_should_open_is_an_error() -> Result<()> {
+    for revision in ERAS {
+        let user = |question: &mcp_runtime::testing::ElicitRequest| {
+            assert!(question.url().is_some_and(|url| url.starts_with("https://") || url.contains("//localhost:")));
+            mcp_runtime::testing::ElicitReply::accept(json!({}))
+        };
+        let server = Server::new("pages", "1.0.0").tools(tools![visit]);
+        let client = TestClient::builder(server).revision(revision).on_elicit(user).connect().await?;
+        for (url, why) in [
+            ("javascript://example.com/%0aalert(1)", "its scheme is not `https`"),
+            ("http://example.com/sign-in", "`http` is not encrypted"),
+            ("http://localhost@example.com/", "`http` is not encrypted"),
+            ("sign-in", "it is not a URL"),
+        ] {
+            let text = client.call("visit", json!({"url": url})).await?.text();
+            assert!(text.starts_with("misused: ") && text.contains(why), "{revision} {url}: {text}");
+            assert!(text.contains("write `https://host/path`"), "{revision} {url}: {text}");
+        }
+        for url in ["https://example.com/sign-in", "http://localhost:8080/sign-in"] {
+            assert_eq!(client.call("visit", json!({"url": url})).await?.text(), "visited", "{revision} {url}");
+        }
+    }
+    Ok(())
+}

@@ -1,5 +1,7 @@
 //! Asking the client, on the wire: in sessions a request of the server's, since 2026-07-28 a round.
 
+mod copies;
+mod dialogues;
 mod hostile;
 mod misuse;
 mod requires;

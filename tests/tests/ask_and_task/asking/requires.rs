@@ -54,7 +54,7 @@ async fn missing_required_capability_is_rejected_before_the_handler_runs() -> Re
     // The newest revision has a code for it, and says what is missing as a client would declare it.
     let newest = client(Revision::V2026_07_28, &[("sampling", json!({}))]).await?;
     for (method, params, required) in [
-        ("tools/call", json!({"name": "form", "arguments": {}}), json!({"elicitation": {}})),
+        ("tools/call", json!({"name": "form", "arguments": {}}), json!({"elicitation": {"form": {}}})),
         ("prompts/get", get_two.clone(), json!({"sampling": {"tools": {}}})),
         ("resources/read", read_page.clone(), json!({"elicitation": {"url": {}}})),
     ] {
@@ -66,7 +66,7 @@ async fn missing_required_capability_is_rejected_before_the_handler_runs() -> Re
     let session = client(Revision::V2025_11_25, &[("elicitation", json!({"url": {}}))]).await?;
     let answer = session.call("form", json!({})).await?;
     assert!(answer.is_error());
-    assert!(answer.text().contains("it does not declare the capability `elicitation`"), "{}", answer.text());
+    assert!(answer.text().contains("it does not declare the capability `elicitation.form`"), "{}", answer.text());
     let error = session.request("prompts/get", get_two).await.unwrap_err();
     assert!(error.code().is_some() && error.to_string().contains(tools), "{error}");
     let session = client(Revision::V2025_11_25, &[("elicitation", json!({}))]).await?;

@@ -268,7 +268,7 @@ async fn client_without_elicitation_gets_32021() -> Result<()> {
     let client = TestClient::connect(server()).await?;
     let error = client.call("greet", json!({})).await.unwrap_err();
     assert_eq!(error.code(), Some(-32021));
-    assert_eq!(error.data(), Some(&json!({"requiredCapabilities": {"elicitation": {}}})));
+    assert_eq!(error.data(), Some(&json!({"requiredCapabilities": {"elicitation": {"form": {}}}})));
     Ok(())
 }
 

@@ -57,7 +57,11 @@ async fn client_without_elicitation_gets_an_error_result() -> Result<()> {
         let answer = client.call("greet", json!({})).await?;
         assert!(answer.is_error());
         let old = revision < Revision::V2025_06_18;
-        let why = if old { "that came with 2025-06-18" } else { "does not declare the capability `elicitation`" };
+        let why = match revision {
+            _ if old => "that came with 2025-06-18",
+            Revision::V2025_06_18 => "does not declare the capability `elicitation`",
+            _ => "does not declare the capability `elicitation.form`",
+        };
         assert!(answer.text().contains(why), "{}", answer.text());
     }
     Ok(())

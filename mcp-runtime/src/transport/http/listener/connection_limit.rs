@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::clock::ListenerClock;
-use crate::call::peer::Peer;
+use crate::server::peer::Peer;
 use crate::transport::http::idle_clock::IdleClock;
 
 /// How long evicted connections have to close before more are evicted.

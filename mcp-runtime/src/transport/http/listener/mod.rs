@@ -18,8 +18,8 @@ use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use self::connection_limit::{ConnectionLimit, Leave, Slot};
 use self::write_timeout::WriteTimeout;
 use super::HttpService;
-use crate::call::peer::Peer;
 use crate::error::{Result, ServerError};
+use crate::server::peer::Peer;
 use crate::server::state::Phase;
 use crate::transport::signals;
 

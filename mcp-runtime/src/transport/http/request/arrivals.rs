@@ -6,7 +6,19 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::body::Incomplete;
+/// Why a body could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Incomplete {
+    TooLong,
+    /// The memory budget is used up.
+    NoRoom,
+    /// As many bodies as may arrive at a time are arriving.
+    TooMany,
+    /// It took too long, or its rate was too low.
+    TooSlow,
+    /// The connection failed before the end.
+    Broken,
+}
 
 /// The least bytes that must arrive in each window. A telephone with bad reception manages more.
 const LEAST: usize = 4 * 1024;

@@ -12,7 +12,7 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::Body;
 
-use super::arrivals::Arrivals;
+use super::arrivals::{Arrivals, Incomplete};
 use super::headers::{Field, Headers};
 use crate::jsonrpc::error::RpcError;
 use crate::limits::Limits;
@@ -92,20 +92,6 @@ fn incomplete(why: Incomplete, limit: usize) -> Refusal {
             response::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text)
         }
     }
-}
-
-/// Why a body could not be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Incomplete {
-    TooLong,
-    /// The memory budget is used up.
-    NoRoom,
-    /// As many bodies as may arrive at a time are arriving.
-    TooMany,
-    /// It took too long, or its rate was too low.
-    TooSlow,
-    /// The connection failed before the end.
-    Broken,
 }
 
 /// Reads a whole body, and charges it twice: a call that waits has decoded it, too. A body that arrives in one piece is not copied.

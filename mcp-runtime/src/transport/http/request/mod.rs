@@ -14,9 +14,9 @@ use http::request::Parts;
 use self::accept::ResponseFormat;
 use self::headers::Headers;
 use crate::call::outbox::Outbox;
-use crate::call::peer::Peer;
 use crate::era;
 use crate::server::memory::Charge;
+use crate::server::peer::Peer;
 
 /// A request without its body.
 #[derive(Debug, Clone, Copy)]

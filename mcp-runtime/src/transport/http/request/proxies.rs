@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use http::HeaderMap;
 
-use crate::call::peer::Peer;
+use crate::server::peer::Peer;
 
 /// The proxies whose `X-Forwarded-For` is believed.
 #[derive(Debug, Default)]

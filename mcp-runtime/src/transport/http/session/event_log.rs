@@ -20,8 +20,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, sleep};
 
 use super::Session;
+use super::stream::id::{EventId, StreamId, StreamKind};
 use super::stream::{EventStream, Reader};
-use super::stream_id::{EventId, StreamId, StreamKind};
 use crate::call::control::ConnectionControl;
 use crate::store::{DynEventStore, EventTail, Unavailable, with_timeout};
 use crate::transport::http::response::body::Events;

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::event_log::{self, Resumed};
 use super::stream::Reader;
-use super::stream_id::StreamKind;
+use super::stream::id::StreamKind;
 use super::{Session, StreamGuard};
 use crate::call::outbox::Outgoing;
 use crate::jsonrpc::error::RpcError;

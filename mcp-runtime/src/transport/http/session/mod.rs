@@ -13,35 +13,30 @@ pub(super) mod get;
 pub(super) mod lookup;
 pub(super) mod open;
 pub(super) mod persistence;
-pub(super) mod replay_budget;
 pub(super) mod serve;
 pub(super) mod stores;
 pub(super) mod stream;
-mod stream_claim;
-pub(super) mod stream_id;
-pub(super) mod stream_table;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use self::eviction::{EVICTABLE_AFTER, make_room};
-use self::replay_budget::ReplayBudget;
+use self::eviction::{Candidate, EVICTABLE_AFTER};
 use self::stores::StoredSession;
-use self::stream_claim::StreamClaim;
-use self::stream_table::Streams;
+use self::stream::claim::StreamClaim;
+use self::stream::replay_budget::ReplayBudget;
+use self::stream::table::Streams;
 use super::atomic_duration::AtomicDuration;
 use crate::call::control::ConnectionControl;
-use crate::call::peer::Peer;
 use crate::dispatch::connection::Connection;
 use crate::limits::Limits;
 use crate::protocol::Revision;
 use crate::random;
 use crate::server::core::Core;
 use crate::server::memory::{Charge, Owner};
+use crate::server::peer::Peer;
 use crate::server::state::Phase;
 use crate::subscription::Subscription;
 use crate::sync::lock;
@@ -217,6 +212,30 @@ impl Drop for ShutdownGuard<'_> {
     }
 }
 
+/// Makes room for another session: removes the expired ones, then evicts one if need be.
+fn make_room(table: &mut HashMap<Box<str>, Arc<Session>>, limits: &Limits, min_idle: Duration) -> Result<(), Full> {
+    if table.len() < limits.sessions {
+        return Ok(());
+    }
+    table.retain(|_, session| {
+        let expired = session.has_expired(session.age(), limits);
+        if expired {
+            session.control.abort();
+        }
+        !expired
+    });
+    if table.len() < limits.sessions {
+        return Ok(());
+    }
+    let candidates: Vec<_> = table.iter().map(|(id, session)| (id.clone(), session.candidate())).collect();
+    let evicted = eviction::victim(&candidates, min_idle).and_then(|id| table.remove(id)).ok_or(Full::Server)?;
+    // A concurrent request may just have found a copy, and can still be served. The copy ends when it is dropped.
+    if evicted.stored.is_none() {
+        evicted.control.abort();
+    }
+    Ok(())
+}
+
 impl Session {
     /// Creates a session of this age.
     pub(super) fn new(
@@ -257,9 +276,14 @@ impl Session {
         self.principal.clone()
     }
 
-    /// What counts as one peer.
-    fn network(&self) -> Option<IpAddr> {
-        self.peer.map(Peer::network)
+    /// What counts when another session needs room.
+    fn candidate(&self) -> Candidate {
+        Candidate {
+            is_busy: self.is_busy(),
+            was_used: self.in_use.load(Ordering::Relaxed),
+            idle: self.idle(self.age()),
+            peer: self.peer.map(Peer::network),
+        }
     }
 
     pub(super) fn revision(&self) -> Revision {

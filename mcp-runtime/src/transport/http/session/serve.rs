@@ -9,7 +9,7 @@ use std::sync::Arc;
 use http::{Response, StatusCode};
 use tokio::sync::mpsc;
 
-use super::stream_id::StreamKind;
+use super::stream::id::StreamKind;
 use super::{Session, event_log};
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::dispatch::connection::Received;

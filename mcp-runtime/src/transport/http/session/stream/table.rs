@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::id::{EventId, StreamId, StreamKind};
 use super::replay_budget::ReplayBudget;
-use super::stream::{EventStream, Reader};
-use super::stream_id::{EventId, StreamId, StreamKind};
+use super::{EventStream, Reader};
 use crate::store::EventTail;
 use crate::sync::lock;
 

@@ -5,6 +5,11 @@
 //! events are kept for replay.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery>
 
+pub(super) mod claim;
+pub(crate) mod id;
+pub(super) mod replay_budget;
+pub(super) mod table;
+
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -13,8 +18,8 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 
-use super::replay_budget::ReplayBudget;
-use super::stream_id::{EventId, StreamId};
+use self::id::{EventId, StreamId};
+use self::replay_budget::ReplayBudget;
 use crate::call::outbox::Outgoing;
 use crate::era::encode;
 use crate::jsonrpc;
