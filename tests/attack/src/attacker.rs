@@ -56,6 +56,10 @@ impl Tally {
         self.most_open.fetch_max(open, Relaxed);
     }
 
+    pub(crate) fn sent(&self) -> usize {
+        self.sent.load(Relaxed)
+    }
+
     pub(crate) fn text(&self) -> String {
         let count = |counter: &AtomicUsize| counter.load(Relaxed);
         let (sent, accepted) = (count(&self.sent), count(&self.accepted));

@@ -32,6 +32,8 @@ pub(crate) struct Measured {
     pub(crate) cpu: Option<f64>,
     /// What else was wrong.
     pub(crate) faults: Vec<String>,
+    /// What the attackers sent, if that is too little to prove anything.
+    pub(crate) weak: Option<usize>,
     /// What the attackers got.
     pub(crate) note: String,
 }
@@ -79,9 +81,11 @@ pub(crate) fn scenario(scenario: &'static Scenario, options: &Options, descripto
     }
     faults.extend((scenario.check)(&attack.tally));
     note.insert_str(0, &attack.tally.text());
+    let sent = attack.tally.sent();
+    let weak = (sent < scenario.least).then_some(sent);
     let cpu = cpu.zip(after).map(|(before, after)| after - before);
     let figures = Figures::of(&good.samples(), alone, attacked);
-    Ok(Outcome::Measured(Measured { figures, peak, cpu, faults, note }))
+    Ok(Outcome::Measured(Measured { figures, peak, cpu, faults, weak, note }))
 }
 
 fn unfit(scenario: &Scenario, subject: &Subject) -> Option<&'static str> {

@@ -64,6 +64,8 @@ impl Report {
         };
         let misses = misses(&measured);
         let known = self.known(name);
+        let weak =
+            measured.weak.map_or(String::new(), |sent| format!(" (weak attack: {sent} of {} sent)", scenario.least));
         let verdict = match (misses.is_empty(), known) {
             (true, None) => "ok".to_owned(),
             (true, Some(_)) => {
@@ -88,7 +90,7 @@ impl Report {
             self.footnotes.push(format!("{name}: the machine was busy: the client was woken up to {late:.0} ms late"));
         }
         println!(
-            "| {row:>3} | {name:<17} | {:>8} | {:>7} | {:>8} | {:>6} | {:>8} | {:>6} | {verdict}",
+            "| {row:>3} | {name:<17} | {:>8} | {:>7} | {:>8} | {:>6} | {:>8} | {:>6} | {verdict}{weak}",
             format!("{:.1}", errors * 100.0),
             or_dash(p99.map(milliseconds)),
             or_dash(baseline.map(milliseconds)),
@@ -169,7 +171,7 @@ mod tests {
     fn measured(errors: f64, p99: u64, baseline: u64, peak: f64) -> Measured {
         let [p99, baseline] = [p99, baseline].map(|ms| Some(Duration::from_millis(ms)));
         let figures = Figures { errors, error: None, p99, baseline, late: None };
-        Measured { figures, peak: Some(peak), cpu: None, faults: Vec::new(), note: String::new() }
+        Measured { figures, peak: Some(peak), cpu: None, faults: Vec::new(), weak: None, note: String::new() }
     }
 
     #[test]
