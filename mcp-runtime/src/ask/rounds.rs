@@ -85,10 +85,7 @@ impl Resumed {
         }
         let mut resumed = Self::default();
         if let Some(responses) = responses {
-            for response in read_responses(responses)? {
-                let (key, answer) = response?;
-                resumed.responses.insert(key, answer);
-            }
+            resumed.responses.extend(read_responses(responses)?);
         }
         if let Some(state) = state {
             let text = state.text().ok_or_else(|| RpcError::wrong_field("requestState", "string", state.kind()))?;

@@ -84,7 +84,7 @@ impl GuardedFuture {
         let dialogue = self.dialogue.take();
         let rest = GuardedFuture { future: self.future.take(), dialogue: dialogue.clone() };
         let work = PendingCall { future: rest, timeout: job.timeout, log: None };
-        let ready = dialogue.map(|dialogue| -> task::Ready { Box::new(move |job| dialogue.became(job)) });
+        let ready = dialogue.map(|dialogue| -> task::Ready { Box::new(move |job| dialogue.settle(job)) });
         self.future = Some(task::launch(job, work, ready));
         self.poll(cx)
     }

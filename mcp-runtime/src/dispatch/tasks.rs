@@ -17,7 +17,7 @@ use crate::server::core::Core;
 use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, with_timeout};
 use crate::sync::BoxedTask;
 use crate::task::watch::TaskWatch;
-use crate::task::{change, declared, load, unavailable};
+use crate::task::{change, declared, load, mark_fetched, unavailable};
 
 /// A request about one task.
 struct TaskRequest {
@@ -56,7 +56,7 @@ pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, F
             let channel = SessionChannel::of(router.invocation);
             Box::pin(async move { request.result(channel).await })
         }
-        _ => Box::pin(async move { request.task().await.map(|task| Reply::Task(Box::new(task))) }),
+        _ => Box::pin(async move { request.get().await }),
     }))
 }
 
@@ -67,11 +67,11 @@ async fn list(core: Arc<Core>, owner: String) -> Outcome {
     Ok(Reply::Tasks(all))
 }
 
-/// The answers of a `tasks/update`, without those that are malformed.
+/// The answers of a `tasks/update`.
 fn responses(call: &Accepted<'_>) -> Result<Vec<(String, Value)>, RpcError> {
     let raw = call.params.get("inputResponses");
     let raw = raw.ok_or_else(|| RpcError::wrong_field("inputResponses", "object", "missing"))?;
-    Ok(read_responses(raw)?.into_iter().flatten().collect())
+    read_responses(raw)
 }
 
 impl TaskRequest {
@@ -87,15 +87,26 @@ impl TaskRequest {
         })
     }
 
-    /// Delivers answers. Unknown keys, questions that were answered before, and malformed answers are ignored.
+    /// Returns the task, in the extension with its outcome.
+    async fn get(self) -> Outcome {
+        let task = self.task().await?;
+        if self.revision.task_negotiation() == TaskNegotiation::ByServer {
+            mark_fetched(&self.core, &task).await;
+        }
+        Ok(Reply::Task(Box::new(task)))
+    }
+
+    /// Delivers answers. Unknown keys and questions that were answered before are ignored. If an answer has the wrong
+    /// shape for its question, none is delivered and the questions stay open: a client that has answered once would
+    /// not answer again.
     async fn update(self, answers: Vec<(String, Value)>) -> Outcome {
         self.task().await?;
+        let mut malformed = None;
         let done = change(&self.core, &self.id, |task| {
+            malformed = answers.iter().find_map(|(key, answer)| mismatch(key, answer, task.questions.get(key)?));
             let mut changed = false;
-            for (key, answer) in &answers {
-                let fits = |question: &TaskQuestion| Question::fits(&question.method, answer);
-                if task.questions.get(key).is_some_and(fits) {
-                    task.questions.remove(key);
+            for (key, answer) in answers.iter().filter(|_| malformed.is_none()) {
+                if task.questions.remove(key).is_some() {
                     task.answers.insert(key.clone(), answer.clone());
                     changed = true;
                 }
@@ -103,7 +114,7 @@ impl TaskRequest {
             changed
         });
         done.await.map_err(unavailable)?;
-        Ok(Reply::Acknowledged)
+        malformed.map_or(Ok(Reply::Acknowledged), |error| Err(error.into()))
     }
 
     /// Cancels the task. In 2025-11-25, cancelling a task that has ended is an error.
@@ -133,6 +144,7 @@ impl TaskRequest {
             let task = self.task().await?;
             asking.retain(&task.questions).await;
             if task.status.is_over() {
+                mark_fetched(&self.core, &task).await;
                 return concluded(task);
             }
             match &channel {
@@ -147,6 +159,16 @@ impl TaskRequest {
             let _ = tokio::time::timeout(task.remaining(), TaskWatch::happens(&mut news)).await;
         }
     }
+}
+
+/// What is wrong with an answer to a question, if it has the wrong shape.
+fn mismatch(key: &str, answer: &Value, question: &TaskQuestion) -> Option<RpcError> {
+    if Question::fits(&question.method, answer) {
+        return None;
+    }
+    let (field, expected) = (format!("inputResponses.{}", shorten(key)), Question::shape(&question.method));
+    let text = format!("Invalid params: `{field}` does not answer `{}`: send {expected}", question.method);
+    Some(RpcError::invalid_params(text).with_data(json!({"field": field, "expected": expected})))
 }
 
 /// The questions of a task that were sent to the client that waits for its result.

@@ -13,11 +13,11 @@
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 
 mod job;
+mod sweeper;
 pub(crate) mod watch;
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch::Sender;
@@ -34,13 +34,13 @@ use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, MissingCapability};
 use crate::server::core::Core;
 use crate::store::{Change, DynTaskStore, MemoryTasks, TaskRecord, Unavailable, with_timeout};
-use crate::sync::spawn;
 
 pub(crate) use job::{Job, Ready, launch};
+use sweeper::Sweeper;
 pub(crate) use watch::TaskReader;
 
-/// How often the store is swept for expired tasks.
-const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
+/// The shortest time to live: a task that expires before its client can fetch the result is of no use to it.
+const LEAST_TTL: Duration = Duration::from_secs(1);
 /// How long a task that is stopped may take to store its outcome.
 const STOP_GRACE: Duration = Duration::from_secs(1);
 /// How often an update is retried after a conflict with another writer.
@@ -52,7 +52,7 @@ pub(crate) struct Tasks {
     /// The tasks whose handlers run in this process.
     pub(crate) running: Arc<InFlight>,
     stopped: Sender<bool>,
-    sweeping: AtomicBool,
+    sweeper: Arc<Sweeper>,
 }
 
 impl Default for Tasks {
@@ -64,7 +64,7 @@ impl Default for Tasks {
 impl Tasks {
     pub(crate) fn new(store: Arc<dyn DynTaskStore>) -> Self {
         let (running, stopped) = (Arc::default(), Sender::new(false));
-        Tasks { store, running, stopped, sweeping: AtomicBool::new(false) }
+        Tasks { store, running, stopped, sweeper: Arc::default() }
     }
 
     /// Stops the tasks that run in this process, since no client can fetch their results now. They may
@@ -85,21 +85,6 @@ impl fmt::Debug for Tasks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tasks").field("store", &self.store).finish_non_exhaustive()
     }
-}
-
-/// Starts to sweep the store for expired tasks, once per server and for as long as it lives.
-fn sweep(core: &Arc<Core>) {
-    if core.tasks.sweeping.swap(true, Ordering::AcqRel) {
-        return;
-    }
-    let core: Weak<Core> = Arc::downgrade(core);
-    spawn(async move {
-        loop {
-            tokio::time::sleep(SWEEP_INTERVAL).await;
-            let Some(core) = core.upgrade() else { return };
-            let _ = with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.sweep()).await;
-        }
-    });
 }
 
 pub(crate) async fn load(core: &Core, id: &str) -> Result<Option<TaskRecord>, Unavailable> {
@@ -137,6 +122,15 @@ async fn change_boxed(
     Err(Unavailable)
 }
 
+/// Records that a client has fetched the outcome of a task, which may then be evicted before others. A failure is
+/// ignored: the client has its result, and the task expires in any case.
+pub(crate) async fn mark_fetched(core: &Core, task: &TaskRecord) {
+    if task.status.is_over() && !task.is_spent() {
+        let task = TaskRecord { version: task.version + 1, fetched: true, ..task.clone() };
+        let _ = with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.update(&task)).await;
+    }
+}
+
 /// The error of a request whose store access failed.
 pub(crate) fn unavailable(_: Unavailable) -> Failure {
     RpcError::new(RpcError::INTERNAL, "Task store unavailable; retry later").into()
@@ -156,7 +150,8 @@ pub(crate) fn wanted(invocation: &Invocation<'_>, catalog: &Catalog, tool: &Tool
         _ => None,
     };
     let Some(ttl) = asked else { return Ok(None) };
-    Ok(Some(Job::new(invocation, catalog, tool, ttl.min(invocation.channel.core.limits.task_ttl))?))
+    let ttl = ttl.max(LEAST_TTL).min(invocation.channel.core.limits.task_ttl);
+    Ok(Some(Job::new(invocation, catalog, tool, ttl)?))
 }
 
 /// The TTL that a client of 2025-11-25 requests, if its call is to become a task.
