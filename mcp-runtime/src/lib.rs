@@ -108,6 +108,7 @@ pub mod dynamic {
 /// HTTP: a tower `Service` that serves every revision ([`Server::into_service`]).
 #[cfg(feature = "http")]
 pub mod http {
+    pub use crate::call::peer::Peer;
     pub use crate::transport::http::{Body, HttpService};
 }
 

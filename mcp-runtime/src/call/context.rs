@@ -6,6 +6,8 @@ use serde::Serialize;
 
 use super::invocation::{FromInvocation, Invocation};
 use super::notifier::Notifier;
+#[cfg(feature = "http")]
+use super::peer::Peer;
 use super::progress::{Amount, Progress, ProgressReport, Total};
 use crate::ask::Dialogue;
 use crate::call::telemetry::trace_context;
@@ -66,6 +68,8 @@ pub struct Context {
     pub(crate) notifier: Arc<Notifier>,
     pub(crate) dialogue: Arc<Dialogue>,
     principal: Option<Arc<str>>,
+    #[cfg(feature = "http")]
+    peer: Option<Peer>,
     server: ServerHandle,
     #[cfg(feature = "http")]
     http: Option<Arc<http::request::Parts>>,
@@ -114,6 +118,13 @@ impl Context {
     /// for anonymous callers, and on stdio.
     pub fn principal(&self) -> Option<&str> {
         self.principal.as_deref()
+    }
+
+    /// The address the request comes from, or what a trusted proxy says it is; see [`http::Peer`](crate::http::Peer).
+    /// `None` on stdio, and in a nested service whose middleware does not provide it. Requires the feature `http`.
+    #[cfg(feature = "http")]
+    pub fn peer(&self) -> Option<std::net::IpAddr> {
+        self.peer.map(Peer::ip)
     }
 
     /// A parameter of the client's `initialize`, as JSON text, like the `rootUri` of clients that also speak the
@@ -343,6 +354,8 @@ impl FromInvocation for Context {
             notifier: invocation.channel.notifier(),
             dialogue: invocation.dialogue(),
             principal: invocation.channel.principal().cloned(),
+            #[cfg(feature = "http")]
+            peer: invocation.channel.peer(),
             server: ServerHandle::new(Arc::clone(&invocation.channel.core.shared)),
             #[cfg(feature = "http")]
             http: invocation.channel.outbox().parts().cloned(),

@@ -8,6 +8,7 @@ use super::begin::CallEnv;
 use super::control::ConnectionControl;
 use super::notifier::Notifier;
 use super::outbox::Outbox;
+use super::peer::Peer;
 use crate::ask::{self, Dialogue, Resumed, StateBinding};
 use crate::call::telemetry::log::CallLog;
 use crate::era::{Accepted, Envelope, Method};
@@ -141,6 +142,12 @@ impl<'a> CallChannel<'a> {
     /// The authenticated caller, if there is one.
     pub(crate) fn principal(&self) -> Option<&'a Arc<str>> {
         self.outbox.principal()
+    }
+
+    /// The address the caller has, if that is known.
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP requests have a peer"))]
+    pub(crate) fn peer(&self) -> Option<Peer> {
+        self.outbox.peer()
     }
 
     /// The notifier, if a handler needed it.

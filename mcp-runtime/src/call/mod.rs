@@ -7,6 +7,8 @@ pub(crate) mod in_flight;
 pub(crate) mod invocation;
 pub(crate) mod notifier;
 pub(crate) mod outbox;
+#[cfg_attr(not(feature = "http"), allow(dead_code, unreachable_pub, reason = "only HTTP requests have a peer"))]
+pub(crate) mod peer;
 pub(crate) mod progress;
 pub(crate) mod run;
 pub(crate) mod telemetry;

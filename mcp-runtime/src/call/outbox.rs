@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::mpsc;
 
+use super::peer::Peer;
 #[cfg(feature = "http")]
 use http::request::Parts;
 
@@ -29,6 +30,9 @@ pub(crate) struct Outbox {
     queue: Queue,
     /// The authenticated caller, if there is one.
     principal: Option<Arc<str>>,
+    /// The address the caller has, if that is known.
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP requests have a peer"))]
+    peer: Option<Peer>,
     /// Whether the response to an HTTP request is a stream in a session, which the client can resume and
     /// respond on.
     resumable: bool,
@@ -53,6 +57,7 @@ impl Outbox {
         let outbox = Outbox {
             queue: Queue::Connection(sender),
             principal: None,
+            peer: None,
             resumable: false,
             #[cfg(feature = "http")]
             parts: None,
@@ -62,9 +67,9 @@ impl Outbox {
 
     /// The outbox of one HTTP request.
     #[cfg(feature = "http")]
-    pub(crate) fn request(parts: &Arc<Parts>, resumable: bool) -> Self {
+    pub(crate) fn request(parts: &Arc<Parts>, peer: Option<Peer>, resumable: bool) -> Self {
         let queue = Queue::Request(OnceLock::new());
-        Outbox { queue, principal: None, resumable, parts: Some(Arc::clone(parts)) }
+        Outbox { queue, principal: None, peer, resumable, parts: Some(Arc::clone(parts)) }
     }
 
     /// Sets the authenticated caller.
@@ -75,6 +80,11 @@ impl Outbox {
 
     pub(crate) fn principal(&self) -> Option<&Arc<str>> {
         self.principal.as_ref()
+    }
+
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP requests have a peer"))]
+    pub(crate) fn peer(&self) -> Option<Peer> {
+        self.peer
     }
 
     /// The HTTP request, where there is one.

@@ -13,6 +13,7 @@ mod fleet;
 mod guards;
 mod headers;
 mod listening;
+mod peer;
 mod questions;
 mod quotas;
 mod replicas;

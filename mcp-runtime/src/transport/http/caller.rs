@@ -5,9 +5,21 @@ use http::request::Parts;
 use super::Service;
 use super::quota::{QuotaPermit, Rejected};
 use crate::call::in_flight::CallKind;
+use crate::call::peer::Peer;
 use crate::panic;
 
 impl Service {
+    /// The peer of a request: the other end of the connection, or what middleware or a trusted proxy says.
+    pub(super) fn peer(&self, connection: Option<Peer>, parts: &mut Parts) -> Option<Peer> {
+        let from = connection.or_else(|| parts.extensions.get().copied())?;
+        let peer = self.options.proxies.peer(from, &parts.headers);
+        // Extensions are a table of boxes: only for the hook that may look there.
+        if self.options.principal.is_some() {
+            parts.extensions.insert(peer);
+        }
+        Some(peer)
+    }
+
     /// The principal of a request, as the `principal` hook names it; `None` for an anonymous caller.
     pub(super) fn principal(&self, parts: &Parts) -> Result<Option<String>, Rejected> {
         let Some(principal) = &self.options.principal else { return Ok(None) };

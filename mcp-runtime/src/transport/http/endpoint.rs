@@ -11,6 +11,7 @@ use super::request::{HttpRequest, body};
 use super::route::{self, EmptyRoute, MessageRoute, Route, Target, Unanswered};
 use super::session::{open, serve};
 use super::{Body, Responding, Service, legacy_no_session, response, stateless};
+use crate::call::peer::Peer;
 use crate::era;
 use crate::error::Result;
 use crate::jsonrpc::error::RpcError;
@@ -22,6 +23,7 @@ impl Service {
         &self,
         parts: &Arc<Parts>,
         headers: &Headers<'_>,
+        peer: Option<Peer>,
         body: B,
         path: Option<&str>,
     ) -> Response<Body>
@@ -34,7 +36,7 @@ impl Service {
             Target::SseMessages => true,
             Target::SseStream | Target::SseWrongMethod | Target::NotFound => false,
         };
-        let http = HttpRequest::new(parts, headers);
+        let http = HttpRequest::new(parts, headers, peer);
         if !has_message {
             return self.without_message(&http, &target).finish().await;
         }
@@ -123,7 +125,7 @@ impl Service {
             MessageRoute::Batch => Responding::later(self.batch_in_session(*http, frame)),
             MessageRoute::InSession => Responding::later(self.message_in_session(*http, frame)),
             MessageRoute::LoneNotification => {
-                legacy_no_session::notification(&self.core, http.parts, frame);
+                legacy_no_session::notification(&self.core, http, frame);
                 Responding::Done(response::empty(StatusCode::ACCEPTED))
             }
             MessageRoute::Ignore => Responding::Done(response::empty(StatusCode::ACCEPTED)),

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use http::request::Parts;
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
@@ -36,7 +35,7 @@ pub(super) async fn request(
         Ok(permit) => permit,
         Err(rejected) => return rejected.answer(request.id),
     };
-    let outbox = Outbox::request(http.parts, false).with_principal(principal.map(Arc::from));
+    let outbox = Outbox::request(http.parts, http.peer, false).with_principal(principal.map(Arc::from));
     let mut response = serve(&service.core, &http, revision, &request, frame, outbox).await;
     response.body_mut().keep(permit);
     response
@@ -77,9 +76,9 @@ async fn serve(
 }
 
 /// Takes a notification that belongs to no session: the server's own, or one without meaning here.
-pub(super) fn notification(core: &Arc<Core>, parts: &Arc<Parts>, frame: &[u8]) {
+pub(super) fn notification(core: &Arc<Core>, http: &HttpRequest<'_>, frame: &[u8]) {
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
-    connection.receive(frame, &Outbox::request(parts, false), &mut Vec::new());
+    connection.receive(frame, &Outbox::request(http.parts, http.peer, false), &mut Vec::new());
     if connection.control().in_flight.is_busy() {
         // Its handler runs for as long as the connection exists.
         tokio::spawn(async move { connection.control().in_flight.at_most(0).await });

@@ -37,11 +37,13 @@ use quota::{MOST_REQUESTS, Quotas};
 use request::body_budget::BodyBudget;
 use request::headers::Headers;
 use request::origin::OriginPolicy;
+use request::proxies::Proxies;
 pub use response::body::Body;
 use session::Sessions;
 use session::stores::Stores;
 use tokio::sync::Semaphore;
 
+use crate::call::peer::Peer;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
 use crate::server::Server;
@@ -141,6 +143,7 @@ struct Service {
 struct Options {
     origin_policy: OriginPolicy,
     principal: Option<PrincipalHook>,
+    proxies: Proxies,
     /// The session store and the event store, if sessions are stored.
     stores: Option<Arc<Stores>>,
     /// The path of the endpoint. `None`: `/mcp` for a listener, every path for a nested service.
@@ -210,12 +213,13 @@ impl HttpService {
         self.0.sessions.end_all();
     }
 
-    /// Answers a request. `path` is the default path of the endpoint; `None` accepts every path. `busy` is held until
-    /// the response body has been sent.
+    /// Answers a request. `path` is the default path of the endpoint; `None` accepts every path. `peer` is the other end
+    /// of the connection, if the listener knows it. `busy` is held until the response body has been sent.
     fn respond<'a, B, T>(
         &'a self,
         request: Request<B>,
         path: Option<&'a str>,
+        peer: Option<Peer>,
         busy: T,
     ) -> impl Future<Output = Result<Response<Body>, Infallible>> + use<'a, B, T>
     where
@@ -223,10 +227,11 @@ impl HttpService {
         T: Send + 'static,
     {
         // Outside of the future, which would carry the size of the whole request as long as it lives.
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
+        let peer = self.0.peer(peer, &mut parts);
         let parts = Arc::new(parts);
         async move {
-            let mut response = self.0.respond(&parts, body, path).await;
+            let mut response = self.0.respond(&parts, peer, body, path).await;
             response.body_mut().keep(busy);
             Ok(response)
         }
@@ -234,7 +239,7 @@ impl HttpService {
 }
 
 impl Service {
-    async fn respond<B>(&self, parts: &Arc<Parts>, body: B, path: Option<&str>) -> Response<Body>
+    async fn respond<B>(&self, parts: &Arc<Parts>, peer: Option<Peer>, body: B, path: Option<&str>) -> Response<Body>
     where
         B: http_body::Body,
     {
@@ -248,7 +253,7 @@ impl Service {
         let Ok(permit) = Arc::clone(&self.requests).try_acquire_owned() else {
             return response::later(StatusCode::SERVICE_UNAVAILABLE, "too many concurrent requests; retry later");
         };
-        let mut response = self.answer(parts, &headers, body, path).await;
+        let mut response = self.answer(parts, &headers, peer, body, path).await;
         response.body_mut().keep(permit);
         response
     }
@@ -270,7 +275,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let service = self.clone();
-        Box::pin(async move { service.respond(request, None, ()).await })
+        Box::pin(async move { service.respond(request, None, None, ()).await })
     }
 }
 

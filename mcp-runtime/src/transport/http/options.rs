@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::request::Parts;
 
 use super::request::origin;
+use super::request::proxies::Proxies;
 use super::session::stores::Stores;
 use super::{HttpService, Options};
 use crate::store::{EventStore, SessionStore};
@@ -93,6 +94,28 @@ impl HttpService {
     #[track_caller]
     pub fn principal(self, principal: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with(|options| options.principal = Some(Arc::new(principal)))
+    }
+
+    /// Trusts these proxies, addresses or networks like `10.0.0.0/8`, to name the [peer](super::Peer) of a request in
+    /// `X-Forwarded-For`. Default: none, and the peer is the other end of the connection.
+    ///
+    /// Behind a proxy that is not trusted, all clients look like one peer, and share what one peer may use of the server.
+    /// Trust only proxies that append to the header or replace it: the peer is the last address in it that is not a
+    /// trusted proxy.
+    ///
+    /// ```
+    /// use mcp_runtime::Server;
+    ///
+    /// let service = Server::new("maps", "1.0.0").into_service().trust_proxies(["127.0.0.1", "10.0.0.0/8"]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If one is neither an address nor a network.
+    #[track_caller]
+    pub fn trust_proxies(self, proxies: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let proxies = Proxies::parse(proxies).unwrap_or_else(|mistake| panic!("{mistake}"));
+        self.with(|options| options.proxies = proxies)
     }
 
     /// Stores the sessions of clients of 2025-03-26 to 2025-11-25, so that any replica can serve them, also after a

@@ -179,7 +179,7 @@ mod tests {
     fn routed(method: &Method, headers: HeaderList<'_>, body: &str, has_sessions: bool) -> String {
         let parts = parts(method, "/mcp", headers);
         let headers = Headers::of(&parts.headers);
-        let http = HttpRequest::new(&parts, &headers);
+        let http = HttpRequest::new(&parts, &headers, None);
         let refused = |status: StatusCode, error: RpcError| format!("{} {}", status.as_u16(), error.code);
         if method != Method::POST {
             return match classify_empty(&http, has_sessions) {

@@ -17,6 +17,7 @@ use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use self::connection_limit::{ConnectionLimit, Leave, Slot};
 use self::write_timeout::WriteTimeout;
 use super::HttpService;
+use crate::call::peer::Peer;
 use crate::error::{Result, ServerError};
 use crate::server::state::Phase;
 use crate::transport::signals;
@@ -108,12 +109,13 @@ async fn accept(service: &HttpService, listener: TcpListener, limit: &mut Connec
             () = &mut shutdown => return,
         };
         match accepted {
-            Ok((stream, _)) => {
+            Ok((stream, address)) => {
                 tokio::select! {
                     () = limit.room() => {}
                     () = &mut shutdown => return,
                 }
-                limit.spawn(|slot| serve(service.clone(), stream, slot));
+                let peer = Peer::new(address.ip());
+                limit.spawn(|slot| serve(service.clone(), stream, peer, slot));
             }
             // Too many open files, or a client that disconnected already: the listener itself is fine.
             Err(error) => {
@@ -125,7 +127,7 @@ async fn accept(service: &HttpService, listener: TcpListener, limit: &mut Connec
     }
 }
 
-async fn serve(service: HttpService, stream: TcpStream, mut slot: Slot) {
+async fn serve(service: HttpService, stream: TcpStream, peer: Peer, mut slot: Slot) {
     // A response is one write; Nagle's algorithm would only delay it.
     let _ = stream.set_nodelay(true);
     let limits = &service.0.core.limits;
@@ -133,7 +135,7 @@ async fn serve(service: HttpService, stream: TcpStream, mut slot: Slot) {
     // The connection limit has a timeout for that, without a timer per request.
     builder.header_read_timeout(None);
     let idle = Arc::clone(&slot.idle);
-    let respond = service_fn(|request| service.respond(request, Some(PATH), idle.busy()));
+    let respond = service_fn(|request| service.respond(request, Some(PATH), Some(peer), idle.busy()));
     let stream = TokioIo::new(WriteTimeout::new(stream, limits.write_timeout, Arc::clone(&idle)));
     let mut connection = std::pin::pin!(builder.serve_connection(stream, respond));
     let ended = tokio::select! {

@@ -5,6 +5,7 @@ pub(super) mod body;
 pub(super) mod body_budget;
 pub(super) mod headers;
 pub(super) mod origin;
+pub(super) mod proxies;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use http::request::Parts;
 
 use self::accept::ResponseFormat;
 use self::headers::Headers;
+use crate::call::peer::Peer;
 use crate::era;
 
 /// A request without its body.
@@ -19,13 +21,14 @@ use crate::era;
 pub(crate) struct HttpRequest<'a> {
     pub(crate) parts: &'a Arc<Parts>,
     pub(crate) headers: &'a Headers<'a>,
+    pub(crate) peer: Option<Peer>,
     /// The kind of response the client accepts; none if it accepts neither.
     pub(crate) format: Option<ResponseFormat>,
 }
 
 impl<'a> HttpRequest<'a> {
-    pub(crate) fn new(parts: &'a Arc<Parts>, headers: &'a Headers<'a>) -> Self {
-        HttpRequest { parts, headers, format: ResponseFormat::of(headers) }
+    pub(crate) fn new(parts: &'a Arc<Parts>, headers: &'a Headers<'a>, peer: Option<Peer>) -> Self {
+        HttpRequest { parts, headers, peer, format: ResponseFormat::of(headers) }
     }
 
     /// The kind of response the client gets, once it is settled that it gets one.

@@ -34,7 +34,7 @@ pub(crate) async fn open(
     }
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
     let mut out = Vec::new();
-    let outbox = Outbox::request(http.parts, false).with_principal(principal.map(Arc::from));
+    let outbox = Outbox::request(http.parts, http.peer, false).with_principal(principal.map(Arc::from));
     connection.receive(frame, &outbox, &mut out);
     let mut response = response::answer(http.format(), out);
     if connection.session.client().is_none() {
