@@ -11,4 +11,5 @@ pub(crate) mod outbox;
 pub(crate) mod peer;
 pub(crate) mod progress;
 pub(crate) mod run;
+pub(crate) mod task_streams;
 pub(crate) mod telemetry;

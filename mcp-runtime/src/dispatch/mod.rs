@@ -8,4 +8,5 @@ pub(crate) mod client_notifications;
 pub(crate) mod connection;
 pub(crate) mod listen;
 pub(crate) mod router;
+mod task_questions;
 pub(crate) mod tasks;

@@ -1,13 +1,13 @@
 //! The methods `tasks/get`, `tasks/result`, `tasks/update`, `tasks/cancel` and `tasks/list`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tokio::task::{AbortHandle, JoinSet};
 
 use super::router::Router;
-use crate::ask::{AskError, SessionChannel, read_responses};
+use super::task_questions::OpenQuestions;
+use crate::ask::{SessionChannel, read_responses};
+use crate::call::outbox::Presence;
 use crate::era::encode::task::RELATED;
 use crate::era::{Accepted, Method, TaskNegotiation};
 use crate::jsonrpc::error::{RpcError, shorten};
@@ -15,7 +15,6 @@ use crate::outcome::{Failure, Outcome, Question, Reply, Step};
 use crate::protocol::Revision;
 use crate::server::core::Core;
 use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, with_timeout};
-use crate::sync::BoxedTask;
 use crate::task::watch::TaskWatch;
 use crate::task::{change, declared, load, mark_fetched, unavailable};
 
@@ -54,7 +53,8 @@ pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, F
         Method::TasksCancel => Box::pin(async move { request.cancel().await }),
         Method::TasksResult => {
             let channel = SessionChannel::of(router.invocation);
-            Box::pin(async move { request.result(channel).await })
+            let presence = router.invocation.channel.presence();
+            Box::pin(async move { request.result(channel, presence).await })
         }
         _ => Box::pin(async move { request.get().await }),
     }))
@@ -133,12 +133,13 @@ impl TaskRequest {
         }
     }
 
-    /// Waits until the task has ended, and returns its outcome. Its questions are asked on this request's stream.
+    /// Waits until the task has ended, and returns its outcome. Its questions are asked on this request's stream, which
+    /// also carries its notifications.
     /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#input-required-status>
-    async fn result(self, channel: Option<SessionChannel>) -> Outcome {
+    async fn result(self, channel: Option<SessionChannel>, presence: Option<Presence>) -> Outcome {
         let watch = TaskWatch::over(&self.core, &self.id);
         let mut news = watch.news();
-        let mut asking = OpenQuestions::default();
+        let mut asking = OpenQuestions::new(&self.core, &self.id, channel, presence);
         loop {
             news.borrow_and_update();
             let task = self.task().await?;
@@ -147,16 +148,15 @@ impl TaskRequest {
                 mark_fetched(&self.core, &task).await;
                 return concluded(task);
             }
-            match &channel {
-                Some(channel) => asking.ask(channel, &self, &task.questions),
-                None if task.questions.is_empty() => {}
-                None => {
-                    let text = "the task waits for an answer; request its result with `Accept: text/event-stream`";
-                    return Err(RpcError::invalid_request(text).into());
-                }
+            if !asking.ask(&task.questions) {
+                let text = "the task waits for an answer; request its result with `Accept: text/event-stream`";
+                return Err(RpcError::invalid_request(text).into());
             }
-            // Expiry sends no notification.
-            let _ = tokio::time::timeout(task.remaining(), TaskWatch::happens(&mut news)).await;
+            tokio::select! {
+                // Expiry sends no notification.
+                _ = tokio::time::timeout(task.remaining(), TaskWatch::happens(&mut news)) => {}
+                () = asking.may_claim() => {}
+            }
         }
     }
 }
@@ -169,69 +169,6 @@ fn mismatch(key: &str, answer: &Value, question: &TaskQuestion) -> Option<RpcErr
     let (field, expected) = (format!("inputResponses.{}", shorten(key)), Question::shape(&question.method));
     let text = format!("Invalid params: `{field}` does not answer `{}`: send {expected}", question.method);
     Some(RpcError::invalid_params(text).with_data(json!({"field": field, "expected": expected})))
-}
-
-/// The questions of a task that were sent to the client that waits for its result.
-#[derive(Default)]
-struct OpenQuestions {
-    asked: Vec<(String, AbortHandle)>,
-    tasks: JoinSet<()>,
-}
-
-impl OpenQuestions {
-    /// Withdraws the questions that the task no longer asks.
-    async fn retain(&mut self, questions: &BTreeMap<String, TaskQuestion>) {
-        for (_, asked) in self.asked.iter().filter(|(key, asked)| !questions.contains_key(key) && !asked.is_finished())
-        {
-            asked.abort();
-        }
-        if questions.is_empty() {
-            // Their cancellations precede the result.
-            self.tasks.shutdown().await;
-        }
-        while self.tasks.try_join_next().is_some() {}
-    }
-
-    /// Sends the questions that are new.
-    fn ask(&mut self, channel: &SessionChannel, request: &TaskRequest, questions: &BTreeMap<String, TaskQuestion>) {
-        for (key, question) in questions {
-            if !self.asked.iter().any(|(asked, _)| asked == key) {
-                let (channel, core, id) = (channel.clone(), Arc::clone(&request.core), request.id.clone());
-                let (name, question) = (key.clone(), question.clone());
-                let task: BoxedTask = Box::pin(async move { ask(&channel, &core, &id, name, question).await });
-                self.asked.push((key.clone(), self.tasks.spawn(task)));
-            }
-        }
-    }
-}
-
-/// Asks a task's question on the stream of a client that waits for its result. If several wait, the first answer
-/// counts.
-async fn ask(channel: &SessionChannel, core: &Core, id: &str, key: String, question: TaskQuestion) {
-    let mut asked = question.clone();
-    asked.params["_meta"][RELATED] = json!({"taskId": id});
-    let answer = match channel.ask(&asked.method, &asked.params, core.limits.answer_timeout).await {
-        Ok(answer) if Question::fits(&question.method, &answer) => answer,
-        Ok(_) => refusal(RpcError::INVALID_PARAMS.into(), "the client's answer has the wrong shape"),
-        Err(AskError::ClientError { code, message }) => refusal(code, &message),
-        // The question stays open for the next `tasks/result`.
-        Err(_) => return,
-    };
-    let given = change(core, id, |task| {
-        let open = task.questions.remove(&key).is_some();
-        if open {
-            task.answers.insert(key.clone(), answer.clone());
-        }
-        open
-    });
-    if given.await.is_err() {
-        tracing::error!(task = id, "failed to store the answer to a question of a task");
-    }
-}
-
-/// A client's error in place of an answer.
-fn refusal(code: i64, message: &str) -> Value {
-    json!({"error": {"code": code, "message": message}})
 }
 
 /// The response that the call would have had, with the id of its task.

@@ -69,6 +69,7 @@ impl Job {
         task.owner = invocation.channel.principal().map(ToString::to_string);
         task.account = account(invocation);
         task.request_bytes = invocation.call.and_then(|call| call.raw_params).map_or(0, |params| params.get().len());
+        let notifier = invocation.channel.task_notifier(invocation.envelope.revision, &task.id);
         Ok(Arc::new(Job {
             core: Arc::clone(invocation.channel.core),
             task,
@@ -76,7 +77,7 @@ impl Job {
             timeout: tool.handler.timeout.or(catalog.settings.timeout),
             asks_first: tool.task.as_ref().is_some_and(|support| support.asks_first),
             required: tool.task.as_ref().is_some_and(|support| support.required),
-            notifier: invocation.channel.task_notifier(invocation.envelope.revision),
+            notifier,
             watch,
             pending: Mutex::default(),
             updated: tokio::sync::Notify::new(),
@@ -334,7 +335,8 @@ fn full(limit: TaskLimit, optional: bool) -> Failure {
 
 /// Whom a task counts against. The prefix keeps principals apart from addresses.
 fn account(invocation: &Invocation<'_>) -> Option<String> {
-    invocation.channel.principal().map(|principal| format!("principal:{principal}"))
+    let peer = || invocation.channel.peer().map(|peer| format!("peer:{}", peer.network()));
+    invocation.channel.principal().map(|principal| format!("principal:{principal}")).or_else(peer)
 }
 
 /// An answer, or the error that the client sent in its place.

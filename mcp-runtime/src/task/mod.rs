@@ -12,6 +12,7 @@
 //! running handler becomes the task; it does not run again.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 
+pub(crate) mod claims;
 mod job;
 mod sweeper;
 pub(crate) mod watch;
@@ -35,6 +36,7 @@ use crate::outcome::{Failure, MissingCapability};
 use crate::server::core::Core;
 use crate::store::{Change, DynTaskStore, MemoryTasks, TaskRecord, Unavailable, with_timeout};
 
+use claims::QuestionClaims;
 pub(crate) use job::{Job, Ready, launch};
 use sweeper::Sweeper;
 pub(crate) use watch::TaskReader;
@@ -51,6 +53,8 @@ pub(crate) struct Tasks {
     pub(crate) store: Arc<dyn DynTaskStore>,
     /// The tasks whose handlers run in this process.
     pub(crate) running: Arc<InFlight>,
+    /// Who asks the questions of tasks in 2025-11-25.
+    pub(crate) claims: Arc<QuestionClaims>,
     stopped: Sender<bool>,
     sweeper: Arc<Sweeper>,
 }
@@ -64,7 +68,7 @@ impl Default for Tasks {
 impl Tasks {
     pub(crate) fn new(store: Arc<dyn DynTaskStore>) -> Self {
         let (running, stopped) = (Arc::default(), Sender::new(false));
-        Tasks { store, running, stopped, sweeper: Arc::default() }
+        Tasks { store, running, stopped, claims: Arc::default(), sweeper: Arc::default() }
     }
 
     /// Stops the tasks that run in this process, since no client can fetch their results now. They may

@@ -23,5 +23,6 @@ mod rounds;
 mod sessions;
 mod shutdown;
 mod store_failures;
+mod task_limits;
 mod tasks;
 mod tower;

@@ -1,7 +1,7 @@
 //! The task store in memory, the default of a server.
 //!
-//! No operation looks at all tasks, however many there are: expired tasks are found by their expiry, evicted ones by
-//! the rank of their account.
+//! Only `list` looks at all tasks. The cost of the other operations does not grow with their number: expired tasks are
+//! found by their expiry, evicted ones by the rank of their account.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeSet, HashMap};

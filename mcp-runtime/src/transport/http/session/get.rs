@@ -54,6 +54,7 @@ pub(crate) async fn stream(session: &Arc<Session>, last_event: Option<&str>) -> 
 /// that was replaced still holds it.
 fn follow(session: &Arc<Session>, guard: Option<StreamGuard>, reader: Reader) -> Response<Body> {
     let (outbox, messages) = mpsc::channel(1);
+    session.control.task_streams.set_own(outbox.clone());
     let following = Arc::clone(session);
     let notifying = Box::pin(async move {
         match &following.subscription {

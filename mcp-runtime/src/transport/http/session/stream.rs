@@ -15,7 +15,7 @@ use bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 
 use super::stream_id::{EventId, StreamId};
-use crate::call::outbox::Outgoing;
+use crate::call::outbox::{Outgoing, Presence};
 use crate::store::EventTail;
 use crate::sync::{lock, until};
 use crate::transport::http::response::body::Events;
@@ -77,6 +77,8 @@ struct StreamState {
     readers: u64,
     /// The last event the current reader has taken. `None` without a reader.
     taken: Option<u64>,
+    /// Told whether there is a reader.
+    presence: Option<Presence>,
 }
 
 /// The events after a given one.
@@ -187,6 +189,13 @@ impl EventStream {
         self.end();
     }
 
+    /// Tells whether there is a reader, from now on.
+    pub(crate) fn tell(&self, presence: Presence) {
+        let mut state = self.state();
+        presence.set(state.taken.is_some());
+        state.presence = Some(presence);
+    }
+
     /// Waits until an event fits without dropping one that the reader has not taken.
     async fn room(&self) {
         until(&self.taken, || self.state().has_room(&self.budget)).await;
@@ -242,6 +251,12 @@ impl StreamState {
         self.taken.is_none_or(|taken| oldest <= taken)
     }
 
+    fn tell_presence(&self) {
+        if let Some(presence) = &self.presence {
+            presence.set(self.taken.is_some());
+        }
+    }
+
     fn wake(&mut self) {
         if let Some(reader) = self.reader.take() {
             reader.wake();
@@ -266,6 +281,7 @@ impl Reader {
         state.readers += 1;
         let number = state.readers;
         state.taken = Some(at);
+        state.tell_presence();
         // Wakes the previous reader, which ends: it has been replaced.
         state.wake();
         drop(state);
@@ -278,6 +294,7 @@ impl Drop for Reader {
         let mut state = self.stream.state();
         if state.readers == self.number {
             state.taken = None;
+            state.tell_presence();
             self.stream.taken.notify_waiters();
         }
     }
