@@ -77,14 +77,19 @@ pub struct Limits {
     /// beyond it is answered 503. Subscription streams get at most three quarters, so that calls always
     /// have room.
     pub requests: usize,
-    /// Over HTTP: the connections of the server's own listener. Default: 2048. At the limit, idle
-    /// connections are closed and new ones wait. Keep it above `requests`, so that a client beyond that
-    /// limit can be told so.
+    /// Over HTTP: the connections of the server's own listener. Default: 2048, or what the process may open
+    /// (`ulimit -n`, less an eighth). At the limit new connections wait; meanwhile those are closed that have
+    /// not sent a request for a second, and then those that have been idle longest. Keep it above `requests`, so
+    /// that a client beyond that limit can be told so.
     pub connections: usize,
-    /// Over HTTP: the total size of long messages in memory, of all clients, in bytes. Default: 64 MiB,
-    /// but at least `message_bytes`. A message beyond it is answered 503. Messages up to 64 KiB do not
-    /// count and are always accepted.
-    pub body_bytes: usize,
+    /// The memory for what is long and stays, of all clients, in bytes: messages while they arrive and while
+    /// their calls run, responses until they are read, events for replay, tasks. Default: 96 MiB, but at least
+    /// twice `message_bytes`. When half of it is used, one principal or peer gets a quarter at most. A message
+    /// beyond it is answered 503. What is up to 16 KiB long does not count.
+    pub memory_bytes: usize,
+    /// Over HTTP, on the server's own listener: the size of a request's head, in bytes. Default: 32 KiB, at
+    /// least 8 KiB. A longer one is answered 431.
+    pub head_bytes: usize,
     /// Over HTTP: the sessions of all clients. Default: 1000. At the limit an idle session is evicted;
     /// if there is none, `initialize` is answered 503.
     pub sessions: usize,
@@ -134,7 +139,8 @@ impl Default for Limits {
             task_ttl: Duration::from_hours(1),
             requests: 1024,
             connections: 2048,
-            body_bytes: 64 * 1024 * 1024,
+            memory_bytes: 96 * 1024 * 1024,
+            head_bytes: 32 * 1024,
             sessions: 1000,
             sessions_per_principal: 100,
             session_idle_timeout: Duration::from_mins(30),

@@ -20,6 +20,8 @@
 //! All that changes is one [`State`] under one mutex. Every transition goes through [`Dialogue::transition`],
 //! which notifies after it has released the lock. Wakers and user code never run under the lock.
 
+mod clock;
+
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll, Waker};
@@ -30,6 +32,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use self::clock::AnswerClock;
 use super::error::Unsupported;
 use super::rounds::{RoundHold, Rounds};
 use super::session::SessionChannel;
@@ -347,35 +350,6 @@ impl Dialogue {
             Channel::Unreachable(_) | Channel::Session(_) => None,
         };
         Ok(OnceGuard { dialogue: self, key: key.into(), _hold: hold })
-    }
-}
-
-/// How long a call waits for answers. Asks that wait at the same time count once.
-#[derive(Debug, Default)]
-struct AnswerClock {
-    waiting: usize,
-    /// Since when at least one ask waits.
-    since: Option<Instant>,
-    /// The sum of the earlier waits.
-    total: Duration,
-}
-
-impl AnswerClock {
-    fn start(&mut self, now: Instant) {
-        self.waiting += 1;
-        self.since.get_or_insert(now);
-    }
-
-    fn stop(&mut self, now: Instant) {
-        self.waiting -= 1;
-        if self.waiting == 0 {
-            self.total = self.waited(now);
-            self.since = None;
-        }
-    }
-
-    fn waited(&self, now: Instant) -> Duration {
-        self.total + self.since.map(|since| now.saturating_duration_since(since)).unwrap_or_default()
     }
 }
 

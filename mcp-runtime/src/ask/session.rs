@@ -142,7 +142,7 @@ impl SessionChannel {
 
     /// Sends the notifications of a task to the stream of this call, for as long as the guard lives.
     pub(crate) fn follow(&self, task: &str, presence: Presence) -> Option<WaitingStream> {
-        Some(WaitingStream::enter(&self.control, task, self.notifier.own_queue()?.clone(), presence))
+        Some(WaitingStream::enter(&self.control.task_streams, task, self.notifier.own_queue()?.clone(), presence))
     }
 
     /// Sends a request, and waits for its response. Dropping the future cancels the request.

@@ -14,6 +14,7 @@ use crate::jsonrpc::Id;
 use crate::outcome::{Failure, Outcome};
 use crate::protocol::Revision;
 use crate::server::core::Core;
+use crate::server::memory::Charge;
 
 /// What a call runs in.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +61,7 @@ pub(crate) fn begin<'a>(
         }
         FirstPoll::Pending(pending) => {
             let to = ResponseTo { id, method: call.method, revision: call.envelope.revision };
-            Begun::Waiting(Box::new(WaitingCall::new(to, pending, CloseOnDrop(notifier))))
+            Begun::Waiting(Box::new(WaitingCall::new(to, pending, CloseOnDrop(notifier)).holding(env.outbox.held())))
         }
     }
 }
@@ -72,6 +73,8 @@ pub(crate) struct WaitingCall {
     pending: PendingCall,
     /// In here, so that it is closed even if the call is cancelled before its task runs.
     notifier: CloseOnDrop,
+    /// What its arguments take of the memory budget.
+    held: Option<Arc<Charge>>,
 }
 
 /// A [`ResponseTo`] that outlives the frame of its request.
@@ -91,12 +94,16 @@ impl OwnedResponseTo {
 impl WaitingCall {
     pub(crate) fn new(to: ResponseTo<'_>, pending: PendingCall, notifier: CloseOnDrop) -> Self {
         let ResponseTo { id, method, revision } = to;
-        WaitingCall { to: OwnedResponseTo { id: id.as_str().into(), method, revision }, pending, notifier }
+        WaitingCall { to: OwnedResponseTo { id: id.as_str().into(), method, revision }, pending, notifier, held: None }
+    }
+
+    fn holding(self, held: Option<&Arc<Charge>>) -> Self {
+        WaitingCall { held: held.cloned(), ..self }
     }
 
     /// Runs the call to its end. Its notifications are all sent, or dropped, when this returns.
     pub(crate) async fn finish(self) -> (OwnedResponseTo, Outcome) {
-        let WaitingCall { to, pending, notifier } = self;
+        let WaitingCall { to, pending, notifier, held: _held } = self;
         if let Some(notifier) = &notifier.0 {
             notifier.go_live().await;
         }

@@ -22,7 +22,7 @@ pub(crate) struct ConnectionControl {
     /// Requests to the client that it has not answered.
     pub(crate) pending_requests: PendingRequests,
     /// Where tasks send notifications, if the connection has no queue of its own.
-    pub(crate) task_streams: TaskStreams,
+    pub(crate) task_streams: Arc<TaskStreams>,
     /// No new requests are accepted.
     closing: AtomicBool,
     /// Nothing is received or written any more.

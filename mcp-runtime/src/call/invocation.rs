@@ -16,6 +16,7 @@ use crate::jsonrpc::Id;
 use crate::outcome::Failure;
 use crate::protocol::{LogLevel, Revision};
 use crate::server::core::Core;
+use crate::server::memory::Owner;
 use crate::task::Job;
 
 /// One call, or one notification with a handler.
@@ -128,9 +129,14 @@ impl<'a> CallChannel<'a> {
         Arc::new(match (self.outbox.connection_sender(), self.control) {
             _ if revision.is_stateless() => Notifier::live(tokio::sync::mpsc::channel(1).0, log_rate),
             (Some(queue), _) => Notifier::live(queue.clone(), log_rate),
-            (None, Some(control)) => Notifier::of_task(control, id, log_rate),
+            (None, Some(control)) => Notifier::of_task(&control.task_streams, id, log_rate),
             (None, None) => Notifier::live(tokio::sync::mpsc::channel(1).0, log_rate),
         })
+    }
+
+    /// Who the memory is kept for that the caller leaves behind.
+    pub(crate) fn owner(&self) -> Owner {
+        self.outbox.owner()
     }
 
     /// Whether the client of a request reads its response, where it can leave without ending the call.

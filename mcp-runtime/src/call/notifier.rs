@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, mpsc};
 
-use super::control::ConnectionControl;
 use super::outbox::Outgoing;
+use super::task_streams::TaskStreams;
 use crate::sync::{lock, until};
 
 /// The way from one call to its client.
@@ -32,7 +32,7 @@ enum Destination {
     Queue(mpsc::Sender<Outgoing>),
     /// Wherever the client of a session reads the messages of this task at the time.
     Task {
-        control: Weak<ConnectionControl>,
+        streams: Weak<TaskStreams>,
         id: Box<str>,
     },
 }
@@ -42,7 +42,7 @@ impl Destination {
     fn queue(&self) -> Option<Cow<'_, mpsc::Sender<Outgoing>>> {
         match self {
             Destination::Queue(queue) => Some(Cow::Borrowed(queue)),
-            Destination::Task { control, id } => control.upgrade()?.task_streams.queue(id).map(Cow::Owned),
+            Destination::Task { streams, id } => streams.upgrade()?.queue(id).map(Cow::Owned),
         }
     }
 }
@@ -87,8 +87,8 @@ impl Notifier {
     }
 
     /// A notifier of a task whose session has no queue that outlives a request.
-    pub(crate) fn of_task(control: &Arc<ConnectionControl>, id: &str, log_rate: u32) -> Self {
-        let outbox = Destination::Task { control: Arc::downgrade(control), id: id.into() };
+    pub(crate) fn of_task(streams: &Arc<TaskStreams>, id: &str, log_rate: u32) -> Self {
+        let outbox = Destination::Task { streams: Arc::downgrade(streams), id: id.into() };
         Self::with_state(NotifierState::Live, outbox, log_rate)
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::{mpsc, watch};
 
 use super::peer::Peer;
+use crate::server::memory::{Charge, Owner};
 #[cfg(feature = "http")]
 use http::request::Parts;
 
@@ -33,6 +34,8 @@ pub(crate) struct Outbox {
     /// The address the caller has, if that is known.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP requests have a peer"))]
     peer: Option<Peer>,
+    /// What the request takes of the memory budget, if it is long.
+    held: Option<Arc<Charge>>,
     /// Whether the response to an HTTP request is a stream in a session, which the client can resume and
     /// respond on.
     resumable: bool,
@@ -89,6 +92,7 @@ impl Outbox {
             queue: Queue::Connection(sender),
             principal: None,
             peer: None,
+            held: None,
             resumable: false,
             #[cfg(feature = "http")]
             parts: None,
@@ -100,16 +104,32 @@ impl Outbox {
 
     /// The outbox of one HTTP request.
     #[cfg(feature = "http")]
-    pub(crate) fn request(parts: &Arc<Parts>, peer: Option<Peer>, resumable: bool) -> Self {
+    pub(crate) fn request(parts: &Arc<Parts>, resumable: bool) -> Self {
         let queue = Queue::Request(OnceLock::new());
         let (parts, presence) = (Some(Arc::clone(parts)), OnceLock::new());
-        Outbox { queue, principal: None, peer, resumable, parts, presence }
+        Outbox { queue, principal: None, peer: None, held: None, resumable, parts, presence }
     }
 
-    /// Sets the authenticated caller.
+    /// Sets the caller.
     #[cfg(feature = "http")]
-    pub(crate) fn with_principal(self, principal: Option<Arc<str>>) -> Self {
-        Outbox { principal, ..self }
+    pub(crate) fn of_caller(self, principal: Option<Arc<str>>, peer: Option<Peer>) -> Self {
+        Outbox { principal, peer, ..self }
+    }
+
+    /// Sets what the request takes of the memory budget.
+    #[cfg(feature = "http")]
+    pub(crate) fn holding(self, held: Option<Arc<Charge>>) -> Self {
+        Outbox { held, ..self }
+    }
+
+    /// What the request takes of the memory budget. Whoever keeps the arguments keeps this.
+    pub(crate) fn held(&self) -> Option<&Arc<Charge>> {
+        self.held.as_ref()
+    }
+
+    /// Who the memory is kept for that the caller leaves behind.
+    pub(crate) fn owner(&self) -> Owner {
+        Owner::of(self.principal.as_ref(), self.peer)
     }
 
     pub(crate) fn principal(&self) -> Option<&Arc<str>> {

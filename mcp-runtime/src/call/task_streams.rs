@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
 
-use super::control::ConnectionControl;
 use super::outbox::{Outgoing, Presence};
 use crate::sync::lock;
 
@@ -53,27 +52,27 @@ impl TaskStreams {
 /// A request that waits for the result of a task, while it waits.
 #[derive(Debug)]
 pub(crate) struct WaitingStream {
-    control: Arc<ConnectionControl>,
+    streams: Arc<TaskStreams>,
     number: u64,
 }
 
 impl WaitingStream {
     pub(crate) fn enter(
-        control: &Arc<ConnectionControl>,
+        streams: &Arc<TaskStreams>,
         task: &str,
         queue: mpsc::Sender<Outgoing>,
         presence: Presence,
     ) -> Self {
-        let mut routes = lock(&control.task_streams.0);
+        let mut routes = lock(&streams.0);
         routes.last += 1;
         let number = routes.last;
         routes.waiting.push(Waiting { number, task: task.into(), queue, presence });
-        WaitingStream { control: Arc::clone(control), number }
+        WaitingStream { streams: Arc::clone(streams), number }
     }
 }
 
 impl Drop for WaitingStream {
     fn drop(&mut self) {
-        lock(&self.control.task_streams.0).waiting.retain(|waiting| waiting.number != self.number);
+        lock(&self.streams.0).waiting.retain(|waiting| waiting.number != self.number);
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::hooks::Hooks;
+use super::memory::MemoryBudget;
 use super::state::ServerState;
 use crate::ask::sealed_state::StateSealer;
 use crate::call::run::BlockingThreads;
@@ -16,6 +17,7 @@ pub(crate) struct Core {
     pub(crate) info: ServerInfo,
     pub(crate) limits: Limits,
     pub(crate) hooks: Hooks,
+    pub(crate) memory: Arc<MemoryBudget>,
     pub(crate) blocking_threads: BlockingThreads,
     pub(crate) secrets: Arc<StateSealer>,
     pub(crate) tasks: Tasks,

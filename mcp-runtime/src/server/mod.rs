@@ -4,6 +4,7 @@ pub(crate) mod core;
 pub(crate) mod handle;
 pub(crate) mod hooks;
 mod lint;
+pub(crate) mod memory;
 #[cfg(not(all(feature = "cli", feature = "http", feature = "tracing-layer")))]
 mod missing_feature;
 mod options;
@@ -32,6 +33,7 @@ use crate::protocol::{Icon, Implementation};
 use crate::server::core::Core;
 use crate::server::handle::ServerHandle;
 use crate::server::hooks::Hooks;
+use crate::server::memory::MemoryBudget;
 use crate::server::state::ServerState;
 use crate::store::ChangeBus;
 use crate::task::Tasks;
@@ -280,6 +282,7 @@ impl Server {
         let Server { instructions, limits, caches, hooks, secrets, tasks, shared, .. } = self;
         let info = ServerInfo { implementation, instructions, caches };
         let blocking_threads = BlockingThreads::new(limits.in_flight);
-        Arc::new(Core { info, limits, hooks, blocking_threads, secrets, tasks, shared })
+        let memory = Arc::new(MemoryBudget::new(&limits));
+        Arc::new(Core { info, limits, hooks, memory, blocking_threads, secrets, tasks, shared })
     }
 }

@@ -22,6 +22,7 @@ use crate::jsonrpc::error::RpcError;
 use crate::outcome::{Failure, Outcome, Question, Reply, Work};
 use crate::random;
 use crate::server::core::Core;
+use crate::server::memory::Owner;
 use crate::server::state::Phase;
 use crate::store::{TaskLimit, TaskOutcome, TaskQuestion, TaskQuota, TaskRecord, TaskStatus, with_timeout};
 use crate::sync::{lock, spawn};
@@ -135,7 +136,7 @@ impl Job {
         let created = with_timeout(limits.store_timeout, "tasks", tasks.store.create(&self.task, self.ttl, quota));
         match created.await.map_err(unavailable)? {
             Ok(()) => {
-                tasks.sweeper.expect(&self.core, self.ttl);
+                tasks.sweeper.expect(self.ttl, limits.store_timeout);
                 Ok(Some(self.task.clone()))
             }
             Err(limit) => match self.task.revision.task_negotiation() {
@@ -335,8 +336,11 @@ fn full(limit: TaskLimit, optional: bool) -> Failure {
 
 /// Whom a task counts against. The prefix keeps principals apart from addresses.
 fn account(invocation: &Invocation<'_>) -> Option<String> {
-    let peer = || invocation.channel.peer().map(|peer| format!("peer:{}", peer.network()));
-    invocation.channel.principal().map(|principal| format!("principal:{principal}")).or_else(peer)
+    match invocation.channel.owner() {
+        Owner::Principal(principal) => Some(format!("principal:{principal}")),
+        Owner::Peer(network) => Some(format!("peer:{network}")),
+        Owner::Unknown => None,
+    }
 }
 
 /// An answer, or the error that the client sent in its place.

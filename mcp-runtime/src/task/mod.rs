@@ -67,8 +67,8 @@ impl Default for Tasks {
 
 impl Tasks {
     pub(crate) fn new(store: Arc<dyn DynTaskStore>) -> Self {
-        let (running, stopped) = (Arc::default(), Sender::new(false));
-        Tasks { store, running, stopped, claims: Arc::default(), sweeper: Arc::default() }
+        let (running, stopped, sweeper) = (Arc::default(), Sender::new(false), Sweeper::of(&store));
+        Tasks { store, running, stopped, claims: Arc::default(), sweeper }
     }
 
     /// Stops the tasks that run in this process, since no client can fetch their results now. They may

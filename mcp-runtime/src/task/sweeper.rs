@@ -6,8 +6,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::server::core::Core;
-use crate::store::with_timeout;
+use crate::store::{DynTaskStore, with_timeout};
 use crate::sync::{lock, spawn};
 
 /// How often the store is swept at least: another replica may have left expired tasks.
@@ -15,12 +14,13 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// The time between two sweeps, in which the tasks that expire are removed together.
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 
-/// When the store is swept next.
-#[derive(Debug, Default)]
+/// Sweeps a store, and knows when to do so next.
+#[derive(Debug)]
 pub(super) struct Sweeper {
+    store: Arc<dyn DynTaskStore>,
     state: Mutex<SweeperState>,
     /// Notified when the next sweep is sooner than it was.
-    sooner: Notify,
+    sooner: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
@@ -30,12 +30,15 @@ struct SweeperState {
 }
 
 impl Sweeper {
-    /// Sweeps when this time to live is over. The first call starts a Tokio task, which ends with the server.
-    pub(super) fn expect(self: &Arc<Self>, core: &Arc<Core>, ttl: Duration) {
+    pub(super) fn of(store: &Arc<dyn DynTaskStore>) -> Arc<Self> {
+        Arc::new(Sweeper { store: Arc::clone(store), state: Mutex::default(), sooner: Arc::default() })
+    }
+
+    /// Sweeps when this time to live is over. The first call starts a Tokio task, which ends with the sweeper.
+    pub(super) fn expect(self: &Arc<Self>, ttl: Duration, timeout: Duration) {
         self.plan(ttl);
         if !std::mem::replace(&mut lock(&self.state).started, true) {
-            let (sweeper, core) = (Arc::clone(self), Arc::downgrade(core));
-            spawn(async move { sweeper.run(core).await });
+            spawn(run(Arc::downgrade(self), Arc::clone(&self.sooner), timeout));
         }
     }
 
@@ -48,17 +51,21 @@ impl Sweeper {
         }
     }
 
-    async fn run(&self, core: Weak<Core>) {
-        loop {
-            let next = lock(&self.state).next;
-            tokio::select! {
-                () = self.sooner.notified() => continue,
-                () = tokio::time::sleep_until(next.unwrap_or_else(|| Instant::now() + LONGEST_WAIT)) => {}
-            }
-            let Some(core) = core.upgrade() else { return };
-            lock(&self.state).next = None;
-            let swept = with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.sweep()).await;
-            self.plan(swept.ok().flatten().unwrap_or(LONGEST_WAIT));
+    async fn sweep(&self, timeout: Duration) {
+        lock(&self.state).next = None;
+        let swept = with_timeout(timeout, "tasks", self.store.sweep()).await;
+        self.plan(swept.ok().flatten().unwrap_or(LONGEST_WAIT));
+    }
+}
+
+/// Sweeps for as long as there is a sweeper.
+async fn run(sweeper: Weak<Sweeper>, sooner: Arc<Notify>, timeout: Duration) {
+    while let Some(next) = sweeper.upgrade().map(|sweeper| lock(&sweeper.state).next) {
+        tokio::select! {
+            () = sooner.notified() => continue,
+            () = tokio::time::sleep_until(next.unwrap_or_else(|| Instant::now() + LONGEST_WAIT)) => {}
         }
+        let Some(sweeper) = sweeper.upgrade() else { return };
+        sweeper.sweep(timeout).await;
     }
 }

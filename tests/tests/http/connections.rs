@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use mcp_tests::http::server::site_within;
-use mcp_tests::http::{call, modern, soon, until};
+use mcp_tests::http::{Site, Wire, call, modern, soon, until};
 use serde_json::json;
 
 #[tokio::test]
@@ -145,4 +145,58 @@ async fn request_timeout_bounds_only_reading_the_request() {
     site.handle.tools().disable("add");
     assert_eq!(listening.event().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
     assert_eq!(listening.event().await.unwrap()["method"], "notifications/tools/list_changed");
+}
+
+/// A connection that has sent the head of a request, and the first byte of its body.
+async fn slow_body(site: &Site) -> Wire {
+    let mut wire = site.open().await;
+    let head =
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
+    wire.send(head.as_bytes()).await;
+    wire
+}
+
+#[tokio::test]
+async fn slow_bodies_take_no_place_from_requests() {
+    let (site, _) = site_within(|limits| limits.requests = 2).await;
+    let mut slow = Vec::new();
+    for _ in 0..8 {
+        slow.push(slow_body(&site).await);
+    }
+    for _ in 0..4 {
+        site.serves().await;
+    }
+    // Faster than the time limit of a request: one byte in five seconds is too few.
+    assert_eq!(soon(slow[0].response()).await.status, 408);
+    site.serves().await;
+}
+
+#[tokio::test]
+async fn silent_connections_are_closed_before_those_that_work() {
+    let (site, _) = site_within(|limits| limits.connections = 8).await;
+    let mut working = site.open().await;
+    let mut flood = Vec::new();
+    for number in 0..40 {
+        let mut wire = site.open().await;
+        match number % 3 {
+            0 => {}
+            1 => wire.send(b"POST /mcp HT").await,
+            _ => wire.send(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{").await,
+        }
+        flood.push(wire);
+        working.send(&modern("tools/list", json!({})).bytes()).await;
+        assert_eq!(soon(working.response()).await.status, 200, "it is kept");
+    }
+    // Behind forty others, of which eight at a time have a second each.
+    soon(site.serves()).await;
+    working.send(&modern("tools/list", json!({})).bytes()).await;
+    assert_eq!(soon(working.response()).await.status, 200);
+}
+
+#[tokio::test]
+async fn long_heads_are_refused() {
+    let (site, _) = site_within(|limits| limits.head_bytes = 8 * 1024).await;
+    let ask = modern("tools/list", json!({}));
+    assert_eq!(site.ask(&ask.clone().with("X-Long", "x".repeat(6000))).await.status, 200);
+    assert_eq!(site.ask(&ask.with("X-Long", "x".repeat(9000))).await.status, 431);
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::tasks::{LONG, SHORT, create, task};
+use super::task_samples::{LONG, SHORT, create, task};
 use super::{Verdict, ensure, random_id, rule};
 use crate::store::{TaskLimit, TaskOutcome, TaskQuota, TaskRecord, TaskStatus, TaskStore};
 
 /// Checks the rules about limits; panics with the first that is broken.
-pub(super) async fn rules<S: TaskStore>(make: impl Fn() -> S) {
+pub(super) async fn rules<S: TaskStore>(make: &impl Fn() -> S) {
     rule("a task beyond the limit of its account is refused", per_account(&make())).await;
     rule("a task beyond the total limit is refused", total(&make())).await;
     rule("of concurrent tasks no more than the limit are created", concurrent_creates(Arc::new(make()))).await;

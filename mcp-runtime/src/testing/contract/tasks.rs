@@ -6,14 +6,10 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::{Verdict, ensure, random_id, rule};
+use super::task_samples::{LONG, SHORT, create, task};
+use super::{Verdict, ensure, random_id, rule, task_quota};
 use crate::protocol::Revision;
-use crate::store::{TaskOutcome, TaskQuestion, TaskQuota, TaskRecord, TaskStatus, TaskStore};
-
-/// A ttl that outlasts every rule.
-pub(super) const LONG: Duration = Duration::from_mins(10);
-/// A ttl whose expiry a rule waits for.
-pub(super) const SHORT: Duration = Duration::from_millis(400);
+use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, TaskStore};
 
 /// Checks a [`TaskStore`]; panics with the first rule it breaks.
 ///
@@ -32,11 +28,7 @@ pub async fn tasks<S: TaskStore>(make: impl Fn() -> S) {
     rule("an update does not extend the expiry", expiry_after_update(&make())).await;
     rule("a sweep removes expired tasks only", swept(&make())).await;
     rule("a very long ttl is accepted", long_ttl(&make())).await;
-    super::task_quota::rules(make).await;
-}
-
-pub(super) fn task() -> TaskRecord {
-    TaskRecord::new(random_id(), Revision::V2026_07_28, LONG)
+    task_quota::rules(&make).await;
 }
 
 /// A task of this owner, created at this time.
@@ -58,13 +50,6 @@ fn full() -> TaskRecord {
 /// The next version of a task, with this status message.
 fn next(task: &TaskRecord, text: &str) -> TaskRecord {
     TaskRecord { version: task.version + 1, status_message: Some(text.to_owned()), ..task.clone() }
-}
-
-/// Creates a task, without limits.
-pub(super) async fn create(store: &impl TaskStore, task: &TaskRecord, ttl: Duration) -> Verdict {
-    let created = store.create(task, ttl, TaskQuota::UNLIMITED).await?;
-    ensure!(created.is_ok(), "`create` without limits returns {created:?}");
-    Ok(())
 }
 
 /// Checks that `load` returns this record.

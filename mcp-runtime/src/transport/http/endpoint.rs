@@ -4,52 +4,67 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
+use tokio::sync::OwnedSemaphorePermit;
 
+use super::idle_clock::{BusyGuard, IdleClock};
 use super::quota::Rejected;
-use super::request::headers::Headers;
 use super::request::{HttpRequest, body};
 use super::route::{self, EmptyRoute, MessageRoute, Route, Target, Unanswered};
 use super::session::{open, serve};
 use super::{Body, Responding, Service, legacy_no_session, response, stateless};
-use crate::call::peer::Peer;
 use crate::era;
 use crate::error::Result;
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::{self, Id, Message, Request, depth};
+use crate::server::memory::Owner;
 
 impl Service {
     /// Answers a request. `path` is the default path of the endpoint; `None` accepts every path.
     pub(super) async fn answer<B>(
         &self,
-        parts: &Arc<Parts>,
-        headers: &Headers<'_>,
-        peer: Option<Peer>,
+        mut http: HttpRequest<'_>,
         body: B,
         path: Option<&str>,
+        idle: Option<&Arc<IdleClock>>,
     ) -> Response<Body>
     where
         B: http_body::Body,
     {
-        let target = route::target(parts, self.options.endpoint.as_deref().or(path), self.options.legacy_sse);
+        let target = route::target(http.parts, self.options.endpoint.as_deref().or(path), self.options.legacy_sse);
         let has_message = match target {
-            Target::Endpoint => parts.method == Method::POST,
+            Target::Endpoint => http.parts.method == Method::POST,
             Target::SseMessages => true,
             Target::SseStream | Target::SseWrongMethod | Target::NotFound => false,
         };
-        let http = HttpRequest::new(parts, headers, peer);
         if !has_message {
-            return self.without_message(&http, &target).finish().await;
+            let Some(admitted) = self.admit(idle) else { return too_many_requests() };
+            let mut response = self.without_message(&http, &target).finish().await;
+            response.body_mut().keep(admitted);
+            return response;
         }
-        // The permit is held until the request has been served.
-        let (frame, _permit) = match body::read(body, headers, &self.core.limits, &self.bodies).await {
-            Ok(read) => read,
+        let charge = self.core.memory.open(Owner::of(None, http.peer));
+        let restart = || idle.into_iter().for_each(|idle| idle.restart());
+        let read = body::read(body, http.headers, &self.core.limits, &self.arrivals, charge, restart);
+        let (frame, held) = match read.await {
+            Ok((frame, charge)) => (frame, charge.shared()),
             Err(refusal) => return refusal,
         };
+        // Only now: a message that arrives slowly takes no place from others.
+        let Some(admitted) = self.admit(idle) else { return too_many_requests() };
+        http.held = held.as_ref();
         let responding = match target {
-            Target::SseMessages => Responding::later(self.sse_message(parts, &frame)),
+            Target::SseMessages => Responding::later(self.sse_message(http.parts, &frame)),
             _ => self.post(&http, &frame),
         };
-        responding.finish().await
+        let mut response = responding.finish().await;
+        response.body_mut().keep(admitted);
+        response
+    }
+
+    /// A place among the requests being served, until the response has been sent. `None` if there are too many.
+    fn admit(&self, idle: Option<&Arc<IdleClock>>) -> Option<Admitted> {
+        let permit = Arc::clone(&self.requests).try_acquire_owned().ok()?;
+        Some(Admitted { _permit: permit, _busy: idle.map(IdleClock::busy) })
     }
 
     /// Answers a request without a message: GET, DELETE, or a wrong method.
@@ -57,7 +72,7 @@ impl Service {
         let route = match target {
             Target::Endpoint => route::classify_empty(http, self.options.has_sessions()),
             Target::SseStream => {
-                let response = self.open_sse(http.parts).unwrap_or_else(|rejected| rejected.answer(Id::NULL));
+                let response = self.open_sse(http).unwrap_or_else(|rejected| rejected.answer(Id::NULL));
                 return Responding::Done(response);
             }
             Target::SseWrongMethod | Target::SseMessages => EmptyRoute::NotAllowed("GET"),
@@ -80,9 +95,9 @@ impl Service {
     }
 
     /// Opens a stream of HTTP+SSE.
-    fn open_sse(&self, parts: &Parts) -> Result<Response<Body>, Rejected> {
-        let (principal, permit) = (self.principal(parts)?, self.quotas.stream()?);
-        let mut response = self.sse.open(&self.core, principal);
+    fn open_sse(&self, http: &HttpRequest<'_>) -> Result<Response<Body>, Rejected> {
+        let (principal, permit) = (self.principal(http.parts)?, self.quotas.stream()?);
+        let mut response = self.sse.open(&self.core, principal, http.peer);
         response.body_mut().keep(permit);
         Ok(response)
     }
@@ -162,6 +177,17 @@ impl Service {
         let stores = self.options.stores.as_ref();
         open::open(&self.core, &self.sessions, stores, principal.as_deref(), &http, frame).await
     }
+}
+
+/// A request that is being served.
+struct Admitted {
+    _permit: OwnedSemaphorePermit,
+    /// Its connection is not idle.
+    _busy: Option<BusyGuard>,
+}
+
+fn too_many_requests() -> Response<Body> {
+    response::later(StatusCode::SERVICE_UNAVAILABLE, "too many concurrent requests; retry later")
 }
 
 /// 400, with a JSON-RPC error.

@@ -35,7 +35,7 @@ pub(super) async fn request(
         Ok(permit) => permit,
         Err(rejected) => return rejected.answer(request.id),
     };
-    let outbox = Outbox::request(http.parts, http.peer, false).with_principal(principal.map(Arc::from));
+    let outbox = http.outbox(false, principal.map(Arc::from));
     let mut response = serve(&service.core, &http, revision, &request, frame, outbox).await;
     response.body_mut().keep(permit);
     response
@@ -78,7 +78,7 @@ async fn serve(
 /// Takes a notification that belongs to no session: the server's own, or one without meaning here.
 pub(super) fn notification(core: &Arc<Core>, http: &HttpRequest<'_>, frame: &[u8]) {
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
-    connection.receive(frame, &Outbox::request(http.parts, http.peer, false), &mut Vec::new());
+    connection.receive(frame, &http.outbox(false, None), &mut Vec::new());
     if connection.control().in_flight.is_busy() {
         // Its handler runs for as long as the connection exists.
         tokio::spawn(async move { connection.control().in_flight.at_most(0).await });

@@ -13,6 +13,7 @@ use super::response;
 use super::response::body::{Body, LineEvents};
 use super::response::sse::typed_events;
 use crate::call::outbox::{Outbox, Outgoing};
+use crate::call::peer::Peer;
 use crate::dispatch::connection::Connection;
 use crate::jsonrpc::error::RpcError;
 use crate::random;
@@ -36,7 +37,12 @@ impl SseSessions {
     }
 
     /// Opens a connection. The response is its stream; the first event is the address for messages.
-    pub(super) fn open(self: &Arc<Self>, core: &Arc<Core>, principal: Option<String>) -> Response<Body> {
+    pub(super) fn open(
+        self: &Arc<Self>,
+        core: &Arc<Core>,
+        principal: Option<String>,
+        peer: Option<Peer>,
+    ) -> Response<Body> {
         if self.table().len() >= core.limits.sessions {
             return response::later(StatusCode::SERVICE_UNAVAILABLE, "too many connections; retry later");
         }
@@ -46,7 +52,7 @@ impl SseSessions {
         let (outbox, lines) = Outbox::connection();
         let connection = Mutex::new(Connection::new(Arc::clone(core), Handle::current()));
         let principal: Option<Arc<str>> = principal.map(Into::into);
-        let session = SseSession { connection, outbox: outbox.with_principal(principal.clone()), principal };
+        let session = SseSession { connection, outbox: outbox.of_caller(principal.clone(), peer), principal };
         self.table().insert(id.as_str().into(), Arc::new(session));
         // Relative, because the service may be nested under any path.
         let first = format!("event: endpoint\ndata: messages?sessionId={id}\n\n");

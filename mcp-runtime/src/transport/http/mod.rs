@@ -13,6 +13,7 @@
 mod atomic_duration;
 mod caller;
 mod endpoint;
+mod idle_clock;
 mod legacy_no_session;
 mod legacy_sse;
 mod listener;
@@ -32,9 +33,11 @@ use std::task::{Context, Poll};
 
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
+use idle_clock::IdleClock;
 use legacy_sse::SseSessions;
 use quota::{MOST_REQUESTS, Quotas};
-use request::body_budget::BodyBudget;
+use request::HttpRequest;
+use request::arrivals::Arrivals;
 use request::headers::Headers;
 use request::origin::OriginPolicy;
 use request::proxies::Proxies;
@@ -134,8 +137,8 @@ struct Service {
     /// Permits for concurrent requests. A stream holds one until it ends.
     requests: Arc<Semaphore>,
     quotas: Arc<Quotas>,
-    /// The memory budget for long messages.
-    bodies: BodyBudget,
+    /// The messages that are still arriving.
+    arrivals: Arrivals,
     options: Options,
 }
 
@@ -186,10 +189,10 @@ impl Server {
 impl HttpService {
     pub(crate) fn new(core: Arc<Core>, keep_signals: bool) -> Self {
         let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
-        let (quotas, bodies) = (Arc::new(Quotas::new(&core.limits)), BodyBudget::new(&core.limits));
+        let (quotas, arrivals) = (Arc::new(Quotas::new(&core.limits)), Arrivals::new(core.limits.connections));
         let (sessions, sse) = (Arc::default(), Arc::default());
         let options = Options { keep_signals, ..Options::default() };
-        HttpService(Arc::new(Service { core, sessions, sse, requests, quotas, bodies, options }))
+        HttpService(Arc::new(Service { core, sessions, sse, requests, quotas, arrivals, options }))
     }
 
     /// A handle to the server: to add and remove handlers, to announce changes, or to shut it down.
@@ -214,32 +217,34 @@ impl HttpService {
     }
 
     /// Answers a request. `path` is the default path of the endpoint; `None` accepts every path. `peer` is the other end
-    /// of the connection, if the listener knows it. `busy` is held until the response body has been sent.
-    fn respond<'a, B, T>(
+    /// of the connection and `idle` its clock, if the listener knows them.
+    fn respond<'a, B>(
         &'a self,
         request: Request<B>,
         path: Option<&'a str>,
         peer: Option<Peer>,
-        busy: T,
-    ) -> impl Future<Output = Result<Response<Body>, Infallible>> + use<'a, B, T>
+        idle: Option<&'a Arc<IdleClock>>,
+    ) -> impl Future<Output = Result<Response<Body>, Infallible>> + use<'a, B>
     where
         B: http_body::Body,
-        T: Send + 'static,
     {
         // Outside of the future, which would carry the size of the whole request as long as it lives.
         let (mut parts, body) = request.into_parts();
         let peer = self.0.peer(peer, &mut parts);
         let parts = Arc::new(parts);
-        async move {
-            let mut response = self.0.respond(&parts, peer, body, path).await;
-            response.body_mut().keep(busy);
-            Ok(response)
-        }
+        async move { Ok(self.0.respond(&parts, peer, body, path, idle).await) }
     }
 }
 
 impl Service {
-    async fn respond<B>(&self, parts: &Arc<Parts>, peer: Option<Peer>, body: B, path: Option<&str>) -> Response<Body>
+    async fn respond<B>(
+        &self,
+        parts: &Arc<Parts>,
+        peer: Option<Peer>,
+        body: B,
+        path: Option<&str>,
+        idle: Option<&Arc<IdleClock>>,
+    ) -> Response<Body>
     where
         B: http_body::Body,
     {
@@ -250,12 +255,7 @@ impl Service {
         if self.core.shared.phase() > Phase::Running {
             return response::later(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down; retry later");
         }
-        let Ok(permit) = Arc::clone(&self.requests).try_acquire_owned() else {
-            return response::later(StatusCode::SERVICE_UNAVAILABLE, "too many concurrent requests; retry later");
-        };
-        let mut response = self.answer(parts, &headers, peer, body, path).await;
-        response.body_mut().keep(permit);
-        response
+        self.answer(HttpRequest::new(parts, &headers, peer), body, path, idle).await
     }
 }
 
@@ -275,7 +275,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let service = self.clone();
-        Box::pin(async move { service.respond(request, None, None, ()).await })
+        Box::pin(async move { service.respond(request, None, None, None).await })
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn serve<'a>(
         Ok(principal) => principal,
         Err(rejected) => return Responding::Done(rejected.answer(request.id)),
     };
-    let outbox = Outbox::request(http.parts, http.peer, false).with_principal(principal.map(Arc::from));
+    let outbox = http.outbox(false, principal.map(Arc::from));
     let env = CallEnv { core, catalog: &catalog, outbox: &outbox, control: None };
     if let Err(error) = check_header_args(&env, request.id, &call, http.headers) {
         return Responding::Done(refuse(request.id, &error));

@@ -1,5 +1,8 @@
-//! The listener's connection limit: evicts idle connections when full, and closes those whose request is
-//! overdue.
+//! The listener's connection limit: evicts connections when full, and closes those whose request is overdue.
+//!
+//! Connections that have never served a request go first, a second after they were accepted: a client that connects
+//! has something to say, a flood has not. Then those that have been idle longest. Among equals, those of the peer with
+//! the most connections go first. A connection that serves a request is never evicted.
 //!
 //! A connection over the limit waits; it is not rejected. A 503 would answer a client whose request has not been
 //! read, and closing a socket with unread bytes discards the response. Waiting is safe, because no connection
@@ -7,17 +10,23 @@
 //! must be read within `write_timeout`. The others serve calls and streams. `Limits::requests` bounds those, by
 //! default to half of `Limits::connections`, and rejects more of them with 503.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
 
-use super::clock::{IdleClock, ListenerClock};
+use super::clock::ListenerClock;
+use crate::call::peer::Peer;
+use crate::transport::http::idle_clock::IdleClock;
 
 /// How long evicted connections have to close before more are evicted.
 const EVICTION_INTERVAL: Duration = Duration::from_millis(20);
+/// How long a new connection may take to send its first request when the limit is reached.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
 /// The part of all connections that is evicted at a time. Not all idle ones: they would all reconnect.
 const EVICTED_PART: usize = 16;
 
@@ -45,6 +54,8 @@ pub(crate) enum Leave {
 /// What the listener knows of a connection.
 #[derive(Debug)]
 struct Entry {
+    /// What counts as one peer.
+    peer: IpAddr,
     idle: Arc<IdleClock>,
     leave: watch::Sender<Leave>,
 }
@@ -97,19 +108,19 @@ impl ConnectionLimit {
     fn close_overdue(&mut self) {
         let now = self.clock.advance();
         let timeout = self.timeout.saturating_add(self.clock.precision());
-        for entry in self.entries.values().filter(|entry| entry.idle.is_overdue(now, timeout)) {
+        for entry in self.entries.values().filter(|entry| entry.idle.waited(now).is_some_and(|time| time > timeout)) {
             entry.ask(Leave::Now);
         }
     }
 
-    /// Waits until there is room for another connection, and evicts idle ones meanwhile.
+    /// Waits until there is room for another connection, and evicts others meanwhile.
     pub(crate) async fn room(&mut self) {
         while let Some(ended) = self.tasks.try_join_next_with_id() {
             self.remove(ended);
         }
         while self.tasks.len() >= self.most {
             self.close_overdue();
-            self.evict_idle();
+            self.evict();
             // A connection that is busy now may be idle by then.
             if let Ok(Some(ended)) = tokio::time::timeout(EVICTION_INTERVAL, self.tasks.join_next_with_id()).await {
                 self.remove(ended);
@@ -117,10 +128,28 @@ impl ConnectionLimit {
         }
     }
 
-    /// Asks some of the idle connections to close.
-    pub(crate) fn evict_idle(&self) {
-        let idle = self.entries.values().filter(|entry| entry.may_stay() && entry.idle.is_idle());
-        idle.take(self.most.div_ceil(EVICTED_PART)).for_each(|entry| entry.ask(Leave::WhenIdle));
+    /// Asks some of the connections that wait for a request to close.
+    pub(crate) fn evict(&mut self) {
+        let now = self.clock.advance();
+        let mut of_peer: HashMap<IpAddr, usize> = HashMap::new();
+        for entry in self.entries.values() {
+            *of_peer.entry(entry.peer).or_default() += 1;
+        }
+        let waiting = self.entries.values().filter(|entry| entry.may_stay());
+        let waiting = waiting.filter_map(|entry| Some((entry, entry.idle.waited(now)?)));
+        let (served, new): (Vec<_>, Vec<_>) = waiting.partition(|(entry, _)| entry.idle.has_served());
+        let at_a_time = self.most.div_ceil(EVICTED_PART);
+        let (late, young): (Vec<_>, Vec<_>) = new.into_iter().partition(|(_, waited)| *waited >= FIRST_REQUEST);
+        let (mut victims, leave) = if !late.is_empty() {
+            (late, Leave::Now)
+        } else if young.len() >= at_a_time {
+            // A flood of new connections, which will be late in a moment: no reason to close one that works.
+            return;
+        } else {
+            (served, Leave::WhenIdle)
+        };
+        victims.sort_unstable_by_key(|(entry, waited)| Reverse((of_peer[&entry.peer], *waited)));
+        victims.iter().take(at_a_time).for_each(|(entry, _)| entry.ask(leave));
     }
 
     /// Asks every connection to close after its current request.
@@ -129,14 +158,16 @@ impl ConnectionLimit {
     }
 
     /// Serves a connection in a task of its own.
-    pub(crate) fn spawn<F>(&mut self, serve: impl FnOnce(Slot) -> F)
+    pub(crate) fn spawn<F>(&mut self, peer: Peer, serve: impl FnOnce(Slot) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let (leave, asked) = watch::channel(Leave::Stay);
+        // Not by a time that may be long past: a second matters here.
+        self.clock.advance();
         let idle = self.clock.idle_clock();
         let task = self.tasks.spawn(serve(Slot { idle: Arc::clone(&idle), leave: asked }));
-        self.entries.insert(task.id(), Entry { idle, leave });
+        self.entries.insert(task.id(), Entry { peer: peer.network(), idle, leave });
     }
 
     /// Waits until all connections are closed; those that are overdue meanwhile are hurried.
@@ -160,6 +191,10 @@ mod tests {
 
     use super::*;
 
+    fn peer(number: u8) -> Peer {
+        Peer::new([192, 0, 2, number].into())
+    }
+
     /// A connection that closes when it is asked to.
     async fn obliging(mut slot: Slot) {
         slot.asked(Leave::WhenIdle).await;
@@ -176,7 +211,7 @@ mod tests {
         let mut clocks = Vec::new();
         for _ in 0..2 {
             limit.room().await;
-            limit.spawn(|slot| {
+            limit.spawn(peer(1), |slot| {
                 clocks.push(Arc::clone(&slot.idle));
                 obliging(slot)
             });
@@ -192,7 +227,7 @@ mod tests {
     #[tokio::test]
     async fn panicked_connection_frees_its_slot() {
         let mut limit = ConnectionLimit::new(1, Duration::MAX);
-        limit.spawn(|_| async { panic!("a secret") });
+        limit.spawn(peer(1), |_| async { panic!("a secret") });
         limit.room().await;
         assert_eq!((limit.tasks.len(), limit.entries.len()), (0, 0));
     }
@@ -203,7 +238,7 @@ mod tests {
         let mut limit = ConnectionLimit::new(3, timeout);
         let mut clocks = Vec::new();
         for _ in 0..3 {
-            limit.spawn(|slot| {
+            limit.spawn(peer(1), |slot| {
                 clocks.push(Arc::clone(&slot.idle));
                 reluctant(slot)
             });
@@ -229,9 +264,63 @@ mod tests {
     async fn late_tick_does_not_close_a_new_connection() {
         let mut limit = ConnectionLimit::new(2, Duration::from_millis(50));
         std::thread::sleep(Duration::from_millis(200));
-        limit.spawn(obliging);
+        limit.spawn(peer(1), obliging);
         limit.close_overdue();
         tokio::task::yield_now().await;
         assert!(limit.tasks.try_join_next_with_id().is_none());
+    }
+
+    #[tokio::test]
+    async fn flood_is_evicted_before_connections_that_work() {
+        let mut limit = ConnectionLimit::new(32, Duration::MAX);
+        let mut kept = Vec::new();
+        for number in 0..32 {
+            limit.spawn(peer(if number < 4 { 1 } else { 2 }), |slot| {
+                if number < 4 {
+                    kept.push(Arc::clone(&slot.idle));
+                }
+                obliging(slot)
+            });
+        }
+        for clock in &kept {
+            drop(clock.busy());
+        }
+        limit.evict();
+        assert!(limit.entries.values().all(Entry::may_stay), "the flood is not late yet");
+        while limit.entries.values().all(Entry::may_stay) {
+            tokio::time::sleep(EVICTION_INTERVAL).await;
+            limit.evict();
+        }
+        for _ in 0..32 {
+            limit.evict();
+        }
+        let staying: Vec<_> = limit.entries.values().filter(|entry| entry.may_stay()).map(|entry| entry.peer).collect();
+        assert_eq!(staying.len(), 0, "with nothing else to close, idle ones are: {staying:?}");
+        let late = limit.entries.values().filter(|entry| *entry.leave.borrow() == Leave::Now).count();
+        assert_eq!(late, 28, "those that worked may finish");
+    }
+
+    #[tokio::test]
+    async fn longest_idle_connection_of_the_greediest_peer_is_evicted_first() {
+        let mut limit = ConnectionLimit::new(4, Duration::from_millis(160));
+        let mut clocks = Vec::new();
+        for number in [1, 2, 2, 2] {
+            limit.spawn(peer(number), |slot| {
+                clocks.push(Arc::clone(&slot.idle));
+                obliging(slot)
+            });
+        }
+        for clock in &clocks {
+            drop(clock.busy());
+            tokio::time::sleep(Duration::from_millis(30)).await;
+            limit.clock.advance();
+        }
+        limit.evict();
+        let left = |limit: &ConnectionLimit| {
+            let leaving = limit.entries.values().filter(|entry| !entry.may_stay());
+            leaving.map(|entry| clocks.iter().position(|clock| Arc::ptr_eq(clock, &entry.idle)).unwrap()).collect()
+        };
+        let first: Vec<usize> = left(&limit);
+        assert_eq!(first, [1], "one at a time, and not the oldest of all");
     }
 }

@@ -3,6 +3,7 @@
 mod bind;
 mod clock;
 mod connection_limit;
+mod descriptors;
 mod holder;
 mod write_timeout;
 
@@ -24,6 +25,8 @@ use crate::transport::signals;
 
 /// The default path of the endpoint.
 const PATH: &str = "/mcp";
+/// The least that hyper takes as the limit of its buffer.
+const SMALLEST_HEAD: usize = 8192;
 /// How long to wait after a failed `accept`.
 const ACCEPT_RETRY: Duration = Duration::from_millis(20);
 
@@ -79,7 +82,7 @@ async fn listen(service: HttpService, listener: TcpListener) -> Result<(), Serve
     }
     let core = Arc::clone(&service.0.core);
     let _serving = core.shared.serving();
-    let mut limit = ConnectionLimit::new(core.limits.connections, core.limits.request_timeout);
+    let mut limit = ConnectionLimit::new(descriptors::within(core.limits.connections), core.limits.request_timeout);
     accept(&service, listener, &mut limit).await;
     limit.start_shutdown();
     let drained = async {
@@ -115,12 +118,12 @@ async fn accept(service: &HttpService, listener: TcpListener, limit: &mut Connec
                     () = &mut shutdown => return,
                 }
                 let peer = Peer::new(address.ip());
-                limit.spawn(|slot| serve(service.clone(), stream, peer, slot));
+                limit.spawn(peer, |slot| serve(service.clone(), stream, peer, slot));
             }
             // Too many open files, or a client that disconnected already: the listener itself is fine.
             Err(error) => {
                 tracing::warn!(%error, "failed to accept a connection");
-                limit.evict_idle();
+                limit.evict();
                 tokio::time::sleep(ACCEPT_RETRY).await;
             }
         }
@@ -133,9 +136,9 @@ async fn serve(service: HttpService, stream: TcpStream, peer: Peer, mut slot: Sl
     let limits = &service.0.core.limits;
     let mut builder = http1::Builder::new();
     // The connection limit has a timeout for that, without a timer per request.
-    builder.header_read_timeout(None);
+    builder.header_read_timeout(None).max_buf_size(limits.head_bytes.max(SMALLEST_HEAD));
     let idle = Arc::clone(&slot.idle);
-    let respond = service_fn(|request| service.respond(request, Some(PATH), Some(peer), idle.busy()));
+    let respond = service_fn(|request| service.respond(request, Some(PATH), Some(peer), Some(&idle)));
     let stream = TokioIo::new(WriteTimeout::new(stream, limits.write_timeout, Arc::clone(&idle)));
     let mut connection = std::pin::pin!(builder.serve_connection(stream, respond));
     let ended = tokio::select! {

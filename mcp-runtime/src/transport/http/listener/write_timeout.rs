@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-use super::clock::{BusyGuard, IdleClock};
+use crate::transport::http::idle_clock::{BusyGuard, IdleClock};
 
 /// A stream whose writes fail after the client has read nothing for the length of a timeout.
 #[derive(Debug)]

@@ -1,6 +1,10 @@
-//! Reads the message in the body of a POST, within the limits of size, memory and time.
+//! Reads the message in the body of a POST, within the limits of size, memory, time and rate.
+//!
+//! Most bodies have arrived with their head. Those that have not are counted apart from requests being served
+//! ([`Arrivals`]), so that slow senders take no place from others, and must keep up a rate.
 
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use bytes::{Buf, BufMut, Bytes};
@@ -8,10 +12,11 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::Body;
 
-use super::body_budget::{BodyBudget, BodyPermit};
+use super::arrivals::Arrivals;
 use super::headers::{Field, Headers};
 use crate::jsonrpc::error::RpcError;
 use crate::limits::Limits;
+use crate::server::memory::{Charge, FREE};
 use crate::transport::http::response;
 
 const JSON: &[u8] = b"application/json";
@@ -19,37 +24,35 @@ const JSON: &[u8] = b"application/json";
 /// The response to a request whose message is rejected unread.
 type Refusal = Response<response::body::Body>;
 
-/// Reads the message of a POST. The permit is its part of the budget for long messages, until it is dropped.
-pub(crate) async fn read<'a, B: Body>(
+/// Reads the message of a POST, and charges what it takes of the memory budget.
+pub(crate) async fn read<B: Body>(
     body: B,
     headers: &Headers<'_>,
     limits: &Limits,
-    budget: &'a BodyBudget,
-) -> Result<(Bytes, BodyPermit<'a>), Refusal> {
+    arrivals: &Arrivals,
+    charge: Charge,
+    restart: impl FnOnce(),
+) -> Result<(Bytes, Charge), Refusal> {
     check_content_type(headers)?;
     // Rejected by its announced length, before any of it is read.
     if body.size_hint().lower() > limits.message_bytes as u64 {
         return Err(incomplete(Incomplete::TooLong, limits.message_bytes));
     }
-    let mut gathering = std::pin::pin!(gather(body, limits.message_bytes, budget.charge()));
-    // Most bodies have arrived already; only the others need a timer.
+    let received = AtomicUsize::new(0);
+    let mut gathering = std::pin::pin!(gather(body, limits.message_bytes, charge, &received));
     let at_once = poll_fn(|cx| match gathering.as_mut().poll(cx) {
         Poll::Ready(gathered) => Poll::Ready(Some(gathered)),
         Poll::Pending => Poll::Ready(None),
     });
     let gathered = match at_once.await {
-        Some(gathered) => Ok(gathered),
-        // Boxed, so that requests without a timer do not carry its size.
-        None => Box::pin(tokio::time::timeout(limits.request_timeout, gathering)).await,
-    };
-    match gathered {
-        Ok(Ok(gathered)) => Ok(gathered),
-        Ok(Err(why)) => Err(incomplete(why, limits.message_bytes)),
-        Err(_) => {
-            let text = "the message took too long to arrive";
-            Err(response::refuse(StatusCode::REQUEST_TIMEOUT, RpcError::INVALID_REQUEST, text))
+        Some(gathered) => gathered,
+        None => {
+            restart();
+            // Boxed, so that requests without a timer do not carry its size.
+            Box::pin(arrivals.paced(gathering, &received, limits.request_timeout)).await
         }
-    }
+    };
+    gathered.map_err(|why| incomplete(why, limits.message_bytes))
 }
 
 fn check_content_type(headers: &Headers<'_>) -> Result<(), Refusal> {
@@ -73,6 +76,13 @@ fn incomplete(why: Incomplete, limit: usize) -> Refusal {
         Incomplete::NoRoom => {
             response::later(StatusCode::SERVICE_UNAVAILABLE, "too many long messages at a time; retry later")
         }
+        Incomplete::TooMany => {
+            response::later(StatusCode::SERVICE_UNAVAILABLE, "too many messages arrive slowly; retry later")
+        }
+        Incomplete::TooSlow => {
+            let text = "the message took too long to arrive";
+            response::refuse(StatusCode::REQUEST_TIMEOUT, RpcError::INVALID_REQUEST, text)
+        }
         Incomplete::TooLong => {
             let text = format!("the message is longer than {limit} bytes");
             response::refuse(StatusCode::PAYLOAD_TOO_LARGE, RpcError::INVALID_REQUEST, &text)
@@ -86,20 +96,25 @@ fn incomplete(why: Incomplete, limit: usize) -> Refusal {
 
 /// Why a body could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Incomplete {
+pub(super) enum Incomplete {
     TooLong,
-    /// The budget for long messages is used up.
+    /// The memory budget is used up.
     NoRoom,
+    /// As many bodies as may arrive at a time are arriving.
+    TooMany,
+    /// It took too long, or its rate was too low.
+    TooSlow,
     /// The connection failed before the end.
     Broken,
 }
 
-/// Reads a whole body, and charges it to the budget. A body that arrives in one piece is not copied.
+/// Reads a whole body, and charges it twice: a call that waits has decoded it, too. A body that arrives in one piece is not copied.
 async fn gather<B: Body>(
     body: B,
     limit: usize,
-    mut charge: BodyPermit<'_>,
-) -> Result<(Bytes, BodyPermit<'_>), Incomplete> {
+    mut charge: Charge,
+    received: &AtomicUsize,
+) -> Result<(Bytes, Charge), Incomplete> {
     let mut body = std::pin::pin!(body);
     let (mut whole, mut pieces) = (Bytes::new(), Vec::new());
     while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
@@ -109,7 +124,9 @@ async fn gather<B: Body>(
         if length > limit - whole.len() - pieces.len() {
             return Err(Incomplete::TooLong);
         }
-        if !charge.grow(whole.len() + pieces.len() + length) {
+        let sum = whole.len() + pieces.len() + length;
+        received.store(sum, Ordering::Relaxed);
+        if !charge.set(if sum > FREE { 2 * sum } else { 0 }) {
             return Err(Incomplete::NoRoom);
         }
         if whole.is_empty() && pieces.is_empty() {
@@ -130,7 +147,7 @@ mod tests {
     use http_body::Frame;
 
     use super::*;
-    use crate::transport::http::request::body_budget::BodyBudget;
+    use crate::server::memory::{MemoryBudget, Owner};
 
     /// A body that arrives in these pieces, or fails.
     struct Pieces(Vec<Result<&'static [u8], ()>>);
@@ -147,9 +164,10 @@ mod tests {
 
     #[tokio::test]
     async fn body_is_read_up_to_the_limit() {
-        let budget = BodyBudget::new(&crate::Limits::default());
+        let budget = std::sync::Arc::new(MemoryBudget::new(&Limits::default()));
+        let received = AtomicUsize::new(0);
         let gathered = async |pieces: &[Result<&'static [u8], ()>]| {
-            gather(Pieces(pieces.to_vec()), 6, budget.charge()).await.map(|(bytes, _)| bytes)
+            gather(Pieces(pieces.to_vec()), 6, budget.open(Owner::Unknown), &received).await.map(|(bytes, _)| bytes)
         };
         assert_eq!(gathered(&[]).await, Ok(Bytes::new()));
         assert_eq!(gathered(&[Ok(b"abcdef")]).await, Ok("abcdef".into()));

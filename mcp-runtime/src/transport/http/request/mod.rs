@@ -1,8 +1,8 @@
 //! The request half of an exchange: headers, `Accept`, `Host` and `Origin`, and the body.
 
 pub(super) mod accept;
+pub(super) mod arrivals;
 pub(super) mod body;
-pub(super) mod body_budget;
 pub(super) mod headers;
 pub(super) mod origin;
 pub(super) mod proxies;
@@ -13,8 +13,10 @@ use http::request::Parts;
 
 use self::accept::ResponseFormat;
 use self::headers::Headers;
+use crate::call::outbox::Outbox;
 use crate::call::peer::Peer;
 use crate::era;
+use crate::server::memory::Charge;
 
 /// A request without its body.
 #[derive(Debug, Clone, Copy)]
@@ -22,13 +24,20 @@ pub(crate) struct HttpRequest<'a> {
     pub(crate) parts: &'a Arc<Parts>,
     pub(crate) headers: &'a Headers<'a>,
     pub(crate) peer: Option<Peer>,
+    /// What the message takes of the memory budget, if it is long.
+    pub(crate) held: Option<&'a Arc<Charge>>,
     /// The kind of response the client accepts; none if it accepts neither.
     pub(crate) format: Option<ResponseFormat>,
 }
 
 impl<'a> HttpRequest<'a> {
     pub(crate) fn new(parts: &'a Arc<Parts>, headers: &'a Headers<'a>, peer: Option<Peer>) -> Self {
-        HttpRequest { parts, headers, peer, format: ResponseFormat::of(headers) }
+        HttpRequest { parts, headers, peer, held: None, format: ResponseFormat::of(headers) }
+    }
+
+    /// Where the messages of this request's calls go. `resumable`: see [`Outbox`].
+    pub(crate) fn outbox(&self, resumable: bool, principal: Option<Arc<str>>) -> Outbox {
+        Outbox::request(self.parts, resumable).of_caller(principal, self.peer).holding(self.held.cloned())
     }
 
     /// The kind of response the client gets, once it is settled that it gets one.

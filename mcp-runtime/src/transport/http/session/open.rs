@@ -8,7 +8,6 @@ use tokio::runtime::Handle;
 
 use super::stores::Stores;
 use super::{Full, Sessions, persistence};
-use crate::call::outbox::Outbox;
 use crate::dispatch::connection::Connection;
 use crate::server::core::Core;
 use crate::transport::http::request::HttpRequest;
@@ -34,7 +33,7 @@ pub(crate) async fn open(
     }
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
     let mut out = Vec::new();
-    let outbox = Outbox::request(http.parts, http.peer, false).with_principal(principal.map(Arc::from));
+    let outbox = http.outbox(false, principal.map(Arc::from));
     connection.receive(frame, &outbox, &mut out);
     let mut response = response::answer(http.format(), out);
     if connection.session.client().is_none() {

@@ -29,7 +29,7 @@ pub(crate) fn request<'a>(
     params: Result<RequestParams<'a>, RpcError>,
 ) -> Responding<'static> {
     let format = http.format();
-    let outbox = Outbox::request(http.parts, http.peer, format.streams()).with_principal(session.principal());
+    let outbox = http.outbox(format.streams(), session.principal());
     let mut out = Vec::with_capacity(response::ANSWER);
     let received = session.connection().receive_request(Era::Session, request, params, &outbox, &mut out);
     conclude(session, outbox, received, out, format)
@@ -38,7 +38,7 @@ pub(crate) fn request<'a>(
 /// Serves a batch.
 pub(crate) async fn batch(session: &Arc<Session>, http: &HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
     let format = http.format();
-    let outbox = Outbox::request(http.parts, http.peer, format.streams()).with_principal(session.principal());
+    let outbox = http.outbox(format.streams(), session.principal());
     let mut out = Vec::new();
     let received = session.connection().receive(frame, &outbox, &mut out);
     if received.rejected {
@@ -49,7 +49,7 @@ pub(crate) async fn batch(session: &Arc<Session>, http: &HttpRequest<'_>, frame:
 
 /// Takes a notification or a response. What its handler sends is dropped: there is no stream for it.
 pub(crate) fn message(session: &Session, http: &HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
-    let outbox = Outbox::request(http.parts, http.peer, false).with_principal(session.principal());
+    let outbox = http.outbox(false, session.principal());
     session.connection().receive(frame, &outbox, &mut Vec::new());
     response::empty(StatusCode::ACCEPTED)
 }
