@@ -60,14 +60,19 @@ pub struct Limits {
     /// The state a call may have its client carry between rounds of questions, in bytes.
     /// Default: 64 KiB. A call that needs more fails.
     pub state_bytes: usize,
-    /// The tasks of all clients, running or finished and not yet expired. Default: 1000. A call that
-    /// would create another is answered with an error.
+    /// The tasks of all clients, running or finished and not yet expired. Default: 1000. At the limit, a
+    /// finished task is evicted: one whose result was fetched if there is one, and of the caller with the
+    /// most tasks. If all tasks are running, a call whose task is optional runs as an ordinary call; a
+    /// call that needs its task is answered with error `-32603`.
     pub tasks: usize,
-    /// The tasks of one principal, running or finished and not yet expired. Default: 100. A call that
-    /// would create another is answered with an error.
+    /// The tasks of one principal, running or finished and not yet expired. Default: 100. At the limit,
+    /// a finished task of the same principal is evicted; otherwise as for `tasks`. Over HTTP, anonymous
+    /// callers with the same address are one principal here: the same IPv4 address, or the same 64 bits of
+    /// an IPv6 address. Over stdio only `tasks` applies.
     pub tasks_per_principal: usize,
     /// The longest time to live of a task, from its creation. Default: 1 hour. A task that is still
-    /// running then is stopped; the task and its result are removed.
+    /// running then is stopped; the task and its result are removed. A client that requests less than a
+    /// second gets a second.
     pub task_ttl: Duration,
     /// Over HTTP: the requests served at the same time, open streams included. Default: 1024. A request
     /// beyond it is answered 503. Subscription streams get at most three quarters, so that calls always

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mcp_runtime::store::{EventStore, EventTail, SessionRecord, SessionStore, TaskRecord, TaskStore};
+use mcp_runtime::store::{
+    EventStore, EventTail, SessionRecord, SessionStore, TaskLimit, TaskQuota, TaskRecord, TaskStore,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -192,9 +194,21 @@ impl EventStore for FileStores {
 }
 
 impl TaskStore for FileStores {
-    async fn create(&self, task: &TaskRecord, keep: Duration) -> Result<()> {
+    async fn create(
+        &self,
+        task: &TaskRecord,
+        keep: Duration,
+        quota: TaskQuota,
+    ) -> Result<std::result::Result<(), TaskLimit>> {
         let _changing = self.change();
-        Self::write(&self.path("task", &task.id), task, keep)
+        let evicted = match quota.make_room(task.account.as_deref(), &self.tasks()?) {
+            Ok(evicted) => evicted,
+            Err(limit) => return Ok(Err(limit)),
+        };
+        for id in evicted {
+            Self::discard(&self.path("task", &id))?;
+        }
+        Self::write(&self.path("task", &task.id), task, keep).map(Ok)
     }
 
     async fn load(&self, id: &str) -> Result<Option<TaskRecord>> {
@@ -218,18 +232,14 @@ impl TaskStore for FileStores {
         Ok(own)
     }
 
-    async fn count(&self) -> Result<usize> {
-        Ok(self.files("task")?.len())
-    }
-
-    async fn sweep(&self) -> Result<usize> {
-        let (mut count, _changing) = (0, self.change());
+    async fn sweep(&self) -> Result<Option<Duration>> {
+        let (mut next, _changing) = (None, self.change());
         for path in self.files("task")? {
-            if Self::read::<TaskRecord>(&path)?.is_none() {
-                Self::discard(&path)?;
-                count += 1;
+            match Self::read::<TaskRecord>(&path)? {
+                Some(filed) => next = next.into_iter().chain([left(filed.until)]).min(),
+                None => Self::discard(&path)?,
             }
         }
-        Ok(count)
+        Ok(next)
     }
 }

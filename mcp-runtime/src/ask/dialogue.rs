@@ -13,6 +13,7 @@
 //! Call ─plan, asks_first─► TaskPlanned ─start_task─► TaskWanted ─became─► Task
 //! Call ─plan────────────────────────────────────────────────────────────► Task
 //! TaskPlanned, TaskWanted ─planned_task─► Call     (the handler has returned without a task)
+//! TaskWanted, Task ─declined─► Call                (there is no room for the task)
 //! any phase ─end─► Over
 //! ```
 //!
@@ -135,6 +136,10 @@ impl Phase {
         matches!(self, Phase::TaskWanted).then_some(Phase::Task)
     }
 
+    fn declined(&self) -> Option<Phase> {
+        matches!(self, Phase::TaskWanted | Phase::Task).then_some(Phase::Call)
+    }
+
     fn planned_task(&self) -> Option<Phase> {
         self.is_becoming().then_some(Phase::Call)
     }
@@ -204,6 +209,14 @@ impl Dialogue {
     pub(crate) fn planned_task(&self) -> Option<Arc<Job>> {
         let job = self.job.get()?;
         self.transition(Phase::planned_task).map(|_| Arc::clone(job))
+    }
+
+    /// Decides about the task that was planned: it has been created, or there is no room and the call stays a call.
+    pub(crate) fn settle(&self, job: Option<&Arc<Job>>) {
+        match job {
+            Some(job) => self.became(job),
+            None => drop(self.transition(Phase::declined)),
+        }
     }
 
     /// The task has been created: from now on, the call asks through it.

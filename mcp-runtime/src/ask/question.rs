@@ -30,6 +30,15 @@ impl Question {
         Self::fits(self.method, value)
     }
 
+    /// The shape of an answer to a request of this method, for people.
+    pub(crate) fn shape(method: &str) -> &'static str {
+        match method {
+            Self::ELICIT => "an object whose `action` is `accept`, `decline` or `cancel`",
+            Self::SAMPLE => "an object with `role` and `content`",
+            _ => "an object with a list of `roots`",
+        }
+    }
+
     /// Whether a value has the shape of an answer to a request of this method.
     pub(crate) fn fits(method: &str, value: &Value) -> bool {
         match method {
@@ -81,13 +90,8 @@ impl Posed {
     }
 }
 
-/// An answer with its key, or why it is malformed.
-type ResponseEntry = Result<(String, Value), RpcError>;
-
 /// Reads the client's answers from `inputResponses`, each with its key.
-///
-/// A malformed answer is an error of its own: a retried call is rejected for it, a task ignores it.
-pub(crate) fn read_responses(raw: Raw<'_>) -> Result<Vec<ResponseEntry>, RpcError> {
+pub(crate) fn read_responses(raw: Raw<'_>) -> Result<Vec<(String, Value)>, RpcError> {
     if raw.kind() != "object" {
         return Err(RpcError::wrong_field("inputResponses", "object", raw.kind()));
     }
@@ -99,7 +103,7 @@ pub(crate) fn read_responses(raw: Raw<'_>) -> Result<Vec<ResponseEntry>, RpcErro
             Err(RpcError::wrong_field(&field, "object", response.kind()))
         }
     };
-    Ok(responses.iter().map(read).collect())
+    responses.iter().map(read).collect()
 }
 
 /// Canonical JSON, equal for equal values: the members of objects are sorted by key.
@@ -169,16 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn malformed_response_is_an_error_of_its_own() {
-        let read = |text: &str| {
-            read_responses(Raw::new_unchecked(text)).map(|all| all.iter().map(Result::is_ok).collect::<Vec<_>>())
-        };
-        assert_eq!(read("{}").unwrap(), Vec::<bool>::new());
-        assert_eq!(
-            read(r#"{"a":{"action":"accept"},"b":5,"c":null,"d":{"n":1e999}}"#).unwrap(),
-            [true, false, false, false]
-        );
-        assert!(read("null").is_err() && read("[]").is_err(), "it is an object");
+    fn responses_are_an_object_of_objects() {
+        let read = |text: &str| read_responses(Raw::new_unchecked(text)).map(|all| all.len());
+        assert_eq!(read("{}").unwrap(), 0);
+        assert_eq!(read(r#"{"a":{"action":"accept"},"b":{}}"#).unwrap(), 2);
+        for malformed in [r#"{"a":5}"#, r#"{"a":null}"#, r#"{"a":{},"b":{"n":1e999}}"#, "null", "[]"] {
+            assert!(read(malformed).is_err(), "{malformed}");
+        }
         assert!(read(r#"{"a":{},"a":{}}"#).is_err(), "each key once");
     }
 }

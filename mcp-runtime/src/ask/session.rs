@@ -12,6 +12,8 @@ use super::AskError;
 use crate::call::control::ConnectionControl;
 use crate::call::invocation::Invocation;
 use crate::call::notifier::Notifier;
+use crate::call::outbox::Presence;
+use crate::call::task_streams::WaitingStream;
 use crate::era::encode::notification;
 use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{Id, Response};
@@ -139,6 +141,11 @@ impl SessionChannel {
         }
         let control = invocation.channel.control?;
         Some(SessionChannel { control: Arc::clone(control), notifier: invocation.channel.notifier() })
+    }
+
+    /// Sends the notifications of a task to the stream of this call, for as long as the guard lives.
+    pub(crate) fn follow(&self, task: &str, presence: Presence) -> Option<WaitingStream> {
+        Some(WaitingStream::enter(&self.control.task_streams, task, self.notifier.own_queue()?.clone(), presence))
     }
 
     /// Sends a request, and waits for its response. Dropping the future cancels the request.

@@ -209,7 +209,7 @@ impl Context {
     #[cfg(feature = "http")]
     pub async fn close_stream(&self) {
         if self.resumable && self.revision.has_event_priming() {
-            self.notifier.detach().await;
+            self.outlet().detach().await;
         }
     }
 
@@ -230,8 +230,7 @@ impl Context {
     /// }
     /// ```
     pub fn is_cancelled(&self) -> bool {
-        let task = self.dialogue.task().map(|job| &job.notifier);
-        task.unwrap_or(&self.notifier).is_closed()
+        self.outlet().is_closed()
     }
 
     /// Reports progress to the client: `done` of `total`, in any unit. Both are numbers of any primitive type; an
@@ -270,13 +269,18 @@ impl Context {
         let (done, total) = (done.amount(), total.total());
         self.report_task(done, total, None);
         if let Some(line) = self.report_line(done, total, None) {
-            self.notifier.try_send(line);
+            self.outlet().try_send(line);
         }
     }
 
     fn report(&self, done: f64, total: Option<f64>, message: Option<&str>) -> ProgressReport<'_> {
         self.report_task(done, total, message);
-        ProgressReport::new(self.report_line(done, total, message).map(|line| self.notifier.send(line)))
+        ProgressReport::new(self.report_line(done, total, message).map(|line| self.outlet().send(line)))
+    }
+
+    /// Where notifications go: with the task if the call has become one, else with the call.
+    fn outlet(&self) -> &Notifier {
+        self.dialogue.task().map_or(&self.notifier, |job| &job.notifier)
     }
 
     /// Sets the status message of a task: a client that polls the task does not read the call's stream.
@@ -317,7 +321,7 @@ impl Context {
     /// ```
     pub async fn log(&self, level: LogLevel, data: impl Serialize) {
         if self.may_log(level) {
-            self.notifier.send(notification::log(level, None, &data, self.dialogue.named(self.revision))).await;
+            self.outlet().send(notification::log(level, None, &data, self.dialogue.named(self.revision))).await;
         }
     }
 
@@ -325,12 +329,12 @@ impl Context {
     /// slowly and its queue is full, the message is dropped.
     pub fn try_log(&self, level: LogLevel, data: impl Serialize) {
         if self.may_log(level) {
-            self.notifier.try_send(notification::log(level, None, &data, self.dialogue.named(self.revision)));
+            self.outlet().try_send(notification::log(level, None, &data, self.dialogue.named(self.revision)));
         }
     }
 
     fn may_log(&self, level: LogLevel) -> bool {
-        self.log_level.is_some_and(|least| level >= least) && self.notifier.may_log()
+        self.log_level.is_some_and(|least| level >= least) && self.outlet().may_log()
     }
 }
 
@@ -354,8 +358,6 @@ pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
 
 impl FromInvocation for Context {
     fn from_invocation(invocation: &Invocation<'_>) -> Self {
-        let task = invocation.job.filter(|job| !job.asks_first);
-        let notifier = task.map_or_else(|| invocation.channel.notifier(), |job| Arc::clone(&job.notifier));
         Context {
             request_id: invocation.id.as_str().into(),
             revision: invocation.envelope.revision,
@@ -363,7 +365,7 @@ impl FromInvocation for Context {
             meta: invocation.envelope.meta.map(|meta| meta.get().into()),
             log_level: invocation.envelope.log_level,
             progress: invocation.envelope.meta.and_then(Progress::requested).map(Arc::new),
-            notifier,
+            notifier: invocation.channel.notifier(),
             dialogue: invocation.dialogue(),
             principal: invocation.channel.principal().cloned(),
             #[cfg(feature = "http")]

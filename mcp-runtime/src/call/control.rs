@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::in_flight::InFlight;
+use super::task_streams::TaskStreams;
 use crate::ask::PendingRequests;
 use crate::sync::until;
 
@@ -20,6 +21,8 @@ pub(crate) struct ConnectionControl {
     pub(crate) in_flight: Arc<InFlight>,
     /// Requests to the client that it has not answered.
     pub(crate) pending_requests: PendingRequests,
+    /// Where tasks send notifications, if the connection has no queue of its own.
+    pub(crate) task_streams: Arc<TaskStreams>,
     /// No new requests are accepted.
     closing: AtomicBool,
     /// Nothing is received or written any more.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::begin::CallEnv;
 use super::control::ConnectionControl;
 use super::notifier::Notifier;
-use super::outbox::Outbox;
+use super::outbox::{Outbox, Presence};
 use crate::ask::{self, Dialogue, Resumed, StateBinding};
 use crate::call::telemetry::log::CallLog;
 use crate::era::{Accepted, Envelope, Method};
@@ -15,6 +15,7 @@ use crate::jsonrpc::Id;
 use crate::outcome::Failure;
 use crate::protocol::{LogLevel, Revision};
 use crate::server::core::Core;
+use crate::server::memory::Owner;
 use crate::server::peer::Peer;
 use crate::task::Job;
 
@@ -125,10 +126,24 @@ impl<'a> CallChannel<'a> {
 
     /// The notifier of a task. It outlives the request, so it needs a queue that does: without one, what the
     /// task sends is dropped.
-    pub(crate) fn task_notifier(&self, revision: Revision) -> Arc<Notifier> {
-        let sender = if revision.is_stateless() { None } else { self.outbox.connection_sender() };
-        let sender = sender.cloned().unwrap_or_else(|| tokio::sync::mpsc::channel(1).0);
-        Arc::new(Notifier::live(sender, self.core.limits.log_rate))
+    pub(crate) fn task_notifier(&self, revision: Revision, id: &str) -> Arc<Notifier> {
+        let log_rate = self.core.limits.log_rate;
+        Arc::new(match (self.outbox.connection_sender(), self.control) {
+            _ if revision.is_stateless() => Notifier::live(tokio::sync::mpsc::channel(1).0, log_rate),
+            (Some(queue), _) => Notifier::live(queue.clone(), log_rate),
+            (None, Some(control)) => Notifier::of_task(&control.task_streams, id, log_rate),
+            (None, None) => Notifier::live(tokio::sync::mpsc::channel(1).0, log_rate),
+        })
+    }
+
+    /// Who the memory is kept for that the caller leaves behind.
+    pub(crate) fn owner(&self) -> Owner {
+        self.outbox.owner()
+    }
+
+    /// Whether the client of a request reads its response, where it can leave without ending the call.
+    pub(crate) fn presence(&self) -> Option<Presence> {
+        self.outbox.presence()
     }
 
     #[cfg(feature = "http")]

@@ -10,6 +10,7 @@ pub(crate) mod notifier;
 pub(crate) mod outbox;
 pub(crate) mod progress;
 pub(crate) mod run;
+pub(crate) mod task_streams;
 pub(crate) mod telemetry;
 #[cfg(feature = "http")]
 pub(crate) mod watchdog;

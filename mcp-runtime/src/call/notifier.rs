@@ -4,12 +4,14 @@
 //! call is pending they go through the outbox, as its answer will. A call that keeps sending during its
 //! first poll is made to yield.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, mpsc};
 
 use super::outbox::Outgoing;
+use super::task_streams::TaskStreams;
 use crate::sync::{lock, until};
 
 /// The way from one call to its client.
@@ -19,9 +21,30 @@ pub(crate) struct Notifier {
     /// Notified when the state is no longer `Held`, or holds less.
     room: Notify,
     begun: Instant,
-    outbox: mpsc::Sender<Outgoing>,
+    outbox: Destination,
     logs: Mutex<LogWindow>,
     log_rate: u32,
+}
+
+/// Where notifications go.
+#[derive(Debug)]
+enum Destination {
+    Queue(mpsc::Sender<Outgoing>),
+    /// Wherever the client of a session reads the messages of this task at the time.
+    Task {
+        streams: Weak<TaskStreams>,
+        id: Box<str>,
+    },
+}
+
+impl Destination {
+    /// The queue, if the client reads anything.
+    fn queue(&self) -> Option<Cow<'_, mpsc::Sender<Outgoing>>> {
+        match self {
+            Destination::Queue(queue) => Some(Cow::Borrowed(queue)),
+            Destination::Task { streams, id } => streams.upgrade()?.queue(id).map(Cow::Owned),
+        }
+    }
 }
 
 /// How many messages were logged in the second that began then.
@@ -55,15 +78,29 @@ const HELD_TIME: Duration = Duration::from_millis(10);
 impl Notifier {
     /// A notifier that holds what is sent until the first poll is over.
     pub(crate) fn new(outbox: mpsc::Sender<Outgoing>, log_rate: u32) -> Self {
-        Self::with_state(NotifierState::Held(Held::default()), outbox, log_rate)
+        Self::with_state(NotifierState::Held(Held::default()), Destination::Queue(outbox), log_rate)
     }
 
     /// A notifier that holds nothing.
     pub(crate) fn live(outbox: mpsc::Sender<Outgoing>, log_rate: u32) -> Self {
+        Self::with_state(NotifierState::Live, Destination::Queue(outbox), log_rate)
+    }
+
+    /// A notifier of a task whose session has no queue that outlives a request.
+    pub(crate) fn of_task(streams: &Arc<TaskStreams>, id: &str, log_rate: u32) -> Self {
+        let outbox = Destination::Task { streams: Arc::downgrade(streams), id: id.into() };
         Self::with_state(NotifierState::Live, outbox, log_rate)
     }
 
-    fn with_state(state: NotifierState, outbox: mpsc::Sender<Outgoing>, log_rate: u32) -> Self {
+    /// The queue of the call's connection or request, if it has one.
+    pub(crate) fn own_queue(&self) -> Option<&mpsc::Sender<Outgoing>> {
+        match &self.outbox {
+            Destination::Queue(queue) => Some(queue),
+            Destination::Task { .. } => None,
+        }
+    }
+
+    fn with_state(state: NotifierState, outbox: Destination, log_rate: u32) -> Self {
         let begun = Instant::now();
         let logs = Mutex::new(LogWindow { begun, messages: 0 });
         Notifier { state: Mutex::new(state), room: Notify::new(), begun, outbox, logs, log_rate }
@@ -88,7 +125,9 @@ impl Notifier {
         match &mut *self.state() {
             NotifierState::Held(held) if held.lines.len() < HELD_BYTES => held.lines.extend_from_slice(&line),
             // A full outbox loses the line, as documented on `try_log` and `try_progress`.
-            NotifierState::Live => drop(self.outbox.try_send(Outgoing::Notification(line))),
+            NotifierState::Live => {
+                drop(self.outbox.queue().map(|queue| queue.try_send(Outgoing::Notification(line))));
+            }
             NotifierState::Held(_) | NotifierState::Closed => {}
         }
     }
@@ -116,7 +155,8 @@ impl Notifier {
     async fn send_live(&self, message: Outgoing) {
         // The outbox is closed when the client is gone.
         if !self.is_closed()
-            && let Ok(place) = self.outbox.reserve().await
+            && let Some(queue) = self.outbox.queue()
+            && let Ok(place) = queue.reserve().await
         {
             // The call may have been answered meanwhile. Its answer is sent after the state is `Closed`, so
             // what is sent before that precedes the answer.
@@ -151,7 +191,9 @@ impl Notifier {
     /// Sends what the first poll held; afterwards nothing is held.
     pub(crate) async fn go_live(&self) {
         while let Some(message) = self.next_held() {
-            let _ = self.outbox.send(message).await;
+            if let Some(queue) = self.outbox.queue() {
+                let _ = queue.send(message).await;
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::server::memory::{Charge, Owner};
 use crate::server::peer::Peer;
@@ -42,6 +42,37 @@ pub(crate) struct Outbox {
     /// The HTTP request without its body.
     #[cfg(feature = "http")]
     parts: Option<Arc<Parts>>,
+    /// Whether the client reads the response; made for the calls that need to know.
+    #[cfg(feature = "http")]
+    presence: OnceLock<Presence>,
+}
+
+/// Whether a client reads the response to its request now. It may leave a stream and come back.
+#[derive(Debug, Clone)]
+pub(crate) struct Presence(Arc<watch::Sender<bool>>);
+
+impl Presence {
+    #[cfg(feature = "http")]
+    pub(crate) fn set(&self, present: bool) {
+        self.0.send_replace(present);
+    }
+
+    pub(crate) fn is_present(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Waits until the client has left.
+    pub(crate) async fn left(&self) {
+        // The channel cannot be closed: `self` owns a sender.
+        let _ = self.0.subscribe().wait_for(|present| !present).await;
+    }
+}
+
+/// Present until it leaves.
+impl Default for Presence {
+    fn default() -> Self {
+        Presence(Arc::new(watch::Sender::new(true)))
+    }
 }
 
 #[derive(Debug)]
@@ -65,6 +96,8 @@ impl Outbox {
             resumable: false,
             #[cfg(feature = "http")]
             parts: None,
+            #[cfg(feature = "http")]
+            presence: OnceLock::new(),
         };
         (outbox, receiver)
     }
@@ -73,7 +106,8 @@ impl Outbox {
     #[cfg(feature = "http")]
     pub(crate) fn request(parts: &Arc<Parts>, resumable: bool) -> Self {
         let queue = Queue::Request(OnceLock::new());
-        Outbox { queue, principal: None, peer: None, held: None, resumable, parts: Some(Arc::clone(parts)) }
+        let (parts, presence) = (Some(Arc::clone(parts)), OnceLock::new());
+        Outbox { queue, principal: None, peer: None, held: None, resumable, parts, presence }
     }
 
     /// Sets the caller.
@@ -117,6 +151,21 @@ impl Outbox {
     #[cfg(feature = "http")]
     pub(crate) fn is_resumable(&self) -> bool {
         self.resumable
+    }
+
+    /// Whether the client of a request reads its response. `None` for a connection, which ends when its client leaves.
+    pub(crate) fn presence(&self) -> Option<Presence> {
+        #[cfg(feature = "http")]
+        if let Queue::Request(_) = self.queue {
+            return Some(self.presence.get_or_init(Presence::default).clone());
+        }
+        None
+    }
+
+    /// What is to be told whether the client reads the response, if a call needs to know.
+    #[cfg(feature = "http")]
+    pub(crate) fn take_presence(&mut self) -> Option<Presence> {
+        self.presence.take()
     }
 
     /// Whether the client can receive a request here, and respond to it.

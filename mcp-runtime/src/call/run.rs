@@ -95,7 +95,7 @@ impl GuardedFuture {
         let (Some(future), dialogue) = (self.future.take(), self.dialogue.take()) else { return Poll::Pending };
         let rest = GuardedFuture::new(future, dialogue.clone(), self.blocking.take());
         let work = PendingCall { future: rest, timeout: job.timeout, log: None };
-        let ready = dialogue.map(|dialogue| -> task::Ready { Box::new(move |job| dialogue.became(job)) });
+        let ready = dialogue.map(|dialogue| -> task::Ready { Box::new(move |job| dialogue.settle(job)) });
         self.future = Some(task::launch(job, work, ready));
         self.poll(cx)
     }

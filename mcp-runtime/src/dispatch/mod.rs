@@ -11,4 +11,5 @@ pub(crate) mod listen;
 pub(crate) mod router;
 #[cfg(feature = "http")]
 pub(crate) mod shared;
+mod task_questions;
 pub(crate) mod tasks;

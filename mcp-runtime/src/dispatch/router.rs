@@ -117,8 +117,10 @@ impl<'a> Router<'a> {
         if !owed {
             return started;
         }
+        let dialogue = started.dialogue.clone();
+        let ready = dialogue.map(|dialogue| -> task::Ready { Box::new(move |job| dialogue.settle(job)) });
         let work = PendingCall::of_task(Arc::clone(invocation.channel.core), started);
-        Started { step: Step::Future(task::launch(job, work, None)), timeout: None, dialogue: None, blocking: None }
+        Started { step: Step::Future(task::launch(job, work, ready)), timeout: None, dialogue: None, blocking: None }
     }
 
     fn get_prompt(&self, params: &Object<'a>) -> Result<Started, Failure> {

@@ -1,13 +1,13 @@
 //! The methods `tasks/get`, `tasks/result`, `tasks/update`, `tasks/cancel` and `tasks/list`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tokio::task::{AbortHandle, JoinSet};
 
 use super::router::Router;
-use crate::ask::{AskError, SessionChannel, read_responses};
+use super::task_questions::OpenQuestions;
+use crate::ask::{SessionChannel, read_responses};
+use crate::call::outbox::Presence;
 use crate::era::encode::task::RELATED;
 use crate::era::{Accepted, Method, TaskNegotiation};
 use crate::jsonrpc::error::{RpcError, shorten};
@@ -15,9 +15,8 @@ use crate::outcome::{Failure, Outcome, Question, Reply, Step};
 use crate::protocol::Revision;
 use crate::server::core::Core;
 use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, with_timeout};
-use crate::sync::BoxedTask;
 use crate::task::watch::TaskWatch;
-use crate::task::{change, declared, load, unavailable};
+use crate::task::{change, declared, load, mark_fetched, unavailable};
 
 /// A request about one task.
 struct TaskRequest {
@@ -54,9 +53,10 @@ pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, F
         Method::TasksCancel => Box::pin(async move { request.cancel().await }),
         Method::TasksResult => {
             let channel = SessionChannel::of(router.invocation);
-            Box::pin(async move { request.result(channel).await })
+            let presence = router.invocation.channel.presence();
+            Box::pin(async move { request.result(channel, presence).await })
         }
-        _ => Box::pin(async move { request.task().await.map(|task| Reply::Task(Box::new(task))) }),
+        _ => Box::pin(async move { request.get().await }),
     }))
 }
 
@@ -67,11 +67,11 @@ async fn list(core: Arc<Core>, owner: String) -> Outcome {
     Ok(Reply::Tasks(all))
 }
 
-/// The answers of a `tasks/update`, without those that are malformed.
+/// The answers of a `tasks/update`.
 fn responses(call: &Accepted<'_>) -> Result<Vec<(String, Value)>, RpcError> {
     let raw = call.params.get("inputResponses");
     let raw = raw.ok_or_else(|| RpcError::wrong_field("inputResponses", "object", "missing"))?;
-    Ok(read_responses(raw)?.into_iter().flatten().collect())
+    read_responses(raw)
 }
 
 impl TaskRequest {
@@ -87,15 +87,26 @@ impl TaskRequest {
         })
     }
 
-    /// Delivers answers. Unknown keys, questions that were answered before, and malformed answers are ignored.
+    /// Returns the task, in the extension with its outcome.
+    async fn get(self) -> Outcome {
+        let task = self.task().await?;
+        if self.revision.task_negotiation() == TaskNegotiation::ByServer {
+            mark_fetched(&self.core, &task).await;
+        }
+        Ok(Reply::Task(Box::new(task)))
+    }
+
+    /// Delivers answers. Unknown keys and questions that were answered before are ignored. If an answer has the wrong
+    /// shape for its question, none is delivered and the questions stay open: a client that has answered once would
+    /// not answer again.
     async fn update(self, answers: Vec<(String, Value)>) -> Outcome {
         self.task().await?;
+        let mut malformed = None;
         let done = change(&self.core, &self.id, |task| {
+            malformed = answers.iter().find_map(|(key, answer)| mismatch(key, answer, task.questions.get(key)?));
             let mut changed = false;
-            for (key, answer) in &answers {
-                let fits = |question: &TaskQuestion| Question::fits(&question.method, answer);
-                if task.questions.get(key).is_some_and(fits) {
-                    task.questions.remove(key);
+            for (key, answer) in answers.iter().filter(|_| malformed.is_none()) {
+                if task.questions.remove(key).is_some() {
                     task.answers.insert(key.clone(), answer.clone());
                     changed = true;
                 }
@@ -103,7 +114,7 @@ impl TaskRequest {
             changed
         });
         done.await.map_err(unavailable)?;
-        Ok(Reply::Acknowledged)
+        malformed.map_or(Ok(Reply::Acknowledged), |error| Err(error.into()))
     }
 
     /// Cancels the task. In 2025-11-25, cancelling a task that has ended is an error.
@@ -122,94 +133,42 @@ impl TaskRequest {
         }
     }
 
-    /// Waits until the task has ended, and returns its outcome. Its questions are asked on this request's stream.
+    /// Waits until the task has ended, and returns its outcome. Its questions are asked on this request's stream, which
+    /// also carries its notifications.
     /// <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#input-required-status>
-    async fn result(self, channel: Option<SessionChannel>) -> Outcome {
+    async fn result(self, channel: Option<SessionChannel>, presence: Option<Presence>) -> Outcome {
         let watch = TaskWatch::over(&self.core, &self.id);
         let mut news = watch.news();
-        let mut asking = OpenQuestions::default();
+        let mut asking = OpenQuestions::new(&self.core, &self.id, channel, presence);
         loop {
             news.borrow_and_update();
             let task = self.task().await?;
             asking.retain(&task.questions).await;
             if task.status.is_over() {
+                mark_fetched(&self.core, &task).await;
                 return concluded(task);
             }
-            match &channel {
-                Some(channel) => asking.ask(channel, &self, &task.questions),
-                None if task.questions.is_empty() => {}
-                None => {
-                    let text = "the task waits for an answer; request its result with `Accept: text/event-stream`";
-                    return Err(RpcError::invalid_request(text).into());
-                }
+            if !asking.ask(&task.questions) {
+                let text = "the task waits for an answer; request its result with `Accept: text/event-stream`";
+                return Err(RpcError::invalid_request(text).into());
             }
-            // Expiry sends no notification.
-            let _ = tokio::time::timeout(task.remaining(), TaskWatch::happens(&mut news)).await;
-        }
-    }
-}
-
-/// The questions of a task that were sent to the client that waits for its result.
-#[derive(Default)]
-struct OpenQuestions {
-    asked: Vec<(String, AbortHandle)>,
-    tasks: JoinSet<()>,
-}
-
-impl OpenQuestions {
-    /// Withdraws the questions that the task no longer asks.
-    async fn retain(&mut self, questions: &BTreeMap<String, TaskQuestion>) {
-        for (_, asked) in self.asked.iter().filter(|(key, asked)| !questions.contains_key(key) && !asked.is_finished())
-        {
-            asked.abort();
-        }
-        if questions.is_empty() {
-            // Their cancellations precede the result.
-            self.tasks.shutdown().await;
-        }
-        while self.tasks.try_join_next().is_some() {}
-    }
-
-    /// Sends the questions that are new.
-    fn ask(&mut self, channel: &SessionChannel, request: &TaskRequest, questions: &BTreeMap<String, TaskQuestion>) {
-        for (key, question) in questions {
-            if !self.asked.iter().any(|(asked, _)| asked == key) {
-                let (channel, core, id) = (channel.clone(), Arc::clone(&request.core), request.id.clone());
-                let (name, question) = (key.clone(), question.clone());
-                let task: BoxedTask = Box::pin(async move { ask(&channel, &core, &id, name, question).await });
-                self.asked.push((key.clone(), self.tasks.spawn(task)));
+            tokio::select! {
+                // Expiry sends no notification.
+                _ = tokio::time::timeout(task.remaining(), TaskWatch::happens(&mut news)) => {}
+                () = asking.may_claim() => {}
             }
         }
     }
 }
 
-/// Asks a task's question on the stream of a client that waits for its result. If several wait, the first answer
-/// counts.
-async fn ask(channel: &SessionChannel, core: &Core, id: &str, key: String, question: TaskQuestion) {
-    let mut asked = question.clone();
-    asked.params["_meta"][RELATED] = json!({"taskId": id});
-    let answer = match channel.ask(&asked.method, &asked.params, core.limits.answer_timeout).await {
-        Ok(answer) if Question::fits(&question.method, &answer) => answer,
-        Ok(_) => refusal(RpcError::INVALID_PARAMS.into(), "the client's answer has the wrong shape"),
-        Err(AskError::ClientError { code, message }) => refusal(code, &message),
-        // The question stays open for the next `tasks/result`.
-        Err(_) => return,
-    };
-    let given = change(core, id, |task| {
-        let open = task.questions.remove(&key).is_some();
-        if open {
-            task.answers.insert(key.clone(), answer.clone());
-        }
-        open
-    });
-    if given.await.is_err() {
-        tracing::error!("failed to store the answer to a question of a task");
+/// What is wrong with an answer to a question, if it has the wrong shape.
+fn mismatch(key: &str, answer: &Value, question: &TaskQuestion) -> Option<RpcError> {
+    if Question::fits(&question.method, answer) {
+        return None;
     }
-}
-
-/// A client's error in place of an answer.
-fn refusal(code: i64, message: &str) -> Value {
-    json!({"error": {"code": code, "message": message}})
+    let (field, expected) = (format!("inputResponses.{}", shorten(key)), Question::shape(&question.method));
+    let text = format!("Invalid params: `{field}` does not answer `{}`: send {expected}", question.method);
+    Some(RpcError::invalid_params(text).with_data(json!({"field": field, "expected": expected})))
 }
 
 /// The response that the call would have had, with the id of its task.

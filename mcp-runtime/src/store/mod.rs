@@ -47,6 +47,8 @@ mod events;
 mod memory;
 #[cfg(feature = "http")]
 mod sessions;
+mod task_quota;
+mod task_record;
 mod tasks;
 
 use std::io;
@@ -71,8 +73,10 @@ pub use events::{EventStore, EventTail};
 pub(crate) use sessions::DynSessionStore;
 #[cfg(feature = "http")]
 pub use sessions::{SessionRecord, SessionStore};
+pub use task_quota::{TaskLimit, TaskQuota};
+pub use task_record::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus};
 pub(crate) use tasks::DynTaskStore;
-pub use tasks::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, TaskStore};
+pub use tasks::TaskStore;
 
 /// The boxed future of a store's operation, as the object-safe traits return it.
 pub(crate) type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;

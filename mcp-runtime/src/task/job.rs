@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::watch::TaskWatch;
-use super::{change, load, sweep, unavailable};
+use super::{change, load, unavailable};
 use crate::ask::AskError;
 use crate::call::invocation::Invocation;
 use crate::call::notifier::{CloseOnDrop, Notifier};
@@ -22,8 +22,9 @@ use crate::jsonrpc::error::RpcError;
 use crate::outcome::{Failure, Outcome, Question, Reply, Work};
 use crate::random;
 use crate::server::core::Core;
+use crate::server::memory::Owner;
 use crate::server::state::Phase;
-use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, with_timeout};
+use crate::store::{TaskLimit, TaskOutcome, TaskQuestion, TaskQuota, TaskRecord, TaskStatus, with_timeout};
 use crate::sync::{lock, spawn};
 
 /// A task of this process, from its plan to its outcome.
@@ -36,6 +37,8 @@ pub(crate) struct Job {
     pub(crate) timeout: Option<Duration>,
     /// Whether the call stays a call until the handler awaits `start_task`.
     pub(crate) asks_first: bool,
+    /// Whether the tool runs as a task only.
+    required: bool,
     /// Carries the task's notifications, if its client has a connection for them.
     pub(crate) notifier: Arc<Notifier>,
     watch: Arc<TaskWatch>,
@@ -65,13 +68,17 @@ impl Job {
         let mut task = TaskRecord::new(id, invocation.envelope.revision, ttl);
         let watch = TaskWatch::over(invocation.channel.core, &task.id);
         task.owner = invocation.channel.principal().map(ToString::to_string);
+        task.account = account(invocation);
+        task.request_bytes = invocation.call.and_then(|call| call.raw_params).map_or(0, |params| params.get().len());
+        let notifier = invocation.channel.task_notifier(invocation.envelope.revision, &task.id);
         Ok(Arc::new(Job {
             core: Arc::clone(invocation.channel.core),
             task,
             ttl,
             timeout: tool.handler.timeout.or(catalog.settings.timeout),
             asks_first: tool.task.as_ref().is_some_and(|support| support.asks_first),
-            notifier: invocation.channel.task_notifier(invocation.envelope.revision),
+            required: tool.task.as_ref().is_some_and(|support| support.required),
+            notifier,
             watch,
             pending: Mutex::default(),
             updated: tokio::sync::Notify::new(),
@@ -91,6 +98,7 @@ impl Job {
             ttl,
             timeout: None,
             asks_first,
+            required: true,
             notifier,
             pending: Mutex::default(),
             updated: tokio::sync::Notify::new(),
@@ -120,24 +128,23 @@ impl Job {
         }
     }
 
-    /// Stores the task, within the limits. From then on the client finds it.
-    async fn create(&self) -> Result<TaskRecord, Failure> {
-        let (core, limits) = (&self.core, &self.core.limits);
-        let store = &core.tasks.store;
-        let full = |text: &str| Failure::Protocol(RpcError::new(RpcError::INTERNAL, text.to_owned()));
-        if let Some(owner) = self.task.owner.as_deref() {
-            let own =
-                with_timeout(limits.store_timeout, "tasks", store.list(Some(owner))).await.map_err(unavailable)?;
-            if own.len() >= limits.tasks_per_principal {
-                return Err(full("Too many tasks of yours: wait until some expire"));
+    /// Stores the task, within the limits. From then on the client finds it. Returns `None` if there is no room, and
+    /// the call can go on as an ordinary one.
+    async fn create(&self) -> Result<Option<TaskRecord>, Failure> {
+        let (tasks, limits) = (&self.core.tasks, &self.core.limits);
+        let quota = TaskQuota::new(limits.tasks, limits.tasks_per_principal);
+        let created = with_timeout(limits.store_timeout, "tasks", tasks.store.create(&self.task, self.ttl, quota));
+        match created.await.map_err(unavailable)? {
+            Ok(()) => {
+                tasks.sweeper.expect(self.ttl, limits.store_timeout);
+                Ok(Some(self.task.clone()))
             }
+            Err(limit) => match self.task.revision.task_negotiation() {
+                TaskNegotiation::ByServer if !self.required => Ok(None),
+                // The client has requested a task, and cannot read anything else.
+                negotiation => Err(full(limit, negotiation == TaskNegotiation::ByClient && !self.required)),
+            },
         }
-        if with_timeout(limits.store_timeout, "tasks", store.count()).await.map_err(unavailable)? >= limits.tasks {
-            return Err(full("Too many tasks: retry later"));
-        }
-        with_timeout(limits.store_timeout, "tasks", store.create(&self.task, self.ttl)).await.map_err(unavailable)?;
-        sweep(core);
-        Ok(self.task.clone())
     }
 
     /// Runs the handler in a Tokio task, and stores the outcome.
@@ -293,19 +300,47 @@ impl Drop for QuestionGuard<'_> {
     }
 }
 
-/// What is called when a task is stored, before its handler runs on.
-pub(crate) type Ready = Box<dyn FnOnce(&Arc<Job>) + Send>;
+/// What is called before the handler of a task runs on: with the task if it was stored, without it if there was no
+/// room and the call goes on as an ordinary one.
+pub(crate) type Ready = Box<dyn FnOnce(Option<&Arc<Job>>) + Send>;
 
-/// Turns a call into a task: stores it, calls `ready`, runs `work` in the background, and returns the response.
+/// Turns a call into a task: stores it, calls `ready`, runs `work` in the background, and returns the response. If there
+/// is no room for an optional task, runs `work` here and returns its outcome.
 pub(crate) fn launch(job: Arc<Job>, work: PendingCall, ready: Option<Ready>) -> Work {
     Box::pin(async move {
-        let task = job.create().await?;
+        let created = job.create().await?;
         if let Some(ready) = ready {
-            ready(&job);
+            ready(created.is_some().then_some(&job));
         }
-        job.begin(work);
-        Ok(Reply::TaskCreated(Box::new(task)))
+        match created {
+            None => work.finish().await,
+            Some(task) => {
+                job.begin(work);
+                Ok(Reply::TaskCreated(Box::new(task)))
+            }
+        }
     })
+}
+
+/// The error of a call that leaves no room for its task. `optional` if the client may call without one.
+fn full(limit: TaskLimit, optional: bool) -> Failure {
+    let whose =
+        if limit == TaskLimit::PerAccount { "Too many running tasks of yours" } else { "Too many running tasks" };
+    let next = match limit {
+        _ if optional => "call the tool without `task`, or retry later",
+        TaskLimit::PerAccount => "wait until one ends, or cancel one",
+        TaskLimit::Total => "retry later",
+    };
+    RpcError::new(RpcError::INTERNAL, format!("{whose}: {next}")).into()
+}
+
+/// Whom a task counts against. The prefix keeps principals apart from addresses.
+fn account(invocation: &Invocation<'_>) -> Option<String> {
+    match invocation.channel.owner() {
+        Owner::Principal(principal) => Some(format!("principal:{principal}")),
+        Owner::Peer(network) => Some(format!("peer:{network}")),
+        Owner::Unknown => None,
+    }
 }
 
 /// An answer, or the error that the client sent in its place.

@@ -12,12 +12,13 @@
 //! running handler becomes the task; it does not run again.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 
+pub(crate) mod claims;
 mod job;
+mod sweeper;
 pub(crate) mod watch;
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch::Sender;
@@ -34,13 +35,14 @@ use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, MissingCapability};
 use crate::server::core::Core;
 use crate::store::{Change, DynTaskStore, MemoryTasks, TaskRecord, Unavailable, with_timeout};
-use crate::sync::spawn;
 
+use claims::QuestionClaims;
 pub(crate) use job::{Job, Ready, launch};
+use sweeper::Sweeper;
 pub(crate) use watch::TaskReader;
 
-/// How often the store is swept for expired tasks.
-const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
+/// The shortest time to live: a task that expires before its client can fetch the result is of no use to it.
+const LEAST_TTL: Duration = Duration::from_secs(1);
 /// How long a task that is stopped may take to store its outcome.
 const STOP_GRACE: Duration = Duration::from_secs(1);
 /// How often an update is retried after a conflict with another writer.
@@ -51,8 +53,10 @@ pub(crate) struct Tasks {
     pub(crate) store: Arc<dyn DynTaskStore>,
     /// The tasks whose handlers run in this process.
     pub(crate) running: Arc<InFlight>,
+    /// Who asks the questions of tasks in 2025-11-25.
+    pub(crate) claims: Arc<QuestionClaims>,
     stopped: Sender<bool>,
-    sweeping: AtomicBool,
+    sweeper: Arc<Sweeper>,
 }
 
 impl Default for Tasks {
@@ -63,8 +67,8 @@ impl Default for Tasks {
 
 impl Tasks {
     pub(crate) fn new(store: Arc<dyn DynTaskStore>) -> Self {
-        let (running, stopped) = (Arc::default(), Sender::new(false));
-        Tasks { store, running, stopped, sweeping: AtomicBool::new(false) }
+        let (running, stopped, sweeper) = (Arc::default(), Sender::new(false), Sweeper::of(&store));
+        Tasks { store, running, stopped, claims: Arc::default(), sweeper }
     }
 
     /// Stops the tasks that run in this process, since no client can fetch their results now. They may
@@ -86,21 +90,6 @@ impl fmt::Debug for Tasks {
         // Not the store: one of the user's may show the ids of tasks, which are credentials.
         f.debug_struct("Tasks").finish_non_exhaustive()
     }
-}
-
-/// Starts to sweep the store for expired tasks, once per server and for as long as it lives.
-fn sweep(core: &Arc<Core>) {
-    if core.tasks.sweeping.swap(true, Ordering::AcqRel) {
-        return;
-    }
-    let core: Weak<Core> = Arc::downgrade(core);
-    spawn(async move {
-        loop {
-            tokio::time::sleep(SWEEP_INTERVAL).await;
-            let Some(core) = core.upgrade() else { return };
-            let _ = with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.sweep()).await;
-        }
-    });
 }
 
 pub(crate) async fn load(core: &Core, id: &str) -> Result<Option<TaskRecord>, Unavailable> {
@@ -138,6 +127,15 @@ async fn change_boxed(
     Err(Unavailable)
 }
 
+/// Records that a client has fetched the outcome of a task, which may then be evicted before others. A failure is
+/// ignored: the client has its result, and the task expires in any case.
+pub(crate) async fn mark_fetched(core: &Core, task: &TaskRecord) {
+    if task.status.is_over() && !task.is_spent() {
+        let task = TaskRecord { version: task.version + 1, fetched: true, ..task.clone() };
+        let _ = with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.update(&task)).await;
+    }
+}
+
 /// The error of a request whose store access failed.
 pub(crate) fn unavailable(_: Unavailable) -> Failure {
     RpcError::new(RpcError::INTERNAL, "Task store unavailable; retry later").into()
@@ -157,7 +155,8 @@ pub(crate) fn wanted(invocation: &Invocation<'_>, catalog: &Catalog, tool: &Tool
         _ => None,
     };
     let Some(ttl) = asked else { return Ok(None) };
-    Ok(Some(Job::new(invocation, catalog, tool, ttl.min(invocation.channel.core.limits.task_ttl))?))
+    let ttl = ttl.max(LEAST_TTL).min(invocation.channel.core.limits.task_ttl);
+    Ok(Some(Job::new(invocation, catalog, tool, ttl)?))
 }
 
 /// The TTL that a client of 2025-11-25 requests, if its call is to become a task.
@@ -199,53 +198,4 @@ fn read_ttl(raw: Raw<'_>) -> Result<Duration, RpcError> {
 pub(crate) fn declared(invocation: &Invocation<'_>) -> Result<(), MissingCapability> {
     let by_server = invocation.envelope.revision.task_negotiation() == TaskNegotiation::ByServer;
     if by_server { required(ClientCapability::Tasks, invocation) } else { Ok(()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io;
-    use std::sync::atomic::AtomicUsize;
-
-    use super::*;
-    use crate::store::TaskStore;
-
-    /// A store whose sweeps panic.
-    #[derive(Debug, Default)]
-    struct Panicking(AtomicUsize);
-
-    impl TaskStore for Panicking {
-        async fn create(&self, _: &TaskRecord, _: Duration) -> io::Result<()> {
-            Ok(())
-        }
-
-        async fn load(&self, _: &str) -> io::Result<Option<TaskRecord>> {
-            Ok(None)
-        }
-
-        async fn update(&self, _: &TaskRecord) -> io::Result<bool> {
-            Ok(false)
-        }
-
-        async fn list(&self, _: Option<&str>) -> io::Result<Vec<TaskRecord>> {
-            Ok(Vec::new())
-        }
-
-        async fn count(&self) -> io::Result<usize> {
-            Ok(0)
-        }
-
-        async fn sweep(&self) -> io::Result<usize> {
-            self.0.fetch_add(1, Ordering::SeqCst);
-            panic!("the pool is poisoned");
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn sweeping_goes_on_after_a_panic_of_the_store() {
-        let store = Arc::new(Panicking::default());
-        let core = crate::Server::new("test", "1.0.0").task_store(Arc::clone(&store)).into_core();
-        sweep(&core);
-        tokio::time::sleep(SWEEP_INTERVAL * 4).await;
-        assert!(store.0.load(Ordering::SeqCst) >= 3, "{store:?}");
-    }
 }

@@ -28,5 +28,6 @@ mod secrets;
 mod sessions;
 mod shutdown;
 mod store_failures;
+mod task_limits;
 mod tasks;
 mod tower;

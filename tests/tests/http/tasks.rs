@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::{Revision, prelude::*};
-use mcp_tests::http::{Ask, Site, in_session, modern, soon};
+use mcp_tests::http::{Ask, Site, in_session, modern, soon, stream_of};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,6 +28,16 @@ impl Bench {
     #[tool(task)]
     async fn work(&self) -> Result<&'static str> {
         self.0.acquire().await?.forget();
+        Ok("done")
+    }
+
+    /// Report, and be done when there is leave to.
+    #[tool(task)]
+    async fn report(&self, ctx: &Context) -> Result<&'static str> {
+        for done in 1..=2 {
+            self.0.acquire().await?.forget();
+            ctx.progress(done, 2).await;
+        }
         Ok("done")
     }
 
@@ -208,6 +218,105 @@ async fn second_tasks_result_repeats_the_elicitation() {
     assert_eq!(site.ask(&answer(&session, &question, &sure)).await.status, 202);
     let result = soon(second.event()).await.unwrap();
     assert_eq!((&result["id"], &result["result"]["content"][0]["text"]), (&json!(9), &json!("true")));
+}
+
+#[tokio::test]
+async fn two_waiters_for_a_result_ask_once() {
+    let (site, _leave) = site().await;
+    let session = session(&site, Revision::V2025_11_25, "ann").await;
+    let id = start_in(&site, &session, "confirm").await;
+    let wait = |number| in_it(&session, number, "tasks/result", &json!({"taskId": id}));
+    let (_, mut first) = site.begin(&wait(8)).await;
+    let question = soon(first.event()).await.unwrap();
+    let mut second = site.open().await;
+    second.send(&wait(9).bytes()).await;
+    // A third one in another session of hers.
+    let other = crate::asking::session(&site, Revision::V2025_11_25, "ann").await;
+    let mut third = site.open().await;
+    third.send(&in_it(&other, 10, "tasks/result", &json!({"taskId": id})).bytes()).await;
+    // Time for a mistake: the waiters look at the task every two seconds.
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    let sure = json!({"action": "accept", "content": {"sure": true}});
+    assert_eq!(site.ask(&answer(&session, &question, &sure)).await.status, 202);
+    let result = soon(first.event()).await.unwrap();
+    assert_eq!((&result["id"], &result["result"]["content"][0]["text"]), (&json!(8), &json!("true")));
+    for (mut wire, number) in [(second, 9), (third, 10)] {
+        let response = soon(wire.response()).await;
+        assert_eq!(response.json()["id"], number, "the result alone: {response:?}");
+        assert_eq!(response.json()["result"]["content"][0]["text"], "true");
+    }
+}
+
+#[tokio::test]
+async fn second_waiter_asks_when_the_client_of_the_first_leaves() {
+    let (site, _leave) = site().await;
+    let session = session(&site, Revision::V2025_11_25, "ann").await;
+    let id = start_in(&site, &session, "confirm").await;
+    let wait = |number| in_it(&session, number, "tasks/result", &json!({"taskId": id}));
+    let (_, mut first) = site.begin(&wait(8)).await;
+    let lost = soon(first.event()).await.unwrap();
+    let mut second = site.open().await;
+    second.send(&wait(9).bytes()).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    drop(first);
+    soon(second.head()).await;
+    let question = soon(second.event()).await.unwrap();
+    assert_eq!(question["params"], lost["params"]);
+    let sure = json!({"action": "accept", "content": {"sure": false}});
+    assert_eq!(site.ask(&answer(&session, &question, &sure)).await.status, 202);
+    assert_eq!(soon(second.event()).await.unwrap()["result"]["content"][0]["text"], "false");
+}
+
+/// Starts a task of ann's that reports its progress; its id.
+async fn start_reporting(site: &Site, session: &str) -> Value {
+    let params = json!({"name": "report", "arguments": {}, "task": {}, "_meta": {"progressToken": "p"}});
+    site.ask(&in_it(session, 1, "tools/call", &params)).await.json()["result"]["task"]["taskId"].clone()
+}
+
+fn is_progress(message: &Value, id: &Value, done: u64) {
+    let params = &message["params"];
+    assert_eq!((&message["method"], &params["progressToken"]), (&json!("notifications/progress"), &json!("p")));
+    assert_eq!(params["progress"].as_f64(), Some(f64::from(u32::try_from(done).unwrap())), "{message}");
+    assert_eq!(params["_meta"]["io.modelcontextprotocol/related-task"], json!({"taskId": id}));
+}
+
+#[tokio::test]
+async fn progress_of_a_task_reaches_the_client() {
+    let (site, leave) = site().await;
+    let session = session(&site, Revision::V2025_11_25, "ann").await;
+    let id = start_reporting(&site, &session).await;
+    // On the session's own stream, as long as nothing else is read.
+    let (_, mut own) = site.begin(&stream_of(&session).with("X-User", "ann")).await;
+    leave.add_permits(1);
+    is_progress(&soon(own.event()).await.unwrap(), &id, 1);
+    // On the stream of a request that waits for the result.
+    let mut waiting = site.open().await;
+    waiting.send(&in_it(&session, 8, "tasks/result", &json!({"taskId": id})).bytes()).await;
+    // Answered after the waiter was received.
+    site.ask(&in_it(&session, 9, "ping", &json!({}))).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    leave.add_permits(1);
+    soon(waiting.head()).await;
+    is_progress(&soon(waiting.event()).await.unwrap(), &id, 2);
+    assert_eq!(soon(waiting.event()).await.unwrap()["result"]["content"][0]["text"], "done");
+    assert!(soon(waiting.event()).await.is_none(), "the stream ends with the result");
+}
+
+/// A task whose client reads nothing is done all the same.
+#[tokio::test]
+async fn unread_progress_does_not_hold_up_a_task() {
+    let (site, leave) = site().await;
+    let session = session(&site, Revision::V2025_11_25, "ann").await;
+    let id = start_reporting(&site, &session).await;
+    leave.add_permits(2);
+    let about = |method| in_it(&session, 8, method, &json!({"taskId": id}));
+    soon(async {
+        while site.ask(&about("tasks/get")).await.json()["result"]["status"] != "completed" {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    assert_eq!(site.ask(&about("tasks/result")).await.json()["result"]["content"][0]["text"], "done");
 }
 
 /// Sends a message to an address of the oldest transport.

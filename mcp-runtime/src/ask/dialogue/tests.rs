@@ -259,7 +259,7 @@ async fn ask_after_became_goes_to_the_task() {
     let job = probe.with(|cx| dialogue.wanted_task(cx)).unwrap();
     let became = Arc::clone(&dialogue);
     let work = PendingCall::new(std::future::pending());
-    task::launch(Arc::clone(&job), work, Some(Box::new(move |job| became.became(job)))).await.unwrap();
+    task::launch(Arc::clone(&job), work, Some(Box::new(move |job| became.settle(job)))).await.unwrap();
     {
         let mut ask = pin!(dialogue.ask("ask-1", question()));
         assert!(probe.poll(ask.as_mut()).is_pending());

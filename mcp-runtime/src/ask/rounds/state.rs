@@ -97,10 +97,7 @@ impl Resumed {
             resumed.sealed = true;
         }
         if let Some(responses) = responses {
-            for response in read_responses(responses)? {
-                let (key, answer) = response?;
-                resumed.responses.insert(key, answer);
-            }
+            resumed.responses.extend(read_responses(responses)?);
         }
         resumed.drop_late_answers();
         Ok(Some(resumed))

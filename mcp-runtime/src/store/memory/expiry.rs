@@ -17,7 +17,6 @@ impl<T> WithExpiry<T> {
     }
 
     /// Resets the expiry to `ttl` from now.
-    #[cfg(feature = "http")]
     pub(crate) fn touch(&mut self, ttl: Duration) {
         self.expires = Instant::now().checked_add(ttl);
     }

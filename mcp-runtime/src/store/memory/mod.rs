@@ -2,6 +2,7 @@
 
 #[cfg(feature = "http")]
 pub(super) mod events;
+#[cfg(feature = "http")]
 pub(super) mod expiry;
 #[cfg(feature = "http")]
 pub(super) mod sessions;

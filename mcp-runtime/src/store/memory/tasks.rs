@@ -1,20 +1,165 @@
 //! The task store in memory, the default of a server.
+//!
+//! Only `list` looks at all tasks. The cost of the other operations does not grow with their number: expired tasks are
+//! found by their expiry, evicted ones by the rank of their account.
 
-use std::cmp::Ordering;
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard};
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use std::{fmt, io};
 
-use super::expiry::WithExpiry;
-use crate::store::{TaskRecord, TaskStore};
+use tokio::time::Instant;
+
+use crate::store::{TaskLimit, TaskQuota, TaskRecord, TaskStore};
 use crate::sync::lock;
 
 /// A [`TaskStore`] in memory, the default. [`Limits::tasks`](crate::Limits::tasks) bounds its size.
 #[derive(Default)]
 pub struct MemoryTasks(Mutex<TaskTable>);
 
-type TaskTable = HashMap<Box<str>, WithExpiry<TaskRecord>>;
+#[derive(Default)]
+struct TaskTable {
+    tasks: HashMap<Arc<str>, StoredTask>,
+    /// The tasks that expire, the next one first.
+    expiry: BTreeSet<(Instant, Arc<str>)>,
+    accounts: HashMap<AccountName, Account>,
+    /// The accounts with finished tasks; the one that loses the next task is last.
+    ranking: BTreeSet<(Rank, AccountName)>,
+}
+
+struct StoredTask {
+    record: TaskRecord,
+    account: AccountName,
+    /// `None` if it is beyond the range of the clock.
+    expires: Option<Instant>,
+}
+
+type AccountName = Option<Arc<str>>;
+
+#[derive(Default)]
+struct Account {
+    tasks: usize,
+    /// The finished tasks; the one that is evicted next is first.
+    finished: BTreeSet<Finished>,
+}
+
+/// A finished task in the order of eviction.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Finished {
+    unfetched: bool,
+    created_ms: u64,
+    id: Arc<str>,
+}
+
+/// The rank of an account: whether its next task is spent, how many tasks it has, and how old its next task is.
+type Rank = (bool, usize, Reverse<u64>);
+
+impl Account {
+    fn rank(&self) -> Option<Rank> {
+        self.finished.first().map(|next| (!next.unfetched, self.tasks, Reverse(next.created_ms)))
+    }
+}
+
+/// The place of a task among the finished ones, if it has finished.
+fn finished(id: &Arc<str>, task: &TaskRecord) -> Option<Finished> {
+    let (unfetched, created_ms) = (!task.is_spent(), task.created_ms);
+    task.status.is_over().then(|| Finished { unfetched, created_ms, id: Arc::clone(id) })
+}
+
+impl TaskTable {
+    /// Changes an account, and its rank with it.
+    fn account(&mut self, name: &AccountName, change: impl FnOnce(&mut Account)) {
+        let account = self.accounts.entry(name.clone()).or_default();
+        let before = account.rank();
+        change(account);
+        let (after, is_empty) = (account.rank(), account.tasks == 0);
+        if before != after {
+            if let Some(rank) = before {
+                self.ranking.remove(&(rank, name.clone()));
+            }
+            self.ranking.extend(after.map(|rank| (rank, name.clone())));
+        }
+        if is_empty {
+            self.accounts.remove(name);
+        }
+    }
+
+    fn insert(&mut self, record: &TaskRecord, ttl: Duration) {
+        let id: Arc<str> = record.id.as_str().into();
+        self.remove(&id);
+        let name = record.account.as_deref();
+        // Shared with the tasks that the account has already.
+        let known = self.accounts.get_key_value(&name.map(Arc::from)).map(|(known, _)| known.clone());
+        let account = known.unwrap_or_else(|| name.map(Arc::from));
+        let expires = Instant::now().checked_add(ttl);
+        self.expiry.extend(expires.map(|expires| (expires, Arc::clone(&id))));
+        self.account(&account, |account| {
+            account.tasks += 1;
+            account.finished.extend(finished(&id, record));
+        });
+        self.tasks.insert(id, StoredTask { record: record.clone(), account, expires });
+    }
+
+    fn remove(&mut self, id: &str) {
+        let Some((id, task)) = self.tasks.remove_entry(id) else { return };
+        let place = finished(&id, &task.record);
+        self.account(&task.account, |account| {
+            account.tasks -= 1;
+            if let Some(place) = &place {
+                account.finished.remove(place);
+            }
+        });
+        if let Some(expires) = task.expires {
+            self.expiry.remove(&(expires, id));
+        }
+    }
+
+    /// Replaces the record of a task. The account stays that of its creation.
+    fn replace(&mut self, id: &str, record: &TaskRecord) {
+        let Some((id, task)) = self.tasks.get_key_value(id) else { return };
+        let (id, name) = (Arc::clone(id), task.account.clone());
+        let (before, after) = (finished(&id, &task.record), finished(&id, record));
+        if before != after {
+            self.account(&name, |account| {
+                if let Some(place) = &before {
+                    account.finished.remove(place);
+                }
+                account.finished.extend(after);
+            });
+        }
+        if let Some(task) = self.tasks.get_mut(&id) {
+            task.record = record.clone();
+        }
+    }
+
+    fn remove_expired(&mut self) {
+        let now = Instant::now();
+        while let Some((expires, id)) = self.expiry.first()
+            && *expires <= now
+        {
+            let id = Arc::clone(id);
+            self.remove(&id);
+        }
+    }
+
+    /// Makes room for one more task of an account, as [`TaskQuota::make_room`] describes.
+    fn make_room(&mut self, name: Option<&str>, quota: TaskQuota) -> Result<(), TaskLimit> {
+        let name: AccountName = name.map(Arc::from);
+        loop {
+            let own = self.accounts.get(&name);
+            let (limit, next) = if name.is_some() && own.map_or(0, |own| own.tasks) >= quota.per_account {
+                (TaskLimit::PerAccount, own)
+            } else if self.tasks.len() >= quota.total {
+                (TaskLimit::Total, self.ranking.last().and_then(|(_, greediest)| self.accounts.get(greediest)))
+            } else {
+                return Ok(());
+            };
+            let next = next.and_then(|account| account.finished.first()).map(|next| Arc::clone(&next.id));
+            self.remove(&next.ok_or(limit)?);
+        }
+    }
+}
 
 impl MemoryTasks {
     /// An empty store.
@@ -22,46 +167,45 @@ impl MemoryTasks {
         Self::default()
     }
 
-    fn all(&self) -> MutexGuard<'_, TaskTable> {
-        lock(&self.0)
+    /// The tasks that have not expired.
+    fn live(&self) -> MutexGuard<'_, TaskTable> {
+        let mut table = lock(&self.0);
+        table.remove_expired();
+        table
     }
 }
 
 impl TaskStore for MemoryTasks {
-    async fn create(&self, task: &TaskRecord, ttl: Duration) -> io::Result<()> {
-        self.all().insert(task.id.as_str().into(), WithExpiry::new(task.clone(), ttl));
-        Ok(())
+    async fn create(&self, task: &TaskRecord, ttl: Duration, quota: TaskQuota) -> io::Result<Result<(), TaskLimit>> {
+        let mut table = self.live();
+        Ok(table.make_room(task.account.as_deref(), quota).map(|()| table.insert(task, ttl)))
     }
 
     async fn load(&self, id: &str) -> io::Result<Option<TaskRecord>> {
-        Ok(self.all().get(id).filter(|entry| entry.is_live()).map(|entry| entry.value.clone()))
+        Ok(self.live().tasks.get(id).map(|task| task.record.clone()))
     }
 
     async fn update(&self, task: &TaskRecord) -> io::Result<bool> {
-        let mut all = self.all();
-        let before = all.get_mut(&*task.id);
-        let before = before.filter(|entry| entry.is_live() && entry.value.version + 1 == task.version);
-        Ok(before.map(|entry| entry.value = task.clone()).is_some())
+        let mut table = self.live();
+        let fits = table.tasks.get(&*task.id).is_some_and(|stored| stored.record.version + 1 == task.version);
+        if fits {
+            table.replace(&task.id, task);
+        }
+        Ok(fits)
     }
 
     async fn list(&self, owner: Option<&str>) -> io::Result<Vec<TaskRecord>> {
-        let all = self.all();
-        let own = all.values().filter(|entry| entry.is_live() && entry.value.owner.as_deref() == owner);
-        let mut own: Vec<&TaskRecord> = own.map(|entry| &entry.value).collect();
+        let table = self.live();
+        let own = table.tasks.values().map(|task| &task.record).filter(|task| task.owner.as_deref() == owner);
+        let mut own: Vec<&TaskRecord> = own.collect();
         // Ids are unique, so there are no equals whose order a stable sort would keep.
         own.sort_unstable_by(|one, other| by_age(one, other));
         Ok(own.into_iter().cloned().collect())
     }
 
-    async fn count(&self) -> io::Result<usize> {
-        Ok(self.all().values().filter(|entry| entry.is_live()).count())
-    }
-
-    async fn sweep(&self) -> io::Result<usize> {
-        let mut all = self.all();
-        let before = all.len();
-        all.retain(|_, entry| entry.is_live());
-        Ok(before - all.len())
+    async fn sweep(&self) -> io::Result<Option<Duration>> {
+        let table = self.live();
+        Ok(table.expiry.first().map(|(expires, _)| expires.saturating_duration_since(Instant::now())))
     }
 }
 
@@ -71,9 +215,12 @@ fn by_age(one: &TaskRecord, other: &TaskRecord) -> Ordering {
     (one.created_ms, &one.id).cmp(&(other.created_ms, &other.id))
 }
 
-/// Omits the task ids, which are secrets.
+/// Omits the task ids, which are secrets. Counts what is held, expired or not.
 impl fmt::Debug for MemoryTasks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryTasks").field("tasks", &self.all().len()).finish_non_exhaustive()
+        f.debug_struct("MemoryTasks").field("tasks", &lock(&self.0).tasks.len()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,13 +12,16 @@
 //! ```
 //!
 //! Each rule calls `make` for a store of its own. The stores may share a database, even one with other
-//! data in it: all ids are random. Some rules wait for a record to expire, so a run takes a few seconds.
+//! data in it: all ids are random, and only the rules of [`tasks()`] may evict finished tasks of others. Some rules
+//! wait for a record to expire, so a run takes a few seconds.
 
 mod bus;
 #[cfg(feature = "http")]
 mod events;
 #[cfg(feature = "http")]
 mod sessions;
+mod task_quota;
+mod task_samples;
 mod tasks;
 
 use std::time::Duration;

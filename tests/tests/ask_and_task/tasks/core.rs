@@ -145,6 +145,78 @@ async fn tasks_result_carries_the_questions() -> Result<()> {
     Ok(())
 }
 
+/// Waits for the result of a task, under this request id.
+fn wait(client: &TestClient, request: &str, id: &Value) -> Result<()> {
+    let params = json!({"taskId": id});
+    Ok(client
+        .send(&json!({"jsonrpc": "2.0", "id": request, "method": "tasks/result", "params": params}).to_string())?)
+}
+
+async fn next(client: &TestClient) -> Result<Value> {
+    let line = tokio::time::timeout(Duration::from_secs(20), client.receive()).await.expect("nothing more comes")?;
+    Ok(serde_json::from_str(&line)?)
+}
+
+#[tokio::test]
+async fn two_waiters_for_a_result_ask_once() -> Result<()> {
+    let client = connect().await?;
+    let task = start(&client, "ask", json!({})).await?["task"].clone();
+    while client.request("tasks/get", json!({"taskId": task["taskId"]})).await?["status"] != "input_required" {}
+    for request in ["one", "two", "three"] {
+        wait(&client, request, &task["taskId"])?;
+    }
+    let (mut asked, mut results) = (Vec::new(), Vec::new());
+    while results.len() < 3 {
+        let message = next(&client).await?;
+        if message["method"] == "elicitation/create" {
+            asked.push(message["params"]["message"].as_str().unwrap().to_owned());
+            client.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": accept(true)}).to_string())?;
+        } else {
+            assert_eq!(message["result"]["content"][0]["text"], "true true true", "{message}");
+            results.push(message["id"].as_str().unwrap().to_owned());
+        }
+    }
+    asked.sort_unstable();
+    assert_eq!(asked, ["One?", "Three?", "Two?"]);
+    results.sort_unstable();
+    assert_eq!(results, ["one", "three", "two"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn second_waiter_asks_when_the_first_is_cancelled() -> Result<()> {
+    let client = connect().await?;
+    let task = start(&client, "ask", json!({})).await?["task"].clone();
+    wait(&client, "one", &task["taskId"])?;
+    let (first, second) = (next(&client).await?, next(&client).await?);
+    wait(&client, "two", &task["taskId"])?;
+    // Answered after the waiter was received.
+    client.request("ping", json!({})).await?;
+    client.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "one"}}).to_string(),
+    )?;
+    let mut asked = Vec::new();
+    while asked.len() < 2 {
+        let message = next(&client).await?;
+        if message["method"] == "elicitation/create" {
+            asked.push(message);
+        }
+    }
+    for question in &asked {
+        assert!(question["id"] != first["id"] && question["id"] != second["id"]);
+        client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": accept(true)}).to_string())?;
+    }
+    loop {
+        let message = next(&client).await?;
+        if message["params"]["message"] == "Three?" {
+            client.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": accept(false)}).to_string())?;
+        } else if message["id"] == "two" {
+            assert_eq!(message["result"]["content"][0]["text"], "true true false");
+            return Ok(());
+        }
+    }
+}
+
 #[tokio::test]
 async fn progress_of_a_task_reaches_the_client() -> Result<()> {
     let client = connect().await?;

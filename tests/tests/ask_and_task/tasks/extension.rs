@@ -106,8 +106,8 @@ async fn questions_set_input_required_until_answered() -> Result<()> {
             break;
         }
     }
-    // Unknown keys and malformed answers are ignored; an answered question is not asked again.
-    let acknowledged = update(json!({"ask-2": accept(true), "ask-9": accept(true), "ask-1": {"action": 5}})).await?;
+    // Unknown keys are ignored; an answered question is not asked again.
+    let acknowledged = update(json!({"ask-2": accept(true), "ask-9": accept(true)})).await?;
     assert_eq!(acknowledged["resultType"], "complete");
     assert!(acknowledged.get("taskId").is_none() && acknowledged.get("status").is_none());
     let parked = get(&client, id).await?;
@@ -124,6 +124,34 @@ async fn questions_set_input_required_until_answered() -> Result<()> {
     update(json!({"three": {"action": "accept", "content": {"sure": true}, "error": {}}})).await?;
     let done = until(&client, id, "completed").await?;
     assert_eq!(done["result"]["content"][0]["text"], "false true true");
+    Ok(())
+}
+
+#[tokio::test]
+async fn malformed_answers_are_rejected_and_the_question_stays_open() -> Result<()> {
+    let client = connect(server()).await?;
+    let task = call(&client, "ask", json!({})).await?;
+    let id = &task["taskId"];
+    while until(&client, id, "input_required").await?["inputRequests"].as_object().unwrap().len() < 2 {}
+    let update =
+        async |answers: Value| client.request("tasks/update", json!({"taskId": id, "inputResponses": answers})).await;
+    for malformed in [json!(5), json!(null), json!("accept"), json!({}), json!({"action": 5}), json!({"roots": []})] {
+        // The other answer is fine, but it is not taken without this one.
+        let error = update(json!({"ask-1": malformed, "ask-2": accept(true)})).await.unwrap_err();
+        assert_eq!(error.code(), Some(-32602), "{malformed}");
+        assert_eq!(error.data().unwrap()["field"], "inputResponses.ask-1", "{malformed}: {error}");
+    }
+    for malformed in [json!(null), json!([accept(true)]), json!("yes")] {
+        assert_eq!(update(malformed.clone()).await.unwrap_err().code(), Some(-32602), "{malformed}");
+    }
+    let error = client.request("tasks/update", json!({"taskId": id})).await.unwrap_err();
+    assert_eq!(error.code(), Some(-32602));
+    let open = get(&client, id).await?;
+    assert_eq!(open["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(), ["ask-1", "ask-2"]);
+    update(json!({"ask-1": accept(true), "ask-2": accept(false)})).await?;
+    while get(&client, id).await?["inputRequests"].get("three").is_none() {}
+    update(json!({"three": accept(true)})).await?;
+    assert_eq!(until(&client, id, "completed").await?["result"]["content"][0]["text"], "true false true");
     Ok(())
 }
 
@@ -189,12 +217,15 @@ async fn task_ttl_and_tasks_limit_apply() -> Result<()> {
     let client = connect(server().limits(limits)).await?;
     let first = call(&client, "slow", json!({"millis": 1})).await?;
     assert_eq!(first["ttlMs"], 150);
-    call(&client, "slow", json!({"millis": 60_000})).await?;
-    let error = call(&client, "slow", json!({"millis": 1})).await.unwrap_err();
-    assert!(error.to_string().contains("Too many tasks"), "{error}");
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(get(&client, &first["taskId"]).await.unwrap_err().code(), Some(-32602));
-    call(&client, "slow", json!({"millis": 1})).await?;
+    for _ in 0..2 {
+        assert_eq!(call(&client, "slow", json!({"millis": 60_000})).await?["resultType"], "task");
+    }
+    let error = call(&client, "failing", json!({})).await.unwrap_err();
+    assert_eq!(error.to_string(), "Too many running tasks: retry later");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(call(&client, "failing", json!({})).await?["resultType"], "task", "expired tasks do not count");
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_runtime::Revision;
 use mcp_runtime::prelude::*;
 use mcp_runtime::store::{Change, ChangeBus, ChangeListener, LocalBus};
-use mcp_runtime::store::{MemoryTasks, TaskRecord, TaskStore};
+use mcp_runtime::store::{MemoryTasks, TaskLimit, TaskQuota, TaskRecord, TaskStore};
 use mcp_runtime::testing::TestClient;
 use serde_json::Value;
 
@@ -34,7 +34,8 @@ async fn task_ttl_param_is_validated_and_capped() -> Result<()> {
         (json!({"ttl": 5000.7}), json!(5000)),
         (json!({"ttl": u64::MAX}), json!(MOST)),
         (json!({"ttl": 1e300}), json!(MOST)),
-        (json!({"ttl": 0}), json!(0)),
+        (json!({"ttl": 0}), json!(1000)),
+        (json!({"ttl": 1}), json!(1000)),
         (json!({"ttl": 5000, "more": [1]}), json!(5000)),
     ] {
         assert_eq!(task_of(&client, wish.clone()).await?["ttl"], kept, "{wish}");
@@ -89,8 +90,13 @@ struct Counting {
 }
 
 impl TaskStore for Counting {
-    async fn create(&self, task: &TaskRecord, keep: Duration) -> std::io::Result<()> {
-        self.tasks.create(task, keep).await
+    async fn create(
+        &self,
+        task: &TaskRecord,
+        keep: Duration,
+        quota: TaskQuota,
+    ) -> std::io::Result<std::result::Result<(), TaskLimit>> {
+        self.tasks.create(task, keep, quota).await
     }
 
     async fn load(&self, id: &str) -> std::io::Result<Option<TaskRecord>> {
@@ -105,10 +111,6 @@ impl TaskStore for Counting {
     async fn list(&self, owner: Option<&str>) -> std::io::Result<Vec<TaskRecord>> {
         self.lists.fetch_add(1, Ordering::SeqCst);
         self.tasks.list(owner).await
-    }
-
-    async fn count(&self) -> std::io::Result<usize> {
-        self.tasks.count().await
     }
 }
 

@@ -4,6 +4,7 @@ mod client;
 mod core;
 mod extension;
 mod hostile;
+mod limits;
 mod misuse;
 
 use std::time::Duration;

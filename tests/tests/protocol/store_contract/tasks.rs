@@ -1,12 +1,13 @@
 //! The contract of task stores.
 
+use std::collections::HashSet;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::Revision;
-use mcp_runtime::store::{MemoryTasks, TaskRecord, TaskStore};
+use mcp_runtime::store::{MemoryTasks, TaskLimit, TaskQuota, TaskRecord, TaskStatus, TaskStore};
 use mcp_runtime::testing::contract;
 use mcp_tests::file_stores::FileStores;
 
@@ -22,7 +23,7 @@ fn memory_tasks_accept_one_of_parallel_updates() {
     let (store, first) = (MemoryTasks::new(), TaskRecord::new("id", Revision::LATEST, EVER));
     let mut next = first.clone();
     next.version += 1;
-    super::threaded().block_on(store.create(&first, EVER)).unwrap();
+    super::threaded().block_on(store.create(&first, EVER, TaskQuota::UNLIMITED)).unwrap().unwrap();
     let updated = std::thread::scope(|scope| {
         let update = || super::paused().block_on(store.update(&next)).unwrap();
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(update)).collect();
@@ -50,12 +51,21 @@ enum Fault {
     ListsAllOwners,
     ConfusesNoOwnerWithEmpty,
     ListsStaleRecords,
-    CountsNothing,
     NeverExpires,
     ExtendsTtlByUpdates,
     SweepsEverything,
-    CountsExpiredTasks,
+    SweepsTooOften,
     OverflowsLongTtls,
+    IgnoresAccountLimit,
+    LimitsTasksWithoutAccount,
+    IgnoresTotalLimit,
+    CountsThenCreates,
+    CountsExpiredTasks,
+    EvictsNothing,
+    EvictsRunningTasks,
+    IgnoresFetches,
+    EvictsNewestFirst,
+    EvictsOldestOfAnyAccount,
     Hangs,
 }
 
@@ -65,6 +75,9 @@ struct Faulty {
     inner: Arc<MemoryTasks>,
     first: MemoryTasks,
     is_swept: AtomicBool,
+    /// The current tasks, for the bugs in evicting.
+    current: Mutex<Vec<TaskRecord>>,
+    evicted: Mutex<HashSet<String>>,
     fault: Fault,
 }
 
@@ -72,7 +85,8 @@ const EVER: Duration = Duration::from_hours(1);
 
 impl Faulty {
     fn new(fault: Fault) -> Self {
-        Faulty { inner: Arc::default(), first: MemoryTasks::new(), is_swept: AtomicBool::new(false), fault }
+        let (is_swept, current, evicted) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
+        Faulty { inner: Arc::default(), first: MemoryTasks::new(), is_swept, current, evicted, fault }
     }
 
     fn has(&self, fault: Fault) -> bool {
@@ -94,30 +108,86 @@ impl Faulty {
         }
         task
     }
+
+    /// A task as a store sees it that evicts the wrong ones.
+    fn misread(&self, task: &TaskRecord, quota: TaskQuota) -> TaskRecord {
+        let mut task = task.clone();
+        match self.fault {
+            Fault::EvictsNothing => task.status = TaskStatus::Working,
+            Fault::EvictsRunningTasks => task.status = TaskStatus::Completed,
+            Fault::IgnoresFetches => task.fetched = false,
+            Fault::EvictsNewestFirst => task.created_ms = u64::MAX - task.created_ms,
+            Fault::EvictsOldestOfAnyAccount if quota.total < usize::MAX => task.account = Some(task.id.clone()),
+            _ => {}
+        }
+        task
+    }
+
+    /// Evicts the wrong tasks, or none. Returns the quota that is left to check.
+    async fn make_room(&self, task: &TaskRecord, quota: TaskQuota) -> Result<TaskQuota, TaskLimit> {
+        match self.fault {
+            Fault::IgnoresAccountLimit => return Ok(TaskQuota::new(quota.total, usize::MAX)),
+            Fault::IgnoresTotalLimit => return Ok(TaskQuota::new(usize::MAX, quota.per_account)),
+            Fault::CountsThenCreates if task.account.is_some() => {
+                let own = self.current.lock().unwrap().iter().filter(|other| other.account == task.account).count();
+                tokio::task::yield_now().await;
+                let rest = TaskQuota::new(quota.total, usize::MAX);
+                return if own < quota.per_account { Ok(rest) } else { Err(TaskLimit::PerAccount) };
+            }
+            Fault::LimitsTasksWithoutAccount if task.account.is_none() && quota.per_account == 1 => {
+                return Err(TaskLimit::PerAccount);
+            }
+            Fault::CountsExpiredTasks
+            | Fault::EvictsNothing
+            | Fault::EvictsRunningTasks
+            | Fault::IgnoresFetches
+            | Fault::EvictsNewestFirst
+            | Fault::EvictsOldestOfAnyAccount => {}
+            _ => return Ok(quota),
+        }
+        let mut known = std::mem::take(&mut *self.current.lock().unwrap());
+        for task in std::mem::take(&mut known) {
+            if self.has(Fault::CountsExpiredTasks) || self.inner.load(&task.id).await.unwrap().is_some() {
+                known.push(task);
+            }
+        }
+        let mut current = self.current.lock().unwrap();
+        *current = known;
+        let seen: Vec<_> = current.iter().map(|task| self.misread(task, quota)).collect();
+        let evicted = quota.make_room(task.account.as_deref(), &seen)?;
+        current.retain(|task| !evicted.contains(&task.id));
+        self.evicted.lock().unwrap().extend(evicted);
+        Ok(TaskQuota::UNLIMITED)
+    }
 }
 
 impl TaskStore for Faulty {
-    async fn create(&self, task: &TaskRecord, ttl: Duration) -> io::Result<()> {
+    async fn create(&self, task: &TaskRecord, ttl: Duration, quota: TaskQuota) -> io::Result<Result<(), TaskLimit>> {
         if self.has(Fault::OverflowsLongTtls) && ttl.as_micros() > u128::from(u32::MAX) * 1000 {
             return Err(io::Error::other("out of range"));
         }
+        let quota = match self.make_room(task, quota).await {
+            Ok(quota) => quota,
+            Err(limit) => return Ok(Err(limit)),
+        };
+        self.current.lock().unwrap().push(task.clone());
         let ttl = if self.has(Fault::NeverExpires) { EVER } else { ttl };
         let mut first = task.clone();
         first.owner = first.owner.filter(|_| !self.has(Fault::ListsAllOwners));
-        self.first.create(&first, EVER).await?;
+        let _ = self.first.create(&first, EVER, TaskQuota::UNLIMITED).await?;
         let (inner, task) = (Arc::clone(&self.inner), self.filed(task));
         if self.has(Fault::CreatesAsynchronously) {
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_millis(20)).await;
-                inner.create(&task, ttl).await
+                inner.create(&task, ttl, quota).await
             });
-            return Ok(());
+            return Ok(Ok(()));
         }
-        inner.create(&task, ttl).await
+        inner.create(&task, ttl, quota).await
     }
 
     async fn load(&self, id: &str) -> io::Result<Option<TaskRecord>> {
-        if self.is_swept.load(Ordering::SeqCst) {
+        if self.is_swept.load(Ordering::SeqCst) || self.evicted.lock().unwrap().contains(id) {
             return Ok(None);
         }
         let mut found = self.inner.load(&self.id(id)).await?;
@@ -133,7 +203,7 @@ impl TaskStore for Faulty {
         match self.fault {
             Fault::UpdatesNothing => return Ok(before.is_some_and(|before| before.version + 1 == task.version)),
             Fault::UpdatesUnknownIds if before.is_none() && task.version > 0 => {
-                self.inner.create(&filed, EVER).await?;
+                let _ = self.inner.create(&filed, EVER, TaskQuota::UNLIMITED).await?;
                 return Ok(true);
             }
             Fault::IgnoresVersion | Fault::ChecksThenWrites | Fault::ExtendsTtlByUpdates => {
@@ -146,13 +216,17 @@ impl TaskStore for Faulty {
                 } else if self.has(Fault::ExtendsTtlByUpdates) && !self.inner.update(&filed).await? {
                     return Ok(false);
                 }
-                self.inner.create(&filed, EVER).await?;
+                let _ = self.inner.create(&filed, EVER, TaskQuota::UNLIMITED).await?;
                 return Ok(true);
             }
             Fault::Hangs => std::future::pending().await,
             _ => {}
         }
-        self.inner.update(&filed).await
+        let updated = self.inner.update(&filed).await?;
+        if let Some(current) = self.current.lock().unwrap().iter_mut().find(|other| updated && other.id == task.id) {
+            current.clone_from(task);
+        }
+        Ok(updated)
     }
 
     async fn list(&self, owner: Option<&str>) -> io::Result<Vec<TaskRecord>> {
@@ -168,17 +242,9 @@ impl TaskStore for Faulty {
         Ok(all)
     }
 
-    async fn count(&self) -> io::Result<usize> {
-        match self.fault {
-            Fault::CountsNothing => Ok(0),
-            Fault::CountsExpiredTasks => self.first.count().await,
-            _ => self.inner.count().await,
-        }
-    }
-
-    async fn sweep(&self) -> io::Result<usize> {
+    async fn sweep(&self) -> io::Result<Option<Duration>> {
         self.is_swept.store(self.has(Fault::SweepsEverything), Ordering::SeqCst);
-        self.inner.sweep().await
+        if self.has(Fault::SweepsTooOften) { Ok(Some(Duration::ZERO)) } else { self.inner.sweep().await }
     }
 }
 
@@ -198,12 +264,21 @@ fn faulty_task_stores_are_caught() {
             (Fault::ListsAllOwners, "a list has the tasks of one owner, oldest first"),
             (Fault::ConfusesNoOwnerWithEmpty, "tasks without an owner are listed separately"),
             (Fault::ListsStaleRecords, "a list has the current records"),
-            (Fault::CountsNothing, "the count covers the tasks of all owners"),
             (Fault::NeverExpires, "an expired task is not found"),
             (Fault::ExtendsTtlByUpdates, "an update does not extend the expiry"),
             (Fault::SweepsEverything, "a sweep removes expired tasks only"),
-            (Fault::CountsExpiredTasks, "a sweep removes expired tasks only"),
+            (Fault::SweepsTooOften, "a sweep removes expired tasks only"),
             (Fault::OverflowsLongTtls, "a very long ttl is accepted"),
+            (Fault::IgnoresAccountLimit, "a task beyond the limit of its account is refused"),
+            (Fault::LimitsTasksWithoutAccount, "a task beyond the limit of its account is refused"),
+            (Fault::IgnoresTotalLimit, "a task beyond the total limit is refused"),
+            (Fault::CountsThenCreates, "of concurrent tasks no more than the limit are created"),
+            (Fault::CountsExpiredTasks, "an expired task does not count"),
+            (Fault::EvictsNothing, "a finished task makes room, a running one does not"),
+            (Fault::EvictsRunningTasks, "a task beyond the limit of its account is refused"),
+            (Fault::IgnoresFetches, "fetched tasks are evicted first, then the oldest"),
+            (Fault::EvictsNewestFirst, "fetched tasks are evicted first, then the oldest"),
+            (Fault::EvictsOldestOfAnyAccount, "the account with the most tasks loses one"),
         ],
         |fault| contract::tasks(move || Faulty::new(fault)),
     );

@@ -52,6 +52,7 @@ pub(crate) async fn stream(session: &Arc<Session>, last_event: Option<&str>) -> 
 /// Responds with the events of the session's stream, and delivers changes to it.
 fn follow(session: &Arc<Session>, guard: StreamGuard, reader: Reader) -> Response<Body> {
     let (outbox, messages) = mpsc::channel(1);
+    session.control.task_streams.set_own(outbox.clone());
     let following = Arc::clone(session);
     let notifying = Box::pin(async move {
         match &following.subscription {

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::stream::id::StreamKind;
 use super::{Session, event_log};
-use crate::call::outbox::{Outbox, Outgoing};
+use crate::call::outbox::{Outbox, Outgoing, Presence};
 use crate::dispatch::connection::Received;
 use crate::dispatch::shared;
 use crate::era::{Era, RequestParams};
@@ -57,15 +57,16 @@ pub(crate) fn message(session: &Session, http: &HttpRequest<'_>, frame: &[u8]) -
 
 fn conclude(
     session: &Arc<Session>,
-    outbox: Outbox,
+    mut outbox: Outbox,
     received: Received,
     out: Vec<u8>,
     format: ResponseFormat,
 ) -> Responding<'static> {
+    let presence = outbox.take_presence();
     // A call that could have sent something, and is over, leaves a queue, too.
     match (received.answer_at, outbox.into_receiver()) {
         (None, Some(messages)) => {
-            let waiting = WaitingRequest { session: Arc::clone(session), messages: Some(messages) };
+            let waiting = WaitingRequest { session: Arc::clone(session), messages: Some(messages), presence };
             Responding::later(later(waiting, out, format))
         }
         _ => Responding::Done(at_once(received, out, format)),
@@ -125,6 +126,8 @@ async fn later(mut waiting: WaitingRequest, notifications: Vec<u8>, format: Resp
 struct WaitingRequest {
     session: Arc<Session>,
     messages: Option<mpsc::Receiver<Outgoing>>,
+    /// Told whether the client reads, if the call needs to know.
+    presence: Option<Presence>,
 }
 
 impl WaitingRequest {
@@ -144,6 +147,9 @@ impl WaitingRequest {
             Some(lines) => stream.push(lines),
             None => stream.detach_readers(),
         }
+        if let Some(presence) = self.presence.take() {
+            stream.tell(presence);
+        }
         if let Some(messages) = self.messages.take() {
             tokio::spawn(stream.consume(messages));
         }
@@ -153,6 +159,9 @@ impl WaitingRequest {
 
 impl Drop for WaitingRequest {
     fn drop(&mut self) {
+        if let Some(presence) = &self.presence {
+            presence.set(false);
+        }
         if let Some(mut messages) = self.messages.take() {
             // A call whose queue is full would wait forever.
             tokio::spawn(async move { while messages.recv().await.is_some() {} });

@@ -20,7 +20,7 @@ use tokio::sync::{Notify, mpsc};
 
 use self::id::{EventId, StreamId};
 use self::replay_budget::ReplayBudget;
-use crate::call::outbox::Outgoing;
+use crate::call::outbox::{Outgoing, Presence};
 use crate::era::encode;
 use crate::jsonrpc;
 use crate::store::EventTail;
@@ -66,6 +66,8 @@ struct StreamState {
     readers: u64,
     /// The last event the current reader has taken. `None` without a reader.
     taken: Option<u64>,
+    /// Told whether there is a reader.
+    presence: Option<Presence>,
 }
 
 /// The events after a given one.
@@ -205,6 +207,13 @@ impl EventStream {
         self.end();
     }
 
+    /// Tells whether there is a reader, from now on.
+    pub(crate) fn tell(&self, presence: Presence) {
+        let mut state = self.state();
+        presence.set(state.taken.is_some());
+        state.presence = Some(presence);
+    }
+
     /// Waits until an event fits without dropping one that the reader has not taken.
     async fn room(&self) {
         until(&self.taken, || self.state().has_room(&self.budget)).await;
@@ -260,6 +269,12 @@ impl StreamState {
         self.taken.is_none_or(|taken| oldest <= taken)
     }
 
+    fn tell_presence(&self) {
+        if let Some(presence) = &self.presence {
+            presence.set(self.taken.is_some());
+        }
+    }
+
     fn wake(&mut self) {
         if let Some(reader) = self.reader.take() {
             reader.wake();
@@ -284,6 +299,7 @@ impl Reader {
         state.readers += 1;
         let number = state.readers;
         state.taken = Some(at);
+        state.tell_presence();
         // Wakes the previous reader, which ends: it has been replaced.
         state.wake();
         drop(state);
@@ -296,6 +312,7 @@ impl Drop for Reader {
         let mut state = self.stream.state();
         if state.readers == self.number {
             state.taken = None;
+            state.tell_presence();
             self.stream.taken.notify_waiters();
         }
     }
