@@ -24,6 +24,8 @@ pub(crate) fn end_on_signal(shared: &Arc<ServerState>) -> io::Result<()> {
             loop {
                 let code = signals.next().await;
                 if shared.phase() > Phase::Running || !shared.is_served() {
+                    #[cfg(unix)]
+                    super::stdio::log_pump::flush();
                     std::process::exit(code);
                 }
                 tracing::info!("shutting down; calls in flight may finish");

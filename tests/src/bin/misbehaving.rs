@@ -27,6 +27,15 @@ fn noisy() -> &'static str {
     "said nothing"
 }
 
+/// Logs so many lines of a hundred bytes each, by number.
+#[tool]
+fn grumble(lines: usize) -> usize {
+    for number in 0..lines {
+        eprintln!("{number:>99}");
+    }
+    lines
+}
+
 /// Starts a child that reads its standard input and writes to its standard output.
 #[tool(blocking)]
 fn child() -> Result<String> {
@@ -190,6 +199,7 @@ async fn main() -> Result<(), ServerError> {
         .tools(tools![
             quick,
             noisy,
+            grumble,
             child,
             sleep,
             tally,

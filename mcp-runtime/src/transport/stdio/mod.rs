@@ -13,6 +13,8 @@
 mod claim;
 mod conversation;
 mod lines;
+#[cfg(unix)]
+pub(super) mod log_pump;
 mod threads;
 
 use std::io::{self, IsTerminal as _, Read, Write};
@@ -35,7 +37,9 @@ impl Server {
     /// Serves one client over standard input and output until it closes them.
     ///
     /// From here on the process's own standard output is redirected to standard error, so that a stray
-    /// `println!` cannot corrupt the stream. Call it inside a Tokio runtime with timers enabled, as under
+    /// `println!` cannot corrupt the stream. If standard error is a pipe (on Unix), a client that does not read it delays
+    /// nothing: beyond a mebibyte, what is logged is dropped and counted. A program that calls `std::process::exit` while
+    /// it serves may lose its last lines. Call it inside a Tokio runtime with timers enabled, as under
     /// `#[tokio::main]`. Calls in flight are finished before it returns.
     ///
     /// SIGTERM and Ctrl-C shut it down gracefully, a second one at once;
@@ -49,6 +53,11 @@ impl Server {
             signals::end_on_signal(&self.shared)?;
         }
         let (input, output) = claim::standard_streams()?;
+        #[cfg(unix)]
+        let _pump = log_pump::start().unwrap_or_else(|error| {
+            tracing::warn!(%error, "the log goes to standard error directly, and blocks if nobody reads it");
+            None
+        });
         serve(self.into_core(), input, output).await
     }
 }

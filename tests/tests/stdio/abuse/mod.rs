@@ -8,6 +8,7 @@ mod messages;
 mod order;
 mod sizes;
 mod table;
+mod unread_log;
 
 use mcp_tests::process::Process;
 use serde_json::Value;
