@@ -100,14 +100,19 @@ fn every_example_compiles_under_a_new_name_and_the_starter_passes_its_tests() {
         &format!("[workspace]\nresolver = \"3\"\nmembers = [\"my-*\"]\n\n[profile.dev]{profiles}"),
     );
     fs::copy(checkout().join("Cargo.lock"), scratch.0.join("Cargo.lock")).unwrap();
+    let mut calls = Vec::new();
     for example in examples() {
         let told = scratch.make_here(&[&format!("my-{example}"), "--from", &example]).unwrap();
         assert!(told.contains(&format!("Created MCP server `my-{example}` (from {example})")), "{told}");
+        assert!(!scratch.read(&format!("my-{example}/Cargo.toml")).contains("metadata"), "{example}");
+        let call = told.lines().find_map(|line| line.trim().strip_suffix("  calls a tool"));
+        calls.extend(call.map(|call| (format!("my-{example}"), call.trim().to_owned())));
     }
     scratch.make_here(&["my-service", "--http"]).unwrap();
     assert!(scratch.read("my-service/Cargo.toml").contains(r#""http""#));
 
     scratch.cargo(&["check", "--quiet", "--workspace", "--tests"]).unwrap();
+    next_commands_work(&scratch, &calls);
     let passed = scratch.cargo(&["test", "-p", "my-starter"]).unwrap();
     assert!(passed.contains("contract_is_kept ... ok"), "{passed}");
     let sum = scratch.cargo(&["run", "--quiet", "-p", "my-starter", "--", "call", "add", "a=2", "b=3"]).unwrap();
@@ -119,6 +124,31 @@ fn every_example_compiles_under_a_new_name_and_the_starter_passes_its_tests() {
     let refused = scratch.skill(&["--package", "my-axum-app"]).unwrap_err();
     assert!(refused.contains("add the feature `cli`"), "{refused}");
     scratch.cargo(&["fmt", "-p", "my-starter", "--check"]).unwrap();
+}
+
+/// Pastes the first command of each into a shell.
+fn next_commands_work(scratch: &Scratch, calls: &[(String, String)]) {
+    assert!(calls.len() > 5, "{calls:?}");
+    for (package, call) in calls {
+        let mut shell = scratch.building("sh");
+        let home = scratch.0.join("home");
+        fs::create_dir_all(&home).unwrap();
+        shell.args(["-euc", call]).current_dir(scratch.0.join(package)).env("NOTES_DB", home.join("notes.db"));
+        let output = shell.stdin(std::process::Stdio::null()).output().unwrap();
+        match told(&output) {
+            Ok(said) => assert!(!said.trim().is_empty(), "{package}: {call}"),
+            // It asks, which is what the example shows.
+            Err(error) if package == "my-booking" && error.contains("nobody is at a terminal to answer") => {}
+            Err(error) => panic!("{package}: {call}: {error}"),
+        }
+    }
+    let shown = |package: &str| calls.iter().find(|(one, _)| one == package).map(|(_, call)| call.as_str());
+    assert_eq!(shown("my-files"), Some("cargo run -- --root src call list path=src"));
+    assert_eq!(
+        shown("my-plugins"),
+        Some("cargo run -- --file plugins.toml call release_checklist version=1.4.0 kind=minor")
+    );
+    assert_eq!(shown("my-weather"), Some("cargo run -- call get_weather city=北京"));
 }
 
 #[test]
