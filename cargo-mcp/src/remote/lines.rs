@@ -9,14 +9,14 @@ pub(super) struct Messages<S> {
     send: S,
     unfinished: Vec<u8>,
     /// Dropped with this end, when everything is sent.
-    _sent: mpsc::Sender<()>,
+    _open: mpsc::Sender<()>,
 }
 
 impl<S: Fn(&str) + Clone + Send + 'static> Messages<S> {
     /// The receiver is disconnected when the client has closed this end, and its notifications are sent.
     pub(super) fn new(send: S) -> (Self, mpsc::Receiver<()>) {
-        let (sent, all_sent) = mpsc::channel();
-        (Messages { send, unfinished: Vec::new(), _sent: sent }, all_sent)
+        let (open, all_sent) = mpsc::channel();
+        (Messages { send, unfinished: Vec::new(), _open: open }, all_sent)
     }
 }
 
