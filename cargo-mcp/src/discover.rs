@@ -11,12 +11,28 @@ use serde_json::json;
 
 use crate::failure::Failure;
 
+const HELP: &str = "\
+List the servers that are configured in the MCP clients of this machine.
+
+Usage: cargo mcp discover [--json]
+
+Options:
+  --json      as JSON, with the file of each
+  -h, --help  show this page
+
+Each can be used by its name: `cargo mcp tools --server NAME`.
+";
+
 pub(crate) fn run(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
     let mut as_json = false;
     let mut parser = Parser::from_args(arguments);
     while let Some(argument) = parser.next()? {
         match argument {
             Arg::Long("json") => as_json = true,
+            Arg::Long("help") | Arg::Short('h') => {
+                let _ = stdout().lock().write_all(HELP.as_bytes());
+                return Ok(ExitCode::SUCCESS);
+            }
             other => return Err(other.unexpected().into()),
         }
     }

@@ -45,7 +45,11 @@ fn run(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
         Some("pack") => pack::run(rest),
         Some("skill") => skill::run(rest),
         Some(command) if Query::is_command(command) => {
-            if rest.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--help") {
+            if rest
+                .iter()
+                .take_while(|argument| *argument != "--")
+                .any(|argument| argument == "--help" || argument == "-h")
+            {
                 return Ok(help::print());
             }
             remote::run(command, rest)

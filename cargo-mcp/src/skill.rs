@@ -194,8 +194,8 @@ fn values(command: &str) -> String {
   All at once: `--json '{{\"a\": 2}}'`.
 - Results go to standard output, errors and progress to standard error. `--quiet` leaves progress out.
 - A tool that asks the user asks in the terminal. Without one: `--answer key=value`, or `--answer decline`.
-- Exit codes: 0 success; 1 the tool reports an error, which says what to change; 2 the command line is wrong
-  (`{command} --help`); 3 the server cannot be reached.
+- Exit codes: 0 success; 1 the tool reports an error, which says what to change; 2 the command line is wrong, or names
+  what there is not (`{command} --help`); 3 the server cannot be reached, or does not answer in time.
 "
     )
 }

@@ -100,14 +100,19 @@ fn every_example_compiles_under_a_new_name_and_the_starter_passes_its_tests() {
         &format!("[workspace]\nresolver = \"3\"\nmembers = [\"my-*\"]\n\n[profile.dev]{profiles}"),
     );
     fs::copy(checkout().join("Cargo.lock"), scratch.0.join("Cargo.lock")).unwrap();
+    let mut calls = Vec::new();
     for example in examples() {
         let told = scratch.make_here(&[&format!("my-{example}"), "--from", &example]).unwrap();
         assert!(told.contains(&format!("Created MCP server `my-{example}` (from {example})")), "{told}");
+        assert!(!scratch.read(&format!("my-{example}/Cargo.toml")).contains("metadata"), "{example}");
+        let call = told.lines().find_map(|line| line.trim().strip_suffix("  calls a tool"));
+        calls.extend(call.map(|call| (format!("my-{example}"), call.trim().to_owned())));
     }
     scratch.make_here(&["my-service", "--http"]).unwrap();
     assert!(scratch.read("my-service/Cargo.toml").contains(r#""http""#));
 
     scratch.cargo(&["check", "--quiet", "--workspace", "--tests"]).unwrap();
+    next_commands_work(&scratch, &calls);
     let passed = scratch.cargo(&["test", "-p", "my-starter"]).unwrap();
     assert!(passed.contains("contract_is_kept ... ok"), "{passed}");
     let sum = scratch.cargo(&["run", "--quiet", "-p", "my-starter", "--", "call", "add", "a=2", "b=3"]).unwrap();
@@ -119,6 +124,26 @@ fn every_example_compiles_under_a_new_name_and_the_starter_passes_its_tests() {
     let refused = scratch.skill(&["--package", "my-axum-app"]).unwrap_err();
     assert!(refused.contains("add the feature `cli`"), "{refused}");
     scratch.cargo(&["fmt", "-p", "my-starter", "--check"]).unwrap();
+}
+
+/// The examples that say themselves what to type: one that needs nothing is called with values that fit its schema.
+const OWN_COMMANDS: [(&str, &str); 3] = [
+    ("my-files", "cargo run -- --root src call list path=src"),
+    ("my-plugins", "cargo run -- --file plugins.toml call release_checklist version=1.4.0 kind=minor"),
+    ("my-weather", "cargo run -- call get_weather city=北京"),
+];
+
+/// Pastes the first command of these into a shell.
+fn next_commands_work(scratch: &Scratch, calls: &[(String, String)]) {
+    for (package, expected) in OWN_COMMANDS {
+        let shown = calls.iter().find(|(one, _)| one == package).map(|(_, call)| call.as_str());
+        assert_eq!(shown, Some(expected));
+        let mut shell = scratch.building("sh");
+        shell.args(["-euc", expected]).current_dir(scratch.0.join(package)).stdin(std::process::Stdio::null());
+        let output = shell.output().unwrap();
+        told(&output).unwrap_or_else(|error| panic!("{package}: {expected}: {error}"));
+        assert!(!output.stdout.is_empty(), "{package}: {expected}");
+    }
 }
 
 #[test]

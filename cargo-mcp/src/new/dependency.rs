@@ -90,7 +90,11 @@ pub(super) fn manifest(
     if package.get("description").is_none() {
         package["description"] = toml_edit::value(example.summary());
     }
-    package.as_table_like_mut().and_then(|package| package.remove("publish"));
+    if let Some(package) = package.as_table_like_mut() {
+        package.remove("publish");
+        // What is for `cargo mcp new` alone.
+        package.remove("metadata");
+    }
     for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
         let Some(dependencies) = manifest.get_mut(kind).and_then(Item::as_table_like_mut) else { continue };
         for krate in ["mcp-runtime", "mcp-macros"] {

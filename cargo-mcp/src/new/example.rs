@@ -46,6 +46,12 @@ impl Example {
         std::str::from_utf8(contents).ok()
     }
 
+    /// A text in the `package.metadata.example` of its Cargo.toml.
+    pub(super) fn metadata(&self, key: &str) -> Option<String> {
+        let manifest: DocumentMut = self.text("Cargo.toml")?.parse().ok()?;
+        Some(manifest.get("package")?.get("metadata")?.get("example")?.get(key)?.as_str()?.to_owned())
+    }
+
     /// One line about it: the description in its Cargo.toml, or the first sentence of its README or its sources.
     pub(super) fn summary(&self) -> String {
         let described = || {

@@ -99,9 +99,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
     let shown = path.strip_prefix(&current).unwrap_or(&path).display();
     eprintln!("{} MCP server `{name}` (from {})", terminal.green("     Created"), example.name);
     eprintln!("{} cd {shown}", terminal.green("        Next"));
-    let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+    let width = commands.iter().map(|(command, _)| command.chars().count()).max().unwrap_or_default();
     for (command, what) in commands {
-        let padding = " ".repeat(width - command.len());
+        let padding = " ".repeat(width - command.chars().count());
         eprintln!("             {}{padding}  {}", terminal.cyan(command), terminal.dim(what));
     }
     Ok(ExitCode::SUCCESS)

@@ -23,20 +23,33 @@ impl Features {
                 ("cargo mcp dev".to_owned(), "serves, and rebuilds when a file is saved"),
             ];
         }
+        // The server's own options come before its command.
+        let options = example.metadata("options");
+        let run = match &options {
+            Some(options) => format!("cargo run -- {options}"),
+            None => "cargo run --".to_owned(),
+        };
+        let dev = match &options {
+            Some(options) => format!("cargo mcp dev -- {options}"),
+            None => "cargo mcp dev".to_owned(),
+        };
         let mut commands = vec![
-            (call(example), "calls a tool"),
-            ("cargo mcp dev".to_owned(), "serves, and rebuilds when a file is saved"),
-            ("cargo run -- install cursor".to_owned(), "adds it to a client"),
+            (format!("{run} {}", call(example)), "calls a tool"),
+            (dev, "serves, and rebuilds when a file is saved"),
+            (format!("{run} install cursor"), "adds it to a client"),
         ];
         if self.http {
-            commands.insert(1, ("cargo run -- --http 127.0.0.1:8080".to_owned(), "serves over HTTP"));
+            commands.insert(1, (format!("{run} --http 127.0.0.1:8080"), "serves over HTTP"));
         }
         commands
     }
 }
 
-/// A call of the tool that is easiest to call.
+/// The call that the example names, or else one of the tool that is easiest to call.
 fn call(example: &Example) -> String {
+    if let Some(call) = example.metadata("call") {
+        return format!("call {call}");
+    }
     let contract = example.text("contract.json").and_then(|text| Contract::parse(text).ok());
     let easy = |tool: &&Value| {
         let mut required = tool_arguments(tool).into_iter().filter(|argument| argument.required);
@@ -45,14 +58,14 @@ fn call(example: &Example) -> String {
         })
     };
     match contract.as_ref().and_then(|contract| contract.tools().iter().find(easy)) {
-        Some(tool) => format!("cargo run -- call {}{}", text(tool, "name"), sample_arguments(tool)),
-        None => "cargo run -- tools".to_owned(),
+        Some(tool) => format!("call {}{}", text(tool, "name"), sample_arguments(tool)),
+        None => "tools".to_owned(),
     }
 }
 
 /// The README. `about` is the example's own, under the new name.
 pub(super) fn readme(name: &str, commands: &[(String, &str)], example: &Example, about: Option<&str>) -> String {
-    let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+    let width = commands.iter().map(|(command, _)| command.chars().count()).max().unwrap_or_default();
     let lines: Vec<_> = commands.iter().map(|(command, what)| format!("{command:width$}  # {what}\n")).collect();
     let lines = lines.concat();
     let summary = example.summary();

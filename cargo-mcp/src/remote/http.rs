@@ -6,7 +6,7 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 
 use std::collections::HashMap;
-use std::io::{self, BufReader, Cursor, Read, Write};
+use std::io::{BufReader, ErrorKind, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -15,14 +15,20 @@ use mcp_runtime::cli::{CliError, Target};
 use mcp_runtime::testing::TestClient;
 use serde_json::{Value, json};
 use ureq::Agent;
+use ureq::Body;
 use ureq::http::Response;
-use ureq::{Body, SendBody};
 
+use super::failed::{Failed, is_cut};
 use super::headers::{endpoint_url, header_arguments, header_value};
+use super::lines::{Arrived, Messages};
 use super::sse::Events;
 
-/// The most of an error page that is shown.
-const SHOWN: usize = 300;
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long a server may take to accept the last notifications, and the end of the session.
+const CLOSE: Duration = Duration::from_secs(2);
+/// A longer body is sent when the server says that it wants it: it may refuse the message by its headers.
+const LONG_BODY: usize = 64 * 1024;
 /// How long to wait before a stream is resumed, unless the server says.
 const RETRY: Duration = Duration::from_millis(500);
 /// How often a stream is resumed that brings nothing.
@@ -41,6 +47,8 @@ struct Shared {
     /// `None` once nothing can arrive any more.
     arrived: Mutex<Option<mpsc::Sender<String>>>,
     state: Mutex<State>,
+    /// Disconnected when the client's notifications are sent.
+    all_sent: Mutex<Option<mpsc::Receiver<()>>>,
 }
 
 #[derive(Debug)]
@@ -61,7 +69,8 @@ impl HttpWire {
         if !url.starts_with("http://") && !url.starts_with("https://") {
             return Err(CliError::usage(format!("`--url {url}`: write a URL such as http://127.0.0.1:8080/mcp")));
         }
-        let agent = Agent::config_builder().http_status_as_error(false).max_redirects(3).build().new_agent();
+        let config = Agent::config_builder().http_status_as_error(false).max_redirects(3);
+        let agent = config.timeout_connect(Some(CONNECT)).build().new_agent();
         let (arrived, lines) = mpsc::channel();
         let state = State {
             url: url.to_owned(),
@@ -70,15 +79,26 @@ impl HttpWire {
             revision: None,
             header_arguments: HashMap::new(),
         };
-        let wire =
-            HttpWire(Arc::new(Shared { agent, headers, arrived: Mutex::new(Some(arrived)), state: Mutex::new(state) }));
-        let input = Messages { wire: wire.clone(), unfinished: Vec::new() };
-        let output = Arrived { lines, current: Cursor::default() };
-        Ok((wire, Target::new(TestClient::over(output, input))))
+        let wire = HttpWire(Arc::new(Shared {
+            agent,
+            headers,
+            arrived: Mutex::new(Some(arrived)),
+            state: Mutex::new(state),
+            all_sent: Mutex::default(),
+        }));
+        let sender = wire.clone();
+        let (input, all_sent) = Messages::new(move |line: &str| sender.send(line));
+        *lock(&wire.0.all_sent) = Some(all_sent);
+        Ok((wire, Target::new(TestClient::over(Arrived::new(lines), input))))
     }
 
-    /// Ends the session.
+    /// Ends the session of a client that is gone, after its last notifications: they may cancel something.
     pub(super) fn close(&self) {
+        let all_sent = lock(&self.0.all_sent).take();
+        if let Some(all_sent) = all_sent {
+            // Nothing is ever received: it is disconnected, or the time is over.
+            let _ = all_sent.recv_timeout(CLOSE);
+        }
         let (url, session) = {
             let state = self.state();
             (state.url.clone(), state.session.clone())
@@ -89,12 +109,12 @@ impl HttpWire {
                 request = request.header(name, value);
             }
             // A server need not support it.
-            let _ = request.config().timeout_global(Some(Duration::from_secs(2))).build().call();
+            let _ = request.config().timeout_global(Some(CLOSE)).build().call();
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.state)
     }
 
     /// What every request carries.
@@ -107,7 +127,7 @@ impl HttpWire {
     }
 
     fn arrived(&self) -> MutexGuard<'_, Option<mpsc::Sender<String>>> {
-        self.0.arrived.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.arrived)
     }
 
     fn deliver(&self, line: &str) {
@@ -125,6 +145,11 @@ impl HttpWire {
     /// Sends a message, and delivers what comes back.
     fn send(&self, line: &str) {
         let message: Value = serde_json::from_str(line).unwrap_or_default();
+        // Without a handshake, from 2026-07-28 on, a request is cancelled by closing its connection, as the end of this
+        // process does.
+        if message["method"] == "notifications/cancelled" && self.state().revision.is_none() {
+            return;
+        }
         let sent = self.post(line, &message).and_then(|response| self.receive(response, &message));
         let sent = match sent {
             Err(first @ Failed { status: Some(400 | 404 | 405), .. }) if message["method"] == "initialize" => {
@@ -145,6 +170,25 @@ impl HttpWire {
     }
 
     fn post(&self, line: &str, message: &Value) -> Result<Response<Body>, Failed> {
+        let url = self.state().url.clone();
+        let expects = line.len() > LONG_BODY;
+        let posted = match self.post_once(line, message, expects) {
+            // The server may have refused the message, and closed the connection, before it read the body: then its
+            // answer is lost. It is not if the server is asked first. A call is repeated only if it was not sent.
+            Err(ureq::Error::Io(error))
+                if is_cut(error.kind())
+                    && (error.kind() == ErrorKind::BrokenPipe || message["method"] != "tools/call") =>
+            {
+                self.post_once(line, message, true)
+            }
+            posted => posted,
+        };
+        posted.map_err(|error| Failed::unreachable(&url, &error))
+    }
+
+    /// With `expects`, the server is asked whether it wants the body.
+    /// <https://www.rfc-editor.org/rfc/rfc9110#name-expect>
+    fn post_once(&self, line: &str, message: &Value, expects: bool) -> Result<Response<Body>, ureq::Error> {
         let (url, session) = {
             let state = self.state();
             (state.url.clone(), state.session.clone())
@@ -172,7 +216,10 @@ impl HttpWire {
                 request = request.header("mcp-session-id", session);
             }
         }
-        request.send(SendBody::from_reader(&mut line.as_bytes())).map_err(|error| Failed::unreachable(&url, &error))
+        if expects {
+            request = request.header("expect", "100-continue");
+        }
+        request.send(line)
     }
 
     /// The headers that repeat parts of the message, from 2026-07-28 on.
@@ -336,80 +383,6 @@ impl HttpWire {
     }
 }
 
-/// Why a message was not answered.
-struct Failed {
-    text: String,
-    status: Option<u16>,
-}
-
-impl Failed {
-    fn new(text: impl Into<String>) -> Self {
-        Failed { text: text.into(), status: None }
-    }
-
-    fn unreachable(url: &str, error: &ureq::Error) -> Self {
-        Failed::new(format!("cannot reach {url}: {error}"))
-    }
-
-    fn refused(status: u16, body: &str) -> Self {
-        let shown: String = body.trim().chars().take(SHOWN).collect();
-        let hint = match status {
-            401 => "; pass `--header 'Authorization: Bearer …'`",
-            404 => "; is the path right? Most servers are at /mcp",
-            _ => "",
-        };
-        let text = format!("HTTP status {status}{}{shown}{hint}", if shown.is_empty() { "" } else { ": " });
-        Failed { text, status: Some(status) }
-    }
-}
-
-/// What the client writes: a line is a message.
-struct Messages {
-    wire: HttpWire,
-    unfinished: Vec<u8>,
-}
-
-impl Write for Messages {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.unfinished.extend_from_slice(piece);
-            if self.unfinished.last() == Some(&b'\n') {
-                let line = String::from_utf8_lossy(&self.unfinished).trim_end().to_owned();
-                self.unfinished.clear();
-                let wire = self.wire.clone();
-                let is_request = line.contains("\"id\"");
-                let sending = thread::spawn(move || wire.send(&line));
-                // A notification arrives before what follows it, such as `initialized` before a call.
-                if !is_request {
-                    let _ = sending.join();
-                }
-            }
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// What the client reads.
-struct Arrived {
-    lines: mpsc::Receiver<String>,
-    current: Cursor<Vec<u8>>,
-}
-
-impl Read for Arrived {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let count = self.current.read(out)?;
-            if count > 0 {
-                return Ok(count);
-            }
-            match self.lines.recv() {
-                Ok(line) => self.current = Cursor::new(line.into_bytes()),
-                Err(mpsc::RecvError) => return Ok(0),
-            }
-        }
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,8 +3,10 @@
 //! The server is a command (`-- npx some-server`), a URL (`--url`), one that is configured in a client (`--server
 //! weather`), or, without these, that of the package in the current directory.
 
+mod failed;
 mod headers;
 mod http;
+mod lines;
 mod process;
 mod sse;
 
@@ -33,10 +35,10 @@ pub(crate) fn run(command: &str, arguments: Vec<OsString>) -> Result<ExitCode, F
     let (server, arguments) = Server::parse(arguments)?;
     let query = Query::parse(command, arguments)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::new)?;
-    let code = runtime.block_on(server.ask(&query))?;
+    let done = runtime.block_on(server.ask(&query));
     // Not waited for: threads that still read from a server.
     runtime.shutdown_background();
-    Ok(code)
+    Ok(done?)
 }
 
 impl Server {

@@ -46,6 +46,9 @@ impl ServerProcess {
         if let Some(directory) = directory {
             process.current_dir(directory);
         }
+        // Ctrl-C is for this process, which cancels the call before it ends the server.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut process, 0);
         let child =
             process.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|error| match error.kind() {
                 ErrorKind::NotFound => CliError::protocol(format!("cannot start `{shown}`: there is no such program")),
@@ -67,7 +70,7 @@ impl ServerProcess {
             match self.child.try_wait() {
                 Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
                 Ok(None) | Err(_) => {
-                    let _ = self.child.kill();
+                    self.kill();
                     let _ = self.child.wait();
                     break None;
                 }
@@ -80,6 +83,18 @@ impl ServerProcess {
             }
             _ => error,
         })
+    }
+}
+
+impl ServerProcess {
+    /// Also what it has started, such as the server behind `npx` or `cargo run`.
+    fn kill(&mut self) {
+        #[cfg(unix)]
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+            // It may have exited.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.kill();
     }
 }
 

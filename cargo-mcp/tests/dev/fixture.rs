@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::spawn;
 use std::time::{Duration, Instant};
@@ -12,6 +12,10 @@ use serde_json::{Value, json};
 
 /// For everything that takes a build; other processes build at the same time.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
+
+/// For the end of the supervisor and its server: the bounds of both are a few seconds, the rest is for a busy machine.
+#[cfg(unix)]
+const ENDING: Duration = Duration::from_mins(1);
 
 /// A crate with a server in a temporary directory.
 pub(crate) struct Fixture {
@@ -74,6 +78,16 @@ impl Fixture {
 
     /// `cargo mcp dev` in the crate's directory.
     pub(crate) fn dev(&self, arguments: &[&str]) -> Dev {
+        self.dev_read(arguments, true)
+    }
+
+    /// The same, with a client that reads nothing.
+    #[cfg(unix)]
+    pub(crate) fn dev_unread(&self, arguments: &[&str]) -> Dev {
+        self.dev_read(arguments, false)
+    }
+
+    fn dev_read(&self, arguments: &[&str], reads: bool) -> Dev {
         let target = Path::new(env!("CARGO_BIN_EXE_cargo-mcp")).ancestors().nth(2).expect("a target directory");
         let mut child = Command::new(env!("CARGO_BIN_EXE_cargo-mcp"))
             .args(["mcp", "dev"])
@@ -87,18 +101,21 @@ impl Fixture {
             .expect("cargo-mcp starts");
         let (messages, notes) = (channel(), channel());
         let (stdout, stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
-        spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                messages.0.send(serde_json::from_str(&line).expect("standard output is JSON")).ok();
-            }
-        });
+        let mut unread = Some(stdout);
+        if let Some(stdout) = unread.take_if(|_| reads) {
+            spawn(move || {
+                for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                    messages.0.send(serde_json::from_str(&line).expect("standard output is JSON")).ok();
+                }
+            });
+        }
         spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
                 eprintln!("  dev | {line}");
                 notes.0.send(line).ok();
             }
         });
-        Dev { stdin: child.stdin.take(), child, messages: messages.1, notes: notes.1, next: 100 }
+        Dev { stdin: child.stdin.take(), child, messages: messages.1, notes: notes.1, next: 100, _unread: unread }
     }
 }
 
@@ -125,6 +142,8 @@ pub(crate) struct Dev {
     messages: Receiver<Value>,
     notes: Receiver<String>,
     next: u64,
+    /// Open, and not read.
+    _unread: Option<ChildStdout>,
 }
 
 impl Dev {
@@ -189,7 +208,14 @@ impl Dev {
     pub(crate) fn terminate(mut self) -> ExitStatus {
         let kill = Command::new("kill").arg(self.child.id().to_string()).status();
         assert!(kill.is_ok_and(|status| status.success()));
-        self.child.wait().expect("an exit status")
+        let end = Instant::now() + ENDING;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a status") {
+                return status;
+            }
+            assert!(Instant::now() < end, "cargo mcp dev is still there");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 

@@ -236,6 +236,28 @@ fn stream_over_http_stays_open() {
     three_edits("http-stateless", Client::listen);
 }
 
+#[cfg(unix)]
+#[test]
+fn supervisor_ends_also_if_its_clients_read_nothing() {
+    let fixture = Fixture::new("http-unread");
+    fixture.write(1, crate::stdio::FLOOD);
+    let dev = fixture.dev(&["--http", "127.0.0.1:0"]);
+    let mut client = Client::new(&dev);
+    let _messages = client.open_session();
+    let mut unread = Vec::new();
+    for number in 0..2 {
+        let entered = fixture.directory.join(format!("flooding-{number}"));
+        let arguments = json!({ "path": entered });
+        let params = json!({ "name": "flood", "arguments": arguments, "_meta": { "progressToken": number } });
+        // The head is read, the stream is not.
+        unread.push(client.post("tools/call", params));
+        fixture::wait_for(&entered);
+    }
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert!(dev.terminate().success());
+    drop(unread);
+}
+
 #[test]
 fn server_that_exits_is_started_again() {
     let fixture = Fixture::new("http-crash");

@@ -129,6 +129,27 @@ fn server_that_exits_is_started_again() {
     assert!(dev.terminate().success());
 }
 
+/// More than the pipes and queues on the way to the client hold.
+pub(crate) const FLOOD: &str = "/// Says a lot.\n#[tool]\nasync fn flood(ctx: &Context, path: String) -> u32 {\n    \
+    for number in 0..u32::MAX {\n        ctx.progress_message(number, None, &\"x\".repeat(10_000)).await;\n        \
+    if number == 20 {\n            std::fs::write(&path, \"\").unwrap();\n        }\n    }\n    0\n}";
+
+#[cfg(unix)]
+#[test]
+fn supervisor_ends_also_if_its_client_reads_nothing() {
+    let fixture = Fixture::new("unread");
+    fixture.write(1, FLOOD);
+    let mut dev = fixture.dev_unread(&[]);
+    let entered = fixture.directory.join("flooding");
+    let mut params = Era::Stateless.params(json!({ "name": "flood", "arguments": { "path": entered } }));
+    params["_meta"]["progressToken"] = 1.into();
+    dev.ask("tools/call", &params);
+    fixture::wait_for(&entered);
+    // Until everything on the way is full.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert!(dev.terminate().success());
+}
+
 #[test]
 fn requests_before_the_end_of_input_are_answered() {
     let fixture = Fixture::new("eof");

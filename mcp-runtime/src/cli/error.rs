@@ -5,16 +5,17 @@ use std::process::ExitCode;
 
 use super::terminal::{Terminal, say};
 use crate::error::ServerError;
+use crate::jsonrpc::error::RpcError;
 
 /// Why a command failed. The text says what to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CliError {
-    /// It did not work: exit code 1.
+    /// It did not work, on this side: exit code 1, as that of a tool that failed.
     Failed(String),
-    /// The command line is wrong: exit code 2.
+    /// The command line is wrong, or names what the server does not have: exit code 2.
     Usage(String),
-    /// The server cannot be reached, or does not keep to the protocol: exit code 3.
+    /// The server cannot be reached, does not answer in time, or answers with an error of the protocol: exit code 3.
     Protocol(String),
 }
 
@@ -32,6 +33,16 @@ impl CliError {
     /// The server cannot be reached, or does not keep to the protocol.
     pub fn protocol(text: impl fmt::Display) -> Self {
         CliError::Protocol(text.to_string())
+    }
+
+    /// The server's error about what was typed: a name or an argument that it does not take is the command line's mistake.
+    pub(super) fn refused(error: ServerError) -> Self {
+        let mistaken = [RpcError::INVALID_PARAMS, RpcError::RESOURCE_NOT_FOUND];
+        let is_mistake = error.code().is_some_and(|code| mistaken.contains(&code));
+        match CliError::from(error) {
+            CliError::Protocol(text) if is_mistake => CliError::Usage(text),
+            error => error,
+        }
     }
 
     /// The code that the process exits with.

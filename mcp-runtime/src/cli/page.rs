@@ -116,14 +116,15 @@ pub(super) fn help(name: &str, version: &str, program: &str, terminal: Terminal)
         command("uninstall CLIENT", "remove it"),
         format!("\n{}\n", heading("Options")),
         command("--json, --raw", "JSON instead of text (with call and get: --raw)"),
-        command("--answer key=value", "answer a tool's question; otherwise it asks here"),
-        command("-o, --out PATH", "the file or directory for images and blobs"),
+        command("--answer key=value", "answer a tool's question; otherwise a terminal asks"),
+        command("-o, --out PATH", "write the result to this file or into this directory"),
         command("--revision DATE", "speak this revision of the protocol"),
         command("--timeout SECONDS", "give up after that long"),
         command("--progress, -q, --quiet", "progress also without a terminal; neither it nor logs"),
         "\nValues follow the tool's schema: a=2, on=yes, tags=x tags=y, place.city=Rome,\n\
          text=@FILE, text=@- (standard input), key:=JSON.\n\
-         Exit codes: 0 done, 1 the tool failed, 2 wrong command line, 3 protocol error.\n"
+         Exit codes: 0 done, 1 the tool failed, 2 wrong command line or no such name,\n\
+         3 no connection, no answer in time, or a protocol error, 130 Ctrl-C.\n"
             .to_owned(),
     ]
     .concat()

@@ -64,7 +64,7 @@ pub(super) struct QueryOptions {
     pub(super) arguments: Option<String>,
     /// Answers to the questions of a call, instead of a person's.
     pub(super) answers: Vec<String>,
-    /// The file or directory for images and blobs.
+    /// The file or directory for the result.
     pub(super) out: Option<PathBuf>,
     pub(super) revision: Option<Revision>,
     pub(super) timeout: Option<Duration>,

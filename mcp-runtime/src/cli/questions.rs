@@ -18,6 +18,8 @@ use crate::schema::validator::{Problem, Validator};
 pub(super) struct Questions {
     answers: Vec<String>,
     terminal: Terminal,
+    /// Whether somebody sits at a terminal. Other standard input is for `key=@-`, or nobody's.
+    has_person: bool,
 }
 
 /// The person did not fill in the form.
@@ -28,22 +30,23 @@ enum Unanswered {
 
 impl Questions {
     pub(super) fn new(answers: &[String]) -> Self {
-        Questions { answers: answers.to_vec(), terminal: Terminal::stderr() }
+        Questions { answers: answers.to_vec(), terminal: Terminal::stderr(), has_person: stdin().is_terminal() }
     }
 
     /// A client that asks these questions.
     pub(super) fn ask_through(self, client: TestClientBuilder) -> TestClientBuilder {
-        let sampling = self.clone();
-        let client = client.on_elicit(move |question: &ElicitRequest| self.elicit(question));
+        let (sampling, has_person) = (self.clone(), self.has_person);
+        let client = client.asks_a_person().on_elicit(move |question: &ElicitRequest| self.elicit(question));
         // Only a person can play the model.
-        if stdin().is_terminal() { client.on_sample(move |params: &Value| sampling.sample(params)) } else { client }
+        if has_person { client.on_sample(move |params: &Value| sampling.sample(params)) } else { client }
     }
 
     fn elicit(&self, question: &ElicitRequest) -> ElicitReply {
         say!("\r{} {}", self.terminal.bold("?"), clean(self.terminal, question.message()));
         let answered = match question.url() {
             Some(url) => self.visit(url),
-            None if self.answers.is_empty() => self.form(question.schema()),
+            None if self.answers.is_empty() && self.has_person => self.form(question.schema()),
+            None if self.answers.is_empty() => self.nobody(question.schema()),
             None => self.prepared(question.schema()),
         };
         match answered {
@@ -51,6 +54,23 @@ impl Questions {
             Err(Unanswered::Declined) => ElicitReply::decline(),
             Err(Unanswered::Cancelled) => ElicitReply::cancel(),
         }
+    }
+
+    /// Nobody can fill in the form: says how to answer beforehand.
+    fn nobody(&self, schema: &Value) -> Result<Value, Unanswered> {
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let required = |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
+        let mut options: Vec<String> =
+            properties.filter(|(name, _)| required(name)).map(|(name, _)| format!("--answer {name}=…")).collect();
+        if options.is_empty() {
+            options.push("--answer name=…".to_owned());
+        }
+        let error = format!(
+            "nobody is at a terminal to answer: pass `{}`, or `--answer decline`",
+            self.terminal.clean(&options.join(" "))
+        );
+        say!("{} {error}", self.terminal.red("error:"));
+        Err(Unanswered::Cancelled)
     }
 
     /// The answers of the command line.
@@ -88,9 +108,15 @@ impl Questions {
                 say!("  {}", self.terminal.dim("not visited: `--answer accept` says that it was"));
                 return Err(Unanswered::Cancelled);
             }
+            None if !self.has_person => {
+                let error = "nobody is at a terminal to visit the page: pass `--answer accept` once it was visited, or \
+                             `--answer decline`";
+                say!("{} {error}", self.terminal.red("error:"));
+                return Err(Unanswered::Cancelled);
+            }
             None => {}
         }
-        self.line("  Visit the page, then press Enter (:decline to decline): ").map(|_| Value::Null)
+        line("  Visit the page, then press Enter (:decline to decline): ").map(|_| Value::Null)
     }
 
     fn form(&self, schema: &Value) -> Result<Value, Unanswered> {
@@ -127,7 +153,7 @@ impl Questions {
             (None, false) => if required { "" } else { " (optional)" }.to_owned(),
         };
         loop {
-            let line = self.line(&format!("  {}{}: ", self.terminal.bold(&label), self.terminal.dim(hint.clone())))?;
+            let line = line(&format!("  {}{}: ", self.terminal.bold(&label), self.terminal.dim(hint.clone())))?;
             if line.is_empty() && (default.is_some() || !required) {
                 return Ok(default.cloned());
             }
@@ -147,29 +173,25 @@ impl Questions {
                 message["content"]["text"].as_str().map_or_else(|| message["content"].to_string(), str::to_owned);
             say!("  {}: {}", self.terminal.dim(role), clean(self.terminal, &text));
         }
-        self.line(&format!("  {}: ", self.terminal.bold("assistant"))).unwrap_or_default()
+        line(&format!("  {}: ", self.terminal.bold("assistant"))).unwrap_or_default()
     }
+}
 
-    /// A line of the person's.
-    fn line(&self, prompt: &str) -> Result<String, Unanswered> {
-        eprint!("{prompt}");
-        let _ = stderr().flush();
-        let mut line = String::new();
-        match stdin().read_line(&mut line) {
-            Ok(0) | Err(_) => {
-                say!();
-                let hint = "no answer: pass `--answer name=value`, or run it on a terminal";
-                if !stdin().is_terminal() {
-                    say!("  {}", self.terminal.dim(hint));
-                }
-                Err(Unanswered::Cancelled)
-            }
-            Ok(_) => match line.trim() {
-                ":decline" => Err(Unanswered::Declined),
-                ":cancel" => Err(Unanswered::Cancelled),
-                line => Ok(line.to_owned()),
-            },
+/// A line of the person's.
+fn line(prompt: &str) -> Result<String, Unanswered> {
+    eprint!("{prompt}");
+    let _ = stderr().flush();
+    let mut line = String::new();
+    match stdin().read_line(&mut line) {
+        Ok(0) | Err(_) => {
+            say!();
+            Err(Unanswered::Cancelled)
         }
+        Ok(_) => match line.trim() {
+            ":decline" => Err(Unanswered::Declined),
+            ":cancel" => Err(Unanswered::Cancelled),
+            line => Ok(line.to_owned()),
+        },
     }
 }
 

@@ -1,5 +1,7 @@
 //! [`Target`]: the server that commands ask, and what is known of it.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::error::CliError;
@@ -32,7 +34,7 @@ impl Target {
     }
 
     /// Connects with everything a command line can do: it asks the person, and waits for tasks.
-    pub(super) async fn connect(self, options: &QueryOptions) -> Result<TestClient, CliError> {
+    pub(super) async fn connect(self, options: &QueryOptions, limit: Duration) -> Result<TestClient, CliError> {
         let mut client = self.client.name("mcp-cli").tasks();
         if let Some(uri) = current_directory() {
             client = client.roots([(uri, "current directory".to_owned())]);
@@ -41,7 +43,7 @@ impl Target {
             client = client.revision(revision);
         }
         let client = Questions::new(&options.answers).ask_through(client);
-        Ok(client.connect().await?)
+        Ok(client.connect_within(limit).await?)
     }
 }
 

@@ -236,6 +236,13 @@ impl TestClientBuilder {
         self
     }
 
+    /// The answers are a person's: the client does not stand still meanwhile.
+    #[cfg(feature = "cli")]
+    pub(crate) fn asks_a_person(mut self) -> Self {
+        self.replies.asks_a_person = true;
+        self
+    }
+
     /// Sends every round after the first to a new server, as replicas without shared memory would serve it.
     /// Only 2026-07-28 has rounds. The servers need a common
     /// [state secret](crate::Server::state_secrets) to read each other's state.

@@ -11,6 +11,10 @@ use super::{CallResponse, TestClient, result};
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
 
+/// How long a server may take to confirm that it cancels a task.
+#[cfg(feature = "cli")]
+const CONFIRMATION: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// A call in flight, from [`TestClient::start`].
 #[derive(Debug)]
 pub struct Call<'a> {
@@ -90,6 +94,25 @@ impl TestClient {
         self.begin_call(self.call_params(name, arguments).await?)
     }
 
+    /// Cancels what this client waits for: with `tasks/cancel` the calls that became tasks, otherwise the requests
+    /// without a response, to which none is expected any more. The futures that wait must not be dropped before.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn abandon(&self) {
+        let tasks = self.running.ids();
+        if tasks.is_empty() {
+            for id in self.inbox.pending() {
+                // A server that has closed the connection has nothing to cancel.
+                let _ = self.notify("notifications/cancelled", &json!({"requestId": id}));
+            }
+        }
+        let cancelled = async {
+            for id in tasks {
+                let _ = self.cancel_task(id).await;
+            }
+        };
+        let _ = tokio::time::timeout(CONFIRMATION, cancelled).await;
+    }
+
     fn begin_call(&self, mut params: Value) -> Result<Call<'_>, ServerError> {
         let (id, answer) = self.begin();
         let token = format!("progress-{id}");
@@ -134,7 +157,8 @@ impl Call<'_> {
     /// Waits for the result, and answers the tool's questions meanwhile.
     pub async fn result(self) -> Result<CallResponse, ServerError> {
         let first = result(self.answer.await);
-        Ok(serde_json::from_value(self.client.settled("tools/call", &self.params, first).await?)?)
+        let settled = self.client.settled("tools/call", &self.params, first, Some(&*self.notifications));
+        Ok(serde_json::from_value(settled.await?)?)
     }
 
     /// Waits for the result, and collects the notifications sent before it.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -23,6 +23,9 @@ use crate::protocol::Revision;
 
 /// How long a server may take to answer `server/discover` before it gets an `initialize` instead.
 const PROBE: Duration = Duration::from_secs(5);
+/// The longest line of a program that is no server, in an error.
+#[cfg(feature = "cli")]
+const SHOWN: usize = 80;
 
 impl TestClient {
     /// A builder for a client of a server in another process: `output` is the standard output of that process,
@@ -67,14 +70,49 @@ impl TestClient {
     }
 
     /// Whether the server is of a revision without sessions.
-    async fn is_stateless(&self) -> bool {
+    async fn is_stateless(&self, probe: Duration) -> bool {
         let asked = self.request("server/discover", json!({}));
-        match tokio::time::timeout(PROBE, asked).await {
+        match tokio::time::timeout(probe, asked).await {
             Ok(Ok(about)) => about["supportedVersions"].is_array(),
             // Only revisions without sessions have these.
             Ok(Err(error)) => error.code().is_some_and(|code| RpcError::OF_STATELESS_REVISIONS.contains(&code)),
             Err(_) => false,
         }
+    }
+
+    /// Agrees on a revision, with a handshake if it has one. `declared` are the capabilities that hold in all of them.
+    async fn negotiate(
+        &mut self,
+        negotiates: bool,
+        declared: Map<String, Value>,
+        probe: Duration,
+    ) -> Result<(), ServerError> {
+        if negotiates && !self.is_stateless(probe).await {
+            let identity = &mut self.identity;
+            identity.revision = Revision::newest_with_sessions();
+            identity.capabilities = declared;
+            self.responder.replies.declare(identity.revision, &mut identity.capabilities);
+        }
+        if !self.identity.revision.is_stateless() {
+            self.initialize().await?;
+        }
+        Ok(())
+    }
+
+    /// A server that does not answer: what it says instead tells what is wrong.
+    #[cfg(feature = "cli")]
+    fn unanswered(&self, limit: Duration) -> ServerError {
+        let lines = self.inbox.unread();
+        let first = lines.iter().map(|line| line.trim()).find(|line| !line.is_empty());
+        let said = match first {
+            Some(line) => format!("; it wrote this instead: {}", line.chars().take(SHOWN).collect::<String>()),
+            None => String::new(),
+        };
+        ServerError::msg(format!(
+            "the server did not answer within {} s; is it an MCP server, and does it speak over this transport? \
+             `--timeout SECONDS` waits longer{said}",
+            limit.as_secs_f64()
+        ))
     }
 }
 
@@ -83,16 +121,21 @@ impl TestClientBuilder {
     pub async fn connect(self) -> Result<TestClient, ServerError> {
         let (negotiates, declared) = (self.negotiates, self.identity.capabilities.clone());
         let mut client = self.open(connect);
-        if negotiates && !client.is_stateless().await {
-            let identity = &mut client.identity;
-            identity.revision = Revision::newest_with_sessions();
-            identity.capabilities = declared;
-            client.responder.replies.declare(identity.revision, &mut identity.capabilities);
-        }
-        if !client.identity.revision.is_stateless() {
-            client.initialize().await?;
-        }
+        client.negotiate(negotiates, declared, PROBE).await?;
         Ok(client)
+    }
+
+    /// Like [`connect`](Self::connect), with an error that says what to check if it takes longer.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn connect_within(self, limit: Duration) -> Result<TestClient, ServerError> {
+        let (negotiates, declared) = (self.negotiates, self.identity.capabilities.clone());
+        let mut client = self.open(connect);
+        // Leaves time for `initialize`.
+        let probe = PROBE.min(limit / 2);
+        match tokio::time::timeout(limit, client.negotiate(negotiates, declared, probe)).await {
+            Ok(connected) => connected.map(|()| client),
+            Err(_) => Err(client.unanswered(limit)),
+        }
     }
 }
 
@@ -100,7 +143,8 @@ fn connect(peer: Peer, identity: Identity, replies: Arc<Replies>) -> TestClient 
     match peer {
         Peer::Server(server) => TestClient::serve(*server, identity, replies),
         Peer::Streams { output, input } => {
-            TestClient::wire(identity, replies, |to, from| copy(output, from, to, input))
+            let client = TestClient::wire(identity, replies, |to, from| copy(output, from, to, input));
+            TestClient { is_remote: true, ..client }
         }
     }
 }

@@ -24,6 +24,7 @@ use rounds::{Responder, ServerFactory};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tasks::running::RunningTasks;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::RecvError;
 use tokio::task::JoinHandle;
@@ -73,6 +74,9 @@ pub struct TestClient {
     new_server: Option<ServerFactory>,
     /// The result of `initialize`, if there was one.
     initialized: Value,
+    /// Whether the server is in another process, which is not to be polled all the time.
+    is_remote: bool,
+    running: RunningTasks,
     server: JoinHandle<Result<(), ServerError>>,
 }
 
@@ -144,6 +148,8 @@ impl TestClient {
             responder,
             new_server: None,
             initialized: Value::Null,
+            is_remote: false,
+            running: RunningTasks::default(),
             server,
         }
     }
@@ -302,7 +308,7 @@ impl TestClient {
     /// The deserialized result of a request, after the server's questions are answered.
     async fn typed<T: DeserializeOwned>(&self, method: &str, params: Value) -> Result<T, ServerError> {
         let first = self.request(method, params.clone()).await;
-        Ok(serde_json::from_value(self.settled(method, &params, first).await?)?)
+        Ok(serde_json::from_value(self.settled(method, &params, first, None).await?)?)
     }
 }
 

@@ -66,7 +66,8 @@ pub struct LogMessage {
 /// The notifications a queue collects.
 #[derive(Debug, Clone)]
 pub(super) enum Wanted {
-    /// Progress with this token, and every log message.
+    /// Progress with this token, every log message, and the status of every task: the protocol does not say which call
+    /// these belong to.
     Call { id: u64, token: String },
     /// Changes on the stream of this request.
     Stream { id: u64 },
@@ -79,7 +80,7 @@ impl Wanted {
     pub(super) fn includes(&self, message: &Value) -> bool {
         let params = &message["params"];
         match (self, message["method"].as_str().unwrap_or_default()) {
-            (Wanted::Call { .. }, "notifications/message") => true,
+            (Wanted::Call { .. }, "notifications/message" | TASK_STATUS) => true,
             (Wanted::Call { token, .. }, "notifications/progress") => params["progressToken"] == **token,
             (Wanted::Stream { id }, _) => params["_meta"]["io.modelcontextprotocol/subscriptionId"] == *id,
             (Wanted::Session { .. }, method) if method.ends_with("/list_changed") => true,
@@ -97,6 +98,9 @@ impl Wanted {
         matches!(self, Wanted::Call { id, .. } | Wanted::Stream { id } if *id == request)
     }
 }
+
+/// The status of a task, as a notification of 2025-11-25. What is polled is told in the same way.
+pub(super) const TASK_STATUS: &str = "notifications/tasks/status";
 
 /// A queue of notifications for one consumer.
 #[derive(Debug, Default)]

@@ -137,6 +137,12 @@ impl Inbox {
         receiver
     }
 
+    /// The requests without a response.
+    #[cfg(feature = "cli")]
+    pub(super) fn pending(&self) -> Vec<u64> {
+        self.state().expected.keys().copied().collect()
+    }
+
     /// Collects notifications in a queue of their own, until it is dropped.
     pub(super) fn collect(&self, wanted: Wanted) -> Arc<NotificationQueue> {
         let queue = Arc::new(NotificationQueue::default());

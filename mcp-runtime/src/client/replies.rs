@@ -97,6 +97,8 @@ pub(super) struct Replies {
     pub(super) elicit: Option<ReplyFn<ElicitRequest, ElicitReply>>,
     pub(super) sample: Option<ReplyFn<Value, SampleReply>>,
     pub(super) roots: Option<Vec<Root>>,
+    /// Whether the answers are a person's, who takes time.
+    pub(super) asks_a_person: bool,
 }
 
 impl Replies {
@@ -116,6 +118,16 @@ impl Replies {
             // Servers of older revisions may ask whether the client is still there.
             "ping" => Some(json!({})),
             _ => None,
+        }
+    }
+
+    /// Whether the client answers requests of this method.
+    pub(super) fn knows(&self, method: &str) -> bool {
+        match method {
+            "elicitation/create" => self.elicit.is_some(),
+            "sampling/createMessage" => self.sample.is_some(),
+            "roots/list" => self.roots.is_some(),
+            method => method == "ping",
         }
     }
 
@@ -149,6 +161,7 @@ impl fmt::Debug for Replies {
             .field("elicit", &self.elicit.is_some())
             .field("sample", &self.sample.is_some())
             .field("roots", &self.roots)
+            .field("asks_a_person", &self.asks_a_person)
             .finish()
     }
 }

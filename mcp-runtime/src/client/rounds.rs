@@ -5,10 +5,13 @@ use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, Weak, mpsc};
+use std::thread;
 
 use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
 
 use super::TestClient;
+use super::notifications::NotificationQueue;
 use super::replies::{Replies, advice};
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
@@ -29,14 +32,15 @@ impl fmt::Debug for ServerFactory {
 
 impl TestClient {
     /// The final result of a request: runs further rounds after the first response, and waits for the task
-    /// it may have become.
+    /// it may have become. The status of that task goes to `news`.
     pub(super) async fn settled(
         &self,
         method: &str,
         params: &Value,
         first: Result<Value, ServerError>,
+        news: Option<&NotificationQueue>,
     ) -> Result<Value, ServerError> {
-        self.outcome(self.rounds(method, params, first).await?).await
+        self.outcome(self.rounds(method, params, first).await?, news).await
     }
 
     /// The last response to a request: runs further rounds after the first response.
@@ -55,7 +59,7 @@ impl TestClient {
             if settled.value["resultType"] != "input_required" {
                 return Ok(settled);
             }
-            let params = next_round(params, &settled.value, &self.responder.replies)?;
+            let params = next_round(params, &settled.value, &self.responder.replies).await?;
             settled = self.round(method, params).await?;
         }
         Err(ServerError::msg(format!(
@@ -89,10 +93,10 @@ pub(super) struct Settled {
 }
 
 /// The parameters of the next round: the original ones, with the answers and the state as received.
-fn next_round(params: &Value, asked: &Value, replies: &Replies) -> Result<Value, ServerError> {
+async fn next_round(params: &Value, asked: &Value, replies: &Arc<Replies>) -> Result<Value, ServerError> {
     let mut params = params.clone();
     if let Some(requests) = asked.get("inputRequests") {
-        params["inputResponses"] = responses(requests, replies)?.into();
+        params["inputResponses"] = responses(requests, replies).await?.into();
     }
     if let Some(state) = asked.get("requestState") {
         params["requestState"] = state.clone();
@@ -100,8 +104,22 @@ fn next_round(params: &Value, asked: &Value, replies: &Replies) -> Result<Value,
     Ok(params)
 }
 
-/// The answers to input requests, by key.
-pub(super) fn responses(requests: &Value, replies: &Replies) -> Result<Map<String, Value>, ServerError> {
+/// The answers to input requests, by key. Those of a person are waited for on a thread of their own: until then the
+/// caller can do something else, such as give up.
+pub(super) async fn responses(requests: &Value, replies: &Arc<Replies>) -> Result<Map<String, Value>, ServerError> {
+    if !replies.asks_a_person {
+        return answers(requests, replies);
+    }
+    let (requests, replies) = (requests.clone(), Arc::clone(replies));
+    let (answered, answer) = oneshot::channel();
+    thread::spawn(move || {
+        // The caller may have given up.
+        let _ = answered.send(answers(&requests, &replies));
+    });
+    answer.await.unwrap_or_else(|_| Err(ServerError::msg("the question was not answered")))
+}
+
+fn answers(requests: &Value, replies: &Replies) -> Result<Map<String, Value>, ServerError> {
     let requests = requests.as_object().into_iter().flatten();
     requests.map(|(key, request)| Ok((key.clone(), response(key, request, replies)?))).collect()
 }
@@ -130,6 +148,10 @@ impl Responder {
     /// Responds to a message if it is a request this client answers. Whether it was.
     pub(super) fn respond(&self, message: &Value) -> bool {
         let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else { return false };
+        if self.replies.asks_a_person && self.replies.knows(method) {
+            self.respond_beside(method, id, &message["params"]);
+            return true;
+        }
         let answer = || self.replies.reply(method, &message["params"], None);
         let response = match catch_unwind(AssertUnwindSafe(answer)) {
             Ok(None) => return false,
@@ -140,8 +162,18 @@ impl Responder {
                 json!({"jsonrpc": "2.0", "id": id, "error": error})
             }
         };
-        // The client may have been dropped.
-        self.input.upgrade().is_some_and(|input| input.send(format!("{response}\n").into_bytes()).is_ok())
+        deliver(&self.input, &response)
+    }
+
+    /// Responds when the person has answered; messages are read meanwhile.
+    fn respond_beside(&self, method: &str, id: &Value, params: &Value) {
+        let (replies, input) = (Arc::clone(&self.replies), Weak::clone(&self.input));
+        let (method, id, params) = (method.to_owned(), id.clone(), params.clone());
+        thread::spawn(move || {
+            if let Some(result) = replies.reply(&method, &params, None) {
+                deliver(&input, &json!({"jsonrpc": "2.0", "id": id, "result": result}));
+            }
+        });
     }
 
     /// Resumes the panic of a reply function on the test's own thread. Replies run on a thread of the
@@ -156,4 +188,9 @@ impl Responder {
     fn panicked(&self) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
         lock(&self.panicked)
     }
+}
+
+/// Sends a message to the server. Whether the client still exists.
+fn deliver(input: &Weak<mpsc::Sender<Vec<u8>>>, message: &Value) -> bool {
+    input.upgrade().is_some_and(|input| input.send(format!("{message}\n").into_bytes()).is_ok())
 }

@@ -117,6 +117,35 @@ fn draw() -> ToolResult {
     ToolResult::new([Content::text("a dot:"), Content::image(b"not really a png", "image/png")])
 }
 
+/// Two pictures, and words about them.
+#[tool]
+fn gallery() -> ToolResult {
+    ToolResult::new([
+        Content::text("two dots:"),
+        Content::image(b"the first", "image/png"),
+        Content::image(b"the second", "image/jpeg"),
+    ])
+}
+
+/// Two texts.
+#[tool]
+fn essay() -> ToolResult {
+    ToolResult::new([Content::text("in the beginning"), Content::text("in the end")])
+}
+
+/// Asks in the middle of a task.
+#[tool(task)]
+async fn order_later(ctx: &Context) -> Result<String> {
+    ctx.progress_message(1, 2, "looking for a waiter").await;
+    order(ctx).await
+}
+
+/// A prompt that cannot be had.
+#[prompt]
+fn broken() -> Result<String> {
+    Err(Error::internal("no words"))
+}
+
 /// A text with an escape sequence.
 #[resource("text://note", mime = "text/plain")]
 fn note() -> &'static str {
@@ -139,9 +168,9 @@ fn summary(style: String, #[arg(default)] loud: bool) -> String {
 async fn main() -> ExitCode {
     Server::new("commands", "1.2.3")
         .description("Something for every command.")
-        .tools(tools![add, give, repeat, fail, work, hang, order, draw])
+        .tools(tools![add, give, repeat, fail, work, hang, order, draw, gallery, essay, order_later])
         .resources(resources![note, blob])
-        .prompts(prompts![summary])
+        .prompts(prompts![summary, broken])
         .run()
         .await
 }

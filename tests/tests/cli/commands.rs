@@ -22,7 +22,7 @@ pub(crate) fn server() -> Command {
     command
 }
 
-fn finish(command: &mut Command, input: &str) -> Done {
+pub(crate) fn finish(command: &mut Command, input: &str) -> Done {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // The command may not read it.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
@@ -32,7 +32,7 @@ fn finish(command: &mut Command, input: &str) -> Done {
 }
 
 /// Runs a command line, with words separated by spaces.
-fn run(line: &str) -> Done {
+pub(crate) fn run(line: &str) -> Done {
     answering(line, "")
 }
 
@@ -82,20 +82,6 @@ fn values_come_from_files_and_standard_input() {
 }
 
 #[test]
-fn exit_codes_tell_failures_apart() {
-    fails("call fail", 1, "error: out of paper");
-    fails("call add", 1, "`a` is missing");
-    fails("call ad a=1", 2, "no tool `ad`; did you mean `add`?");
-    fails("call add a=x", 2, "`a`: expected an integer, not `x`");
-    fails("call add --jsn x", 2, "--jsn");
-    fails("cal add", 2, "did you mean `call`?");
-    fails("read nothing://here", 3, "nothing://here");
-    fails("read", 2, "write `read URI`");
-    fails("get sumary style=x", 2, "did you mean `summary`?");
-    fails("call hang --timeout 0.2", 1, "no answer within 0.2 s");
-}
-
-#[test]
 fn misspelt_arguments_are_told() {
     let Done { err, .. } = run("call add a=1 bb=2");
     assert!(err.contains("the schema has no argument `bb`; did you mean `b`?"), "{err}");
@@ -120,45 +106,26 @@ fn progress_and_logs_go_to_standard_error() {
 }
 
 #[test]
-fn questions_are_asked_field_by_field() {
+fn questions_can_be_answered_beforehand() {
     for revision in ["2025-06-18", "2025-11-25", "2026-07-28"] {
-        let line = format!("call order --revision {revision}");
-        let Done { out, err, code } = answering(&line, "Ann\n9\n2\n2\n\n");
-        assert_eq!((out.as_str(), code), ("2 large for Ann, None\n", 0), "{err}");
-        assert!(err.contains("What would you like?"), "{err}");
-        assert!(err.contains("For whom?") && err.contains("1) small"), "{err}");
-        // The second answer, 9, is over the maximum, and is asked for again.
-        assert!(err.contains('!') && err.contains('5'), "{err}");
+        for tool in ["order", "order_later"] {
+            let answers = "--answer name=Bo --answer count=1 --answer size=small --answer note=hot";
+            prints(&format!("call {tool} --revision {revision} {answers}"), "1 small for Bo, Some(\"hot\")\n");
+        }
     }
-}
-
-#[test]
-fn questions_can_be_declined_cancelled_and_answered_beforehand() {
-    let Done { err, code, .. } = answering("call order", ":decline\n");
-    assert!(code == 1 && err.contains("declined"), "{err}");
-    let Done { err, code, .. } = answering("call order", "");
-    assert!(code == 1 && err.contains("pass `--answer name=value`"), "{err}");
-    prints(
-        "call order --answer name=Bo --answer count=1 --answer size=small --answer note=hot",
-        "1 small for Bo, Some(\"hot\")\n",
-    );
     fails("call order --answer decline", 1, "declined");
+    fails("call order --answer name=Bo", 1, "no answer to `count`: add `--answer count=…`");
 }
 
+/// Standard input that is no terminal is not read: it may be the rest of a script.
 #[test]
-fn images_and_blobs_go_to_files_that_do_not_exist_yet() {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-files");
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory).unwrap();
-    let draw = || finish(server().args(["call", "draw"]).current_dir(&directory), "");
-    assert!(draw().out.starts_with("a dot:\n"));
-    assert!(draw().out.contains("draw-2.png"));
-    assert_eq!(std::fs::read(directory.join("draw-1.png")).unwrap(), b"not really a png");
-    let named = directory.join("named.png");
-    finish(server().args(["call", "draw", "-o"]).arg(&named), "");
-    assert!(named.exists());
-    let read = server().args(["read", "blob://3"]).stdin(Stdio::null()).output().unwrap();
-    assert_eq!(read.stdout, [7, 7, 7]);
+fn questions_to_nobody_are_cancelled_with_the_options_that_answer_them() {
+    for revision in ["2025-06-18", "2025-11-25", "2026-07-28"] {
+        let Done { out, err, code } = answering(&format!("call order --revision {revision}"), "Ann\n1\nsmall\n\n");
+        assert_eq!((code, out.as_str()), (1, ""), "{err}");
+        let hint = "pass `--answer name=… --answer count=… --answer size=…`, or `--answer decline`";
+        assert!(err.contains("What would you like?") && err.contains(hint), "{err}");
+    }
 }
 
 #[test]
@@ -175,6 +142,8 @@ fn lists_are_signatures_or_json() {
     let Done { out, .. } = run("resources");
     assert!(out.contains("text://note (text/plain)") && out.contains("blob://{size}"), "{out}");
     assert!(run("prompts").out.contains("summary(style, loud?)"));
+    assert!(!run("prompts summary").out.contains("broken"));
+    assert!(!run("resources text://note").out.contains("blob"));
     let inspected: Value = serde_json::from_str(&run("inspect --json").out).unwrap();
     assert_eq!(inspected["prompts"][0]["name"], "summary");
 }
@@ -190,7 +159,7 @@ fn resources_prompts_and_completions_are_printed() {
 fn schema_is_the_contract_and_lint_has_its_findings() {
     let contract: Value = serde_json::from_str(&run("schema").out).unwrap();
     assert_eq!(contract["server"]["name"], "commands");
-    assert_eq!(contract["tools"].as_array().unwrap().len(), 8);
+    assert_eq!(contract["tools"].as_array().unwrap().len(), 11);
     let Done { out, code, .. } = run("lint");
     assert!(code == 1 && out.contains("[missing-description]"), "{out}");
     let findings: Value = serde_json::from_str(&run("lint --json").out).unwrap();

@@ -12,7 +12,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::commands::server;
 
 /// A person's end of a terminal, and the program's.
-fn terminal() -> (OwnedFd, File) {
+pub(crate) fn terminal() -> (OwnedFd, File) {
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&person).unwrap();
     unlockpt(&person).unwrap();

@@ -29,6 +29,14 @@ pub(super) struct Exchange {
     pub(super) _in_flight: InFlight,
 }
 
+/// What becomes of a message.
+#[derive(Debug, PartialEq, Eq)]
+enum Adapted {
+    Same,
+    Changed(String),
+    Dropped,
+}
+
 impl Drop for Exchange {
     fn drop(&mut self) {
         if let (Some(session), Some(id)) = (&self.session, &self.id) {
@@ -59,7 +67,10 @@ impl Exchange {
             Err(reason) => return self.lost(&reason).await,
         };
         head.headers = body::end_to_end(&head.headers);
-        let adapted = std::str::from_utf8(&bytes).ok().and_then(|text| self.adapt(text));
+        let adapted = match std::str::from_utf8(&bytes).map(|text| self.adapt(text)) {
+            Ok(Adapted::Changed(text)) => Some(text),
+            _ => None,
+        };
         let is_list = super::super::catalog::List::of_method(&self.method).is_some();
         if adapted.is_some() && is_list {
             head.status = StatusCode::OK;
@@ -86,7 +97,11 @@ impl Exchange {
             };
             match block {
                 Ok(Some(block)) => {
-                    let adapted = block.data.as_deref().and_then(|data| self.adapt(data));
+                    let adapted = match block.data.as_deref().map(|data| self.adapt(data)) {
+                        Some(Adapted::Dropped) => continue,
+                        Some(Adapted::Changed(text)) => Some(text),
+                        Some(Adapted::Same) | None => None,
+                    };
                     let data = adapted.as_deref().or(block.data.as_deref());
                     if events.send(block.write(data, self.upstream.generation)).await.is_err() {
                         return;
@@ -104,16 +119,19 @@ impl Exchange {
         }
     }
 
-    /// A message of the server as the client is to see it; `None` leaves it as it is.
-    pub(super) fn adapt(&self, text: &str) -> Option<String> {
-        let message = Message::read(text)?;
-        match message.kind() {
-            Kind::Response(id) if Some(&id) == self.id.as_ref() => self.answered(&id, &message),
-            Kind::Request(id) => Some(rename_ask(self.session.as_ref()?, &self.upstream, id, &message)),
-            Kind::Notification if message.method() == "notifications/cancelled" => {
-                rename_cancelled(self.session.as_ref()?, &self.upstream, &message)
+    /// A message of the server as the client is to see it.
+    fn adapt(&self, text: &str) -> Adapted {
+        let Some(message) = Message::read(text) else { return Adapted::Same };
+        match (message.kind(), &self.session) {
+            (Kind::Response(id), _) if Some(&id) == self.id.as_ref() => {
+                self.answered(&id, &message).map_or(Adapted::Same, Adapted::Changed)
             }
-            _ => None,
+            (Kind::Request(id), Some(session)) => Adapted::Changed(rename_ask(session, &self.upstream, id, &message)),
+            // Under its own number, an unknown question may be another one of the client's.
+            (Kind::Notification, Some(session)) if message.method() == "notifications/cancelled" => {
+                rename_cancelled(session, &self.upstream, &message).map_or(Adapted::Dropped, Adapted::Changed)
+            }
+            _ => Adapted::Same,
         }
     }
 
@@ -176,4 +194,35 @@ pub(super) fn rename_cancelled(
     state.asks.remove(&number);
     params["requestId"] = number.into();
     Some(message.with_params(&params))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+
+    use super::*;
+
+    #[test]
+    fn server_gives_up_only_questions_that_were_asked() {
+        let session =
+            Arc::new(HttpSession::new("s".to_owned(), 1, http::Uri::default(), &HeaderMap::new(), Bytes::new()));
+        let upstream = Upstream::fake(1, None);
+        let exchange = Exchange {
+            session: Some(Arc::clone(&session)),
+            id: None,
+            method: String::new(),
+            modern: false,
+            params: Value::Null,
+            _in_flight: upstream.begin(),
+            upstream,
+        };
+        let cancel = |id: &str| {
+            format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#)
+        };
+        assert_eq!(exchange.adapt(&cancel("1")), Adapted::Dropped, "1 may be the client's number of another question");
+        let asked = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
+        let Adapted::Changed(renamed) = exchange.adapt(asked) else { panic!("not renamed") };
+        assert!(renamed.contains(r#""id":1"#), "{renamed}");
+        assert_eq!(exchange.adapt(&cancel("\"q\"")), Adapted::Changed(cancel("1")));
+    }
 }

@@ -165,14 +165,14 @@ impl Held {
         let Some(message) = Message::read(text) else { return Some(text.to_owned()) };
         match &mut self.source {
             Source::Session(session) => {
-                let renamed = match message.kind() {
+                match message.kind() {
                     Kind::Request(id) => Some(rename_ask(session, upstream, id, &message)),
+                    // Under its own number, an unknown question may be another one of the client's.
                     Kind::Notification if message.method() == "notifications/cancelled" => {
                         rename_cancelled(session, upstream, &message)
                     }
-                    _ => None,
-                };
-                Some(renamed.unwrap_or_else(|| text.to_owned()))
+                    _ => Some(text.to_owned()),
+                }
             }
             Source::Listen { id, filter, acknowledged } => {
                 let is_acknowledgement = message.method() == "notifications/subscriptions/acknowledged"

@@ -149,9 +149,11 @@ impl Proxy {
             if message.method() == "notifications/cancelled" {
                 let id = message.params().get("requestId").map(Id::of);
                 let upstream = id.and_then(|id| session.state().calls.get(&id).cloned());
-                if let Some(upstream) = upstream {
-                    return self.pass_to(upstream, head, body, Some(Arc::clone(session))).await;
-                }
+                return match upstream {
+                    Some(upstream) => self.pass_to(upstream, head, body, Some(Arc::clone(session))).await,
+                    // It is answered, or was never asked: no version has to know.
+                    None => body::json(StatusCode::ACCEPTED, String::new()),
+                };
             }
         }
         self.pass_in(head, body, session).await
@@ -244,6 +246,18 @@ mod tests {
         // No version serves, so a message that is passed on waits, and fails.
         let proxy = Proxy::default();
         let response = proxy.answer_of_client(head, text.into(), Some(Arc::new(session)), &id, &message).await;
+        assert_eq!(response.status(), StatusCode::ACCEPTED);
+    }
+
+    #[tokio::test]
+    async fn cancel_of_a_call_that_nobody_has_is_not_passed_on() {
+        let session = HttpSession::new("s".to_owned(), 1, http::Uri::default(), &HeaderMap::new(), Bytes::new());
+        let text = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+        let message = Message::read(text).unwrap();
+        let (head, ()) = Request::new(()).into_parts();
+        // No version serves, so a message that is passed on waits, and fails.
+        let proxy = Proxy::default();
+        let response = proxy.notification(head, text.into(), Some(Arc::new(session)), &message).await;
         assert_eq!(response.status(), StatusCode::ACCEPTED);
     }
 }

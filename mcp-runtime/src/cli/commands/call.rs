@@ -1,10 +1,9 @@
 //! `call TOOL key=value …`: progress and log messages as they come, then the result.
 
-use std::future::Future;
 use std::io::{Write as _, stderr, stdout};
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::find::named;
 use crate::cli::error::CliError;
@@ -15,9 +14,7 @@ use crate::cli::target::listed;
 use crate::cli::terminal::{Terminal, say};
 use crate::cli::values;
 use crate::client::{CallResponse, TestClient};
-
-/// The exit code after Ctrl-C, as of a process that the signal ended.
-const INTERRUPTED: u8 = 130;
+use crate::protocol::ToolDescriptor;
 
 pub(super) async fn call(query: &Query, client: &TestClient) -> Result<ExitCode, CliError> {
     let Some((name, pairs)) = query.words.split_first() else { return Err(CliError::usage("name a tool")) };
@@ -25,35 +22,24 @@ pub(super) async fn call(query: &Query, client: &TestClient) -> Result<ExitCode,
     let tool = named(&tools, "tool", name, |tool| &tool.name)?;
     warn_about_unknown(&tool.input_schema, pairs);
     let arguments = values::arguments(&tool.input_schema, query.options.arguments.as_deref(), pairs)?;
+    check_required(tool, &arguments)?;
 
-    let call = client.start_call(name, &arguments).await?;
+    let call = client.start_call(name, &arguments).await.map_err(CliError::refused)?;
     let notifications = call.notifications();
     let mut progress = Progress::new(Terminal::stderr(), query.options.progress);
-    let id = call.id();
     let mut result = std::pin::pin!(call.result());
     let result = loop {
-        let next = async {
-            tokio::select! {
-                biased;
-                message = notifications.arrived() => Ok(message),
-                result = &mut result => Err(result),
-            }
-        };
-        match until_interrupted(next).await {
-            Some(Ok(message)) => show(&message, query, &mut progress),
-            Some(Err(result)) => break result,
-            None => {
-                progress.clear();
-                client.notify("notifications/cancelled", &json!({"requestId": id}))?;
-                return Ok(ExitCode::from(INTERRUPTED));
-            }
+        tokio::select! {
+            biased;
+            message = notifications.arrived() => show(&message, query, &mut progress),
+            result = &mut result => break result,
         }
     };
     for message in notifications.drain() {
         show(&message, query, &mut progress);
     }
     progress.clear();
-    let result = result?;
+    let result = result.map_err(CliError::refused)?;
     print(query, name, &result)?;
     Ok(if result.is_error() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -63,33 +49,43 @@ fn show(message: &Value, query: &Query, progress: &mut Progress) {
         _ if query.options.quiet => {}
         Some("notifications/progress") => progress.report(&message["params"]),
         Some("notifications/message") => progress.log(&message["params"]),
+        Some("notifications/tasks/status") => progress.status(&message["params"]),
         _ => {}
     }
 }
 
 /// The result: structured content as JSON, otherwise block by block. The text of a failure goes to standard error.
 fn print(query: &Query, name: &str, result: &CallResponse) -> Result<(), CliError> {
-    let sink = Sink { terminal: Terminal::stdout(), out: query.options.out.as_deref(), stem: name };
+    let mut sink = Sink::new(Terminal::stdout(), query.options.out.as_deref(), name);
     let (mut out, mut err) = (stdout().lock(), stderr().lock());
     if query.options.json {
         return sink.json(&serde_json::to_value(result).unwrap_or_default(), &mut out);
     }
     if result.is_error() {
         written(write!(err, "{} ", Terminal::stderr().red("error:")))?;
-        let sink = Sink { terminal: Terminal::stderr(), ..sink };
-        return result.content().iter().try_for_each(|block| sink.block(block, &mut err));
+        return Sink::new(Terminal::stderr(), None, name).blocks(result.content(), &mut err);
     }
     let structured = result.structured_content();
-    if let Some(value) = structured {
-        match value {
-            Value::String(text) => sink.text(text, &mut out)?,
-            value => sink.json(value, &mut out)?,
-        }
+    match structured {
+        Some(Value::String(text)) => sink.text(text, &mut out)?,
+        Some(value) => sink.json(value, &mut out)?,
+        None => {}
     }
     // The text beside structured content is the same JSON, for clients that read texts only.
     let repeats = |block: &Value| structured.is_some() && block["type"] == "text";
-    let blocks = result.content().iter().filter(|block| !repeats(block));
-    blocks.into_iter().try_for_each(|block| sink.block(block, &mut out))
+    sink.blocks(result.content().iter().filter(|block| !repeats(block)), &mut out)
+}
+
+/// Servers tell in different ways that an argument is missing: as the tool's failure, or as an error of the protocol.
+fn check_required(tool: &ToolDescriptor, arguments: &Map<String, Value>) -> Result<(), CliError> {
+    let mut required = tool.input_schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    match required.find(|name| !arguments.contains_key(*name)) {
+        Some(missing) => {
+            let hint = format!("add `{missing}=…`; `tools {}` shows all arguments", tool.name);
+            Err(CliError::usage(format!("`{missing}` is missing: {hint}")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// A misspelt argument may be dropped silently by the server.
@@ -105,13 +101,5 @@ fn warn_about_unknown(schema: &Value, pairs: &[String]) {
         let meant = crate::suggest::closest(name, properties.keys().map(String::as_str));
         let hint = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
         say!("{} the schema has no argument `{name}`{hint}", Terminal::stderr().yellow("warning:"));
-    }
-}
-
-/// Runs a future until Ctrl-C.
-async fn until_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
-    tokio::select! {
-        done = work => Some(done),
-        Ok(()) = tokio::signal::ctrl_c() => None,
     }
 }

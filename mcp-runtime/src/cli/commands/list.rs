@@ -74,7 +74,15 @@ pub(super) async fn tools(query: &Query, client: &TestClient) -> Result<(), CliE
 }
 
 pub(super) async fn resources(query: &Query, client: &TestClient) -> Result<(), CliError> {
-    let (resources, templates) = (listed(client.list_resources()).await?, listed(client.list_templates()).await?);
+    let (mut resources, mut templates) =
+        (listed(client.list_resources()).await?, listed(client.list_templates()).await?);
+    if let [name] = &query.words[..] {
+        resources.retain(|resource| resource.uri == *name || resource.name == *name);
+        templates.retain(|template| template.uri_template == *name || template.name == *name);
+        if resources.is_empty() && templates.is_empty() {
+            return Err(CliError::usage(format!("no resource `{name}`; `resources` lists what there is")));
+        }
+    }
     let mut out = stdout().lock();
     if query.options.json {
         return print_json(&json!({"resources": resources, "resourceTemplates": templates}), &mut out);
@@ -86,7 +94,10 @@ pub(super) async fn resources(query: &Query, client: &TestClient) -> Result<(), 
 }
 
 pub(super) async fn prompts(query: &Query, client: &TestClient) -> Result<(), CliError> {
-    let prompts = listed(client.list_prompts()).await?;
+    let mut prompts = listed(client.list_prompts()).await?;
+    if let [name] = &query.words[..] {
+        prompts = vec![named(&prompts, "prompt", name, |prompt| &prompt.name)?.clone()];
+    }
     let mut out = stdout().lock();
     if query.options.json {
         return print_json(&json!(prompts), &mut out);

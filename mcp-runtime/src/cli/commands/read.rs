@@ -18,8 +18,8 @@ use crate::client::TestClient;
 
 pub(super) async fn read(query: &Query, client: &TestClient) -> Result<(), CliError> {
     let uri = &query.words[0];
-    let result = client.read_raw(uri).await?;
-    let sink = Sink { terminal: Terminal::stdout(), out: query.options.out.as_deref(), stem: stem(uri) };
+    let result = client.read_raw(uri).await.map_err(CliError::refused)?;
+    let mut sink = Sink::new(Terminal::stdout(), query.options.out.as_deref(), stem(uri));
     let mut out = stdout().lock();
     if query.options.json {
         return sink.json(&result, &mut out);
@@ -44,13 +44,18 @@ fn stem(uri: &str) -> &str {
 pub(super) async fn get(query: &Query, client: &TestClient) -> Result<(), CliError> {
     let Some((name, pairs)) = query.words.split_first() else { return Err(CliError::usage("name a prompt")) };
     let prompts = listed(client.list_prompts()).await?;
-    named(&prompts, "prompt", name, |prompt| &prompt.name)?;
+    let prompt = named(&prompts, "prompt", name, |prompt| &prompt.name)?;
     // The arguments of prompts are texts.
     let schema = json!({"properties": prompt_properties(pairs)});
     let arguments = values::arguments(&schema, query.options.arguments.as_deref(), pairs)?;
-    let result = client.get_raw(name, &arguments).await?;
+    let mut required = prompt.arguments.iter().filter(|argument| argument.required);
+    if let Some(missing) = required.find(|argument| !arguments.contains_key(&argument.name)) {
+        let missing = &missing.name;
+        return Err(CliError::usage(format!("the prompt `{name}` needs `{missing}`: add `{missing}=…`")));
+    }
+    let result = client.get_raw(name, &arguments).await.map_err(CliError::refused)?;
     let terminal = Terminal::stdout();
-    let sink = Sink { terminal, out: query.options.out.as_deref(), stem: name };
+    let mut sink = Sink::new(terminal, query.options.out.as_deref(), name);
     let mut out = stdout().lock();
     if query.options.json {
         return sink.json(&result, &mut out);
@@ -59,8 +64,8 @@ pub(super) async fn get(query: &Query, client: &TestClient) -> Result<(), CliErr
         let role = message["role"].as_str().unwrap_or_default();
         written(writeln!(out, "{}", terminal.bold(format!("{role}:"))))?;
         match &message["content"] {
-            Value::Array(blocks) => blocks.iter().try_for_each(|block| sink.block(block, &mut out))?,
-            block => sink.block(block, &mut out)?,
+            Value::Array(blocks) => sink.blocks(blocks, &mut out)?,
+            block => sink.blocks([block], &mut out)?,
         }
     }
     Ok(())
@@ -81,10 +86,11 @@ pub(super) async fn complete(query: &Query, client: &TestClient) -> Result<(), C
     let others = values::arguments(&schema, None, others)?;
     let is_template = of.contains("://") || of.contains('{');
     let completed = if is_template {
-        client.complete_template(of, argument, typed, others).await?
+        client.complete_template(of, argument, typed, others).await
     } else {
-        client.complete_prompt(of, argument, typed, others).await?
+        client.complete_prompt(of, argument, typed, others).await
     };
+    let completed = completed.map_err(CliError::refused)?;
     let mut out = stdout().lock();
     if query.options.json {
         let value = json!({"values": completed.values, "total": completed.total, "hasMore": completed.has_more});

@@ -15,6 +15,8 @@ pub(crate) struct Progress {
     lines: bool,
     /// Whether a bar is on the current line.
     shown: bool,
+    /// The message of the last report.
+    message: String,
 }
 
 /// The columns of the bar itself.
@@ -22,12 +24,29 @@ const BAR: usize = 24;
 
 impl Progress {
     pub(crate) fn new(terminal: Terminal, lines: bool) -> Self {
-        Progress { terminal, lines: lines && !terminal.is_interactive(), shown: false }
+        Progress { terminal, lines: lines && !terminal.is_interactive(), shown: false, message: String::new() }
     }
 
     /// Shows a report: the parameters of `notifications/progress`.
     pub(crate) fn report(&mut self, params: &Value) {
+        params["message"].as_str().unwrap_or_default().clone_into(&mut self.message);
         let text = self.text(params);
+        self.show(&text);
+    }
+
+    /// Shows the status of a task: the parameters of `notifications/tasks/status`. A report may have said it before.
+    pub(crate) fn status(&mut self, params: &Value) {
+        let Some(message) = params["statusMessage"].as_str() else { return };
+        if message == self.message || message.is_empty() {
+            return;
+        }
+        message.clone_into(&mut self.message);
+        let text = clean(self.terminal, message).replace('\n', " ");
+        let room = if self.lines { usize::MAX } else { self.terminal.width() - 1 };
+        self.show(&text.chars().take(room).collect::<String>());
+    }
+
+    fn show(&mut self, text: &str) {
         if self.lines {
             say!("{text}");
         } else if self.terminal.is_interactive() {
@@ -72,6 +91,13 @@ impl Progress {
         let room = self.terminal.width().saturating_sub(counted.chars().count() + 2);
         let message: String = if self.lines { message } else { message.chars().take(room).collect() };
         format!("{counted} {message}").trim_end().to_owned()
+    }
+}
+
+/// Also of a call that was given up.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 

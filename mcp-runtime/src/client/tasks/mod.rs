@@ -1,19 +1,21 @@
 //! Calls that become tasks, in both forms of the protocol.
 
+mod pace;
+pub(super) mod running;
+
 use std::collections::HashSet;
-use std::time::Duration;
+use std::convert::Infallible;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use self::pace::Pace;
+use super::notifications::{NotificationQueue, TASK_STATUS};
 use super::rounds::{Settled, responses};
 use super::{CallResponse, TestClient};
 use crate::era::TaskNegotiation;
 use crate::error::{Result, ServerError};
 use crate::store::TaskStatus;
-
-/// The polling interval of a task: at first, and at most.
-const POLL: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
 
 /// A call that became a task, from [`TestClient::start_task`].
 #[derive(Debug)]
@@ -22,6 +24,7 @@ pub struct Task<'a> {
     /// The server that runs the task, if every round has its own.
     other: Option<TestClient>,
     id: String,
+    pace: Pace,
 }
 
 /// The status of a task.
@@ -83,7 +86,7 @@ impl TestClient {
         let first = self.request("tools/call", params.clone()).await;
         let Settled { value, other } = self.rounds("tools/call", &params, first).await?;
         match id(&value) {
-            Some(id) => Ok(Task { client: self, other, id }),
+            Some(id) => Ok(Task { client: self, other, id, pace: self.pace(&value) }),
             None => Err(ServerError::msg(format!("`{name}` did not become a task; its result is {value}"))),
         }
     }
@@ -104,19 +107,38 @@ impl TestClient {
     }
 
     /// The result of a request, or of the task it became.
-    pub(super) async fn outcome(&self, settled: Settled) -> Result<Value, ServerError> {
+    pub(super) async fn outcome(
+        &self,
+        settled: Settled,
+        news: Option<&NotificationQueue>,
+    ) -> Result<Value, ServerError> {
         let Settled { value, other } = settled;
         match id(&value) {
-            Some(id) => Task { client: self, other, id }.outcome().await,
+            Some(id) => Task { client: self, other, id, pace: self.pace(&value) }.outcome(news).await,
             None => Ok(value),
         }
+    }
+
+    fn pace(&self, created: &Value) -> Pace {
+        let pace = if self.is_remote { Pace::remote() } else { Pace::in_memory() };
+        pace.told(summary(created))
+    }
+
+    /// Cancels a task by its id.
+    #[cfg(feature = "cli")]
+    pub(super) async fn cancel_task(&self, id: String) -> Result<(), ServerError> {
+        Task { client: self, other: None, id, pace: Pace::remote() }.cancel().await
     }
 }
 
 /// The id of the task, if the call became one.
 fn id(result: &Value) -> Option<String> {
-    let task = if result["resultType"] == "task" { result } else { &result["task"] };
-    task["taskId"].as_str().map(str::to_owned)
+    summary(result)["taskId"].as_str().map(str::to_owned)
+}
+
+/// The description of the task in the response that created it.
+fn summary(created: &Value) -> &Value {
+    if created["resultType"] == "task" { created } else { &created["task"] }
 }
 
 impl Task<'_> {
@@ -132,7 +154,7 @@ impl Task<'_> {
 
     /// Waits for the result, and answers the task's questions meanwhile.
     pub async fn result(&self) -> Result<CallResponse, ServerError> {
-        Ok(serde_json::from_value(self.outcome().await?)?)
+        Ok(serde_json::from_value(self.outcome(None).await?)?)
     }
 
     /// Cancels the task. If it has already finished, 2025-11-25 returns an error and 2026-07-28 does not.
@@ -140,38 +162,66 @@ impl Task<'_> {
         self.request("tasks/cancel", json!({})).await.map(drop)
     }
 
-    async fn outcome(&self) -> Result<Value, ServerError> {
+    async fn outcome(&self, news: Option<&NotificationQueue>) -> Result<Value, ServerError> {
+        let _running = self.client.running.begin(&self.id);
         if self.client.identity.revision.is_stateless() {
-            return self.polled().await;
+            return self.polled(news).await;
         }
-        let result = self.request("tasks/result", json!({})).await;
+        let result = self.request("tasks/result", json!({}));
+        let result = match news.filter(|_| self.client.is_remote) {
+            Some(news) => tokio::select! {
+                biased;
+                result = result => result,
+                never = self.followed(news) => match never {},
+            },
+            None => result.await,
+        };
         self.client.responder.propagate_panic();
         result
     }
 
+    /// Tells the status of a task whose result another request waits for.
+    async fn followed(&self, news: &NotificationQueue) -> Infallible {
+        let (mut pace, mut told) = (self.pace.clone(), None);
+        loop {
+            tokio::time::sleep(pace.pause()).await;
+            match self.request("tasks/get", json!({})).await {
+                Ok(task) => {
+                    tell(&task, &mut told, news);
+                    pace = pace.told(&task);
+                }
+                // The result is what counts, and may still come.
+                Err(_) => std::future::pending::<()>().await,
+            }
+        }
+    }
+
     /// Polls the task until it has finished, and answers its questions.
-    async fn polled(&self) -> Result<Value, ServerError> {
-        let (mut pause, longest) = POLL;
+    async fn polled(&self, news: Option<&NotificationQueue>) -> Result<Value, ServerError> {
+        let (mut pace, mut told) = (self.pace.clone(), None);
         let mut answered = HashSet::new();
         loop {
+            tokio::time::sleep(pace.pause()).await;
             let mut task = self.request("tasks/get", json!({})).await?;
+            if let Some(news) = news {
+                tell(&task, &mut told, news);
+            }
+            pace = pace.told(&task);
             match task["status"].as_str() {
                 Some("completed") => return Ok(task["result"].take()),
                 Some("failed") => return Err(ServerError::protocol(serde_json::from_value(task["error"].take())?)),
                 Some("cancelled") => return Err(ServerError::msg("this task was cancelled and has no result")),
                 Some("input_required") => {
                     self.answer(&task["inputRequests"], &mut answered).await?;
-                    (pause, _) = POLL;
+                    pace.restart();
                 }
                 _ => {}
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(longest);
         }
     }
 
     async fn answer(&self, requests: &Value, answered: &mut HashSet<String>) -> Result<(), ServerError> {
-        let answers = responses(requests, &self.client.responder.replies)?;
+        let answers = responses(requests, &self.client.responder.replies).await?;
         if let Some(again) = answers.keys().find(|key| !answered.insert((*key).clone())) {
             return Err(ServerError::msg(format!(
                 "the task asks `{again}` again after it was answered; does the reply have the right shape?"
@@ -187,5 +237,14 @@ impl Task<'_> {
             client.identity.with_tasks().sign(&mut params);
         }
         client.request(method, params).await
+    }
+}
+
+/// Passes the status message on, if it is another than before.
+fn tell(task: &Value, told: &mut Option<String>, news: &NotificationQueue) {
+    let message = task["statusMessage"].as_str();
+    if task["status"] == "working" && message.is_some() && message != told.as_deref() {
+        *told = message.map(str::to_owned);
+        news.push(json!({"method": TASK_STATUS, "params": {"statusMessage": message}}));
     }
 }

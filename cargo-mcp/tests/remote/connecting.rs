@@ -1,0 +1,47 @@
+//! What is no server, or cannot be reached, is told in time, with exit code 3.
+
+use std::net::TcpListener;
+
+use crate::{Done, cargo_mcp, run};
+
+#[track_caller]
+fn refused(line: &str, hints: &[&str]) {
+    let Done { out, err, code } = run(&mut cargo_mcp(line));
+    assert_eq!((code, out.as_str()), (3, ""), "{line}: {err}");
+    for hint in hints {
+        assert!(err.contains(hint), "{line}: no `{hint}` in {err}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn programs_that_are_no_servers_are_given_up() {
+    refused("tools --timeout 2 -- cat", &["did not answer within 2 s", "is it an MCP server", "server/discover"]);
+    refused("tools --timeout 2 -- sleep 600", &["did not answer within 2 s", "`--timeout SECONDS` waits longer"]);
+    refused("tools --timeout 60 -- true", &["`true` exited with exit status: 0 before it answered"]);
+    refused("tools -- /does/not/exist", &["there is no such program"]);
+}
+
+#[test]
+fn address_that_accepts_and_says_nothing_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let held = std::thread::spawn(move || listener.incoming().map_while(Result::ok).take(2).collect::<Vec<_>>());
+    refused(&format!("tools --timeout 2 --url http://{address}/mcp"), &["did not answer within 2 s"]);
+    drop(held);
+}
+
+#[test]
+fn address_where_nobody_listens_is_told() {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("an address");
+    refused(&format!("tools --url http://{free}/mcp"), &["cannot reach http://"]);
+}
+
+#[test]
+fn help_of_discover_is_printed() {
+    for option in ["--help", "-h"] {
+        let Done { out, err, code } = run(&mut cargo_mcp(&format!("discover {option}")));
+        assert_eq!(code, 0, "{err}");
+        assert!(out.contains("Usage: cargo mcp discover") && out.contains("--json"), "{out}");
+    }
+}
