@@ -15,7 +15,7 @@ use crate::jsonrpc::Id;
 use crate::outcome::Failure;
 use crate::protocol::{LogLevel, Revision};
 use crate::server::core::Core;
-use crate::server::memory::Owner;
+use crate::server::memory::{Charge, Owner};
 use crate::server::peer::Peer;
 use crate::task::Job;
 
@@ -134,6 +134,11 @@ impl<'a> CallChannel<'a> {
             (None, Some(control)) => Notifier::of_task(&control.task_streams, id, log_rate),
             (None, None) => Notifier::live(tokio::sync::mpsc::channel(1).0, log_rate),
         })
+    }
+
+    /// What the request takes of the memory budget.
+    pub(crate) fn held(&self) -> Option<&'a Arc<Charge>> {
+        self.outbox.held()
     }
 
     /// Who the memory is kept for that the caller leaves behind.

@@ -154,6 +154,10 @@ impl Outbox {
     }
 
     /// Whether the client of a request reads its response. `None` for a connection, which ends when its client leaves.
+    #[cfg_attr(
+        not(feature = "http"),
+        allow(clippy::unused_self, reason = "only HTTP requests have a queue of their own")
+    )]
     pub(crate) fn presence(&self) -> Option<Presence> {
         #[cfg(feature = "http")]
         if let Queue::Request(_) = self.queue {

@@ -18,6 +18,7 @@ pub(crate) struct Core {
     pub(crate) info: ServerInfo,
     pub(crate) limits: Limits,
     pub(crate) hooks: Hooks,
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has clients who do not trust each other"))]
     pub(crate) memory: Arc<MemoryBudget>,
     pub(crate) blocking_threads: BlockingThreads,
     pub(crate) secrets: Arc<StateSealer>,

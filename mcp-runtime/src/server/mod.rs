@@ -4,6 +4,7 @@ pub(crate) mod core;
 pub(crate) mod handle;
 pub(crate) mod hooks;
 mod lint;
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has clients who do not trust each other"))]
 pub(crate) mod memory;
 #[cfg(not(all(feature = "cli", feature = "http", feature = "tracing-layer")))]
 mod missing_feature;

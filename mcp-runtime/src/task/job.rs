@@ -22,6 +22,7 @@ use crate::jsonrpc::error::RpcError;
 use crate::outcome::{Failure, Outcome, Question, Reply, Work};
 use crate::random;
 use crate::server::core::Core;
+use crate::server::memory::Charge;
 use crate::server::memory::Owner;
 use crate::server::state::Phase;
 use crate::store::{TaskLimit, TaskOutcome, TaskQuestion, TaskQuota, TaskRecord, TaskStatus, with_timeout};
@@ -42,6 +43,8 @@ pub(crate) struct Job {
     /// Carries the task's notifications, if its client has a connection for them.
     pub(crate) notifier: Arc<Notifier>,
     watch: Arc<TaskWatch>,
+    /// What its arguments take of the memory budget.
+    _held: Option<Arc<Charge>>,
     pending: Mutex<PendingUpdate>,
     /// Notified when there is a pending update.
     updated: tokio::sync::Notify,
@@ -80,6 +83,7 @@ impl Job {
             required: tool.task.as_ref().is_some_and(|support| support.required),
             notifier,
             watch,
+            _held: invocation.channel.held().cloned(),
             pending: Mutex::default(),
             updated: tokio::sync::Notify::new(),
         }))
@@ -100,6 +104,7 @@ impl Job {
             asks_first,
             required: true,
             notifier,
+            _held: None,
             pending: Mutex::default(),
             updated: tokio::sync::Notify::new(),
         })

@@ -83,7 +83,7 @@ fn arguments(bytes: usize, report: bool, wait: bool, text: usize) -> Value {
     json!({"bytes": bytes, "report": report, "wait": wait, "text": "y".repeat(text)})
 }
 
-fn with_log(arguments: Value) -> Ask {
+fn with_log(arguments: &Value) -> Ask {
     let level = json!({"io.modelcontextprotocol/logLevel": "debug"});
     modern("tools/call", json!({"name": "long", "arguments": arguments, "_meta": level}))
 }
@@ -95,7 +95,7 @@ async fn waiting_call_is_charged_until_it_is_gone() {
         let long = call("long", &arguments(1, false, false, 79_000));
         assert_eq!(site.ask(&long).await.status, 200);
         let mut wire = site.open().await;
-        wire.send(&with_log(arguments(1, report, true, 78_000)).bytes()).await;
+        wire.send(&with_log(&arguments(1, report, true, 78_000)).bytes()).await;
         if report {
             assert_eq!(wire.head().await.status, 200, "its response has begun");
         }
@@ -112,10 +112,10 @@ async fn waiting_call_is_charged_until_it_is_gone() {
 async fn answer_without_memory_is_an_error() {
     let site = small().await;
     let mut wire = site.open().await;
-    wire.send(&with_log(arguments(1, true, true, 78_000)).bytes()).await;
+    wire.send(&with_log(&arguments(1, true, true, 78_000)).bytes()).await;
     assert_eq!(wire.head().await.status, 200, "it holds most of the memory");
     assert_eq!(site.ask(&call("long", &arguments(60_000, false, false, 1))).await.outcome(), (503, -32603));
-    let streamed = site.ask(&with_log(arguments(60_000, true, false, 1))).await;
+    let streamed = site.ask(&with_log(&arguments(60_000, true, false, 1))).await;
     let answer = streamed.events().pop().unwrap();
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32603)), "{answer}");
     assert_eq!(site.ask(&call("long", &arguments(10_000, false, false, 1))).await.status, 200, "short ones have room");

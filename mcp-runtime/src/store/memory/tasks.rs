@@ -1,7 +1,8 @@
 //! The task store in memory, the default of a server.
 //!
 //! Only `list` looks at all tasks. The cost of the other operations does not grow with their number: expired tasks are
-//! found by their expiry, evicted ones by the rank of their account.
+//! found by their expiry, evicted ones by the rank of their account. What finished tasks keep is bounded in bytes, too:
+//! running ones hold a part of the server's memory budget, but results wait for a client that may never fetch them.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeSet, HashMap};
@@ -14,7 +15,11 @@ use tokio::time::Instant;
 use crate::store::{TaskLimit, TaskQuota, TaskRecord, TaskStore};
 use crate::sync::lock;
 
-/// A [`TaskStore`] in memory, the default. [`Limits::tasks`](crate::Limits::tasks) bounds its size.
+/// The bytes of all finished tasks. Over it the next ones are evicted, but for the newest.
+const FINISHED_BYTES: usize = 32 * 1024 * 1024;
+
+/// A [`TaskStore`] in memory, the default. [`Limits::tasks`](crate::Limits::tasks) bounds its size. Finished tasks keep 32
+/// MiB at most; those over it are evicted, fetched ones first.
 #[derive(Default)]
 pub struct MemoryTasks(Mutex<TaskTable>);
 
@@ -26,6 +31,8 @@ struct TaskTable {
     accounts: HashMap<AccountName, Account>,
     /// The accounts with finished tasks; the one that loses the next task is last.
     ranking: BTreeSet<(Rank, AccountName)>,
+    /// The bytes of finished tasks.
+    bytes: usize,
 }
 
 struct StoredTask {
@@ -33,6 +40,8 @@ struct StoredTask {
     account: AccountName,
     /// `None` if it is beyond the range of the clock.
     expires: Option<Instant>,
+    /// What it keeps, if it has finished.
+    bytes: usize,
 }
 
 type AccountName = Option<Arc<str>>;
@@ -67,6 +76,11 @@ fn finished(id: &Arc<str>, task: &TaskRecord) -> Option<Finished> {
     task.status.is_over().then(|| Finished { unfetched, created_ms, id: Arc::clone(id) })
 }
 
+/// What a task keeps, if it has finished.
+fn finished_bytes(task: &TaskRecord) -> usize {
+    if task.status.is_over() { task.retained_bytes() } else { 0 }
+}
+
 impl TaskTable {
     /// Changes an account, and its rank with it.
     fn account(&mut self, name: &AccountName, change: impl FnOnce(&mut Account)) {
@@ -98,11 +112,14 @@ impl TaskTable {
             account.tasks += 1;
             account.finished.extend(finished(&id, record));
         });
-        self.tasks.insert(id, StoredTask { record: record.clone(), account, expires });
+        let bytes = finished_bytes(record);
+        self.bytes += bytes;
+        self.tasks.insert(id, StoredTask { record: record.clone(), account, expires, bytes });
     }
 
     fn remove(&mut self, id: &str) {
         let Some((id, task)) = self.tasks.remove_entry(id) else { return };
+        self.bytes -= task.bytes;
         let place = finished(&id, &task.record);
         self.account(&task.account, |account| {
             account.tasks -= 1;
@@ -129,7 +146,21 @@ impl TaskTable {
             });
         }
         if let Some(task) = self.tasks.get_mut(&id) {
+            let bytes = finished_bytes(record);
+            self.bytes = self.bytes - task.bytes + bytes;
+            task.bytes = bytes;
             task.record = record.clone();
+        }
+        self.trim(&id);
+    }
+
+    /// Evicts finished tasks, but not `newest`, until the others fit.
+    fn trim(&mut self, newest: &str) {
+        while self.bytes > FINISHED_BYTES {
+            let mut next = self.ranking.iter().rev().filter_map(|(_, name)| self.accounts.get(name));
+            let next = next.find_map(|account| account.finished.iter().find(|task| &*task.id != newest));
+            let Some(id) = next.map(|next| Arc::clone(&next.id)) else { return };
+            self.remove(&id);
         }
     }
 

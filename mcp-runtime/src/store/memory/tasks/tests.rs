@@ -115,3 +115,21 @@ async fn cost_of_a_create_does_not_grow_with_the_number_of_tasks() {
     }
     assert!(many < few * 10, "{few:?} with 1000 tasks, {many:?} with 50 000");
 }
+
+#[tokio::test]
+async fn results_of_finished_tasks_are_bounded_in_bytes() {
+    let store = MemoryTasks::new();
+    let long = "x".repeat(4 * 1024 * 1024);
+    for id in 0..30 {
+        let mut task = task(id, Some(if id < 20 { "a" } else { "b" }));
+        assert_eq!(store.create(&task, HOUR, TaskQuota::UNLIMITED).await.unwrap(), Ok(()));
+        task.outcome = Some(TaskOutcome::Result(json!({ "text": long })));
+        task.status = TaskStatus::Completed;
+        task.version += 1;
+        assert!(store.update(&task).await.unwrap());
+        assert!(store.load(&id.to_string()).await.unwrap().is_some(), "the newest is there");
+        assert!(lock(&store.0).bytes <= FINISHED_BYTES);
+    }
+    let left = store.list(None).await.unwrap();
+    assert!(left.len() >= 6 && left.iter().any(|task| task.account.as_deref() == Some("b")), "{}", left.len());
+}
