@@ -68,14 +68,17 @@ impl Filter {
 
     /// The number of distinct resources and tasks in the filter.
     pub(crate) fn size(&self) -> usize {
-        let names = self.resource_subscriptions.iter().chain(&self.task_ids);
-        names.map(String::as_str).collect::<HashSet<_>>().len()
+        self.names().len()
+    }
+
+    fn names(&self) -> HashSet<&str> {
+        self.resource_subscriptions.iter().chain(&self.task_ids).map(String::as_str).collect()
     }
 
     /// Checks that the filter is not too long to be kept.
     pub(crate) fn check_length(&self) -> Result<(), RpcError> {
-        let names = self.resource_subscriptions.iter().chain(&self.task_ids);
-        if names.map(String::len).sum::<usize>() > FILTER_BYTES { Err(too_long()) } else { Ok(()) }
+        let bytes: usize = self.names().iter().map(|name| name.len()).sum();
+        if bytes > FILTER_BYTES { Err(too_long()) } else { Ok(()) }
     }
 
     /// The ids of the tasks in the filter.

@@ -12,5 +12,3 @@ pub(crate) mod progress;
 pub(crate) mod run;
 pub(crate) mod task_streams;
 pub(crate) mod telemetry;
-#[cfg(feature = "http")]
-pub(crate) mod watchdog;

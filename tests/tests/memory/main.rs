@@ -25,16 +25,11 @@ async fn initialize_flood_is_bounded_by_sessions() {
     let (site, _) = site().await;
     let before = memory();
     let mut wire = site.open().await;
-    let (mut opened, mut refused) = (0, 0);
     for _ in 0..5000 {
         wire.send(&initialize("2025-11-25").bytes()).await;
-        match wire.response().await.status {
-            200 => opened += 1,
-            503 => refused += 1,
-            other => panic!("{other}"),
-        }
+        // One that was never used makes room.
+        assert_eq!(wire.response().await.status, 200);
     }
-    assert_eq!((opened, refused), (1000, 4000));
     assert!(memory().saturating_sub(before) < 48 * 1024, "{} KiB before, {} after", before, memory());
     site.serves().await;
 }

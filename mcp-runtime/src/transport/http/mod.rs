@@ -48,7 +48,7 @@ use session::Sessions;
 use session::stores::Stores;
 use tokio::sync::Semaphore;
 
-use crate::call::watchdog;
+use crate::call::blocking::watchdog;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
 use crate::server::Server;

@@ -5,13 +5,16 @@
 //! (`block_in_place`), until it has been quick often enough again. Doing so for every call would cost each of them two
 //! thread switches, and would let a function wait for the runtime it runs on, which fails elsewhere.
 
+#[cfg(feature = "http")]
+pub(crate) mod watchdog;
+
 use std::sync::Arc;
 #[cfg(feature = "http")]
 use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 #[cfg(feature = "http")]
-use super::watchdog::{self, Watched};
+use self::watchdog::Watched;
 
 /// How many quick calls prove that a handler does not block any more.
 #[cfg(feature = "http")]
