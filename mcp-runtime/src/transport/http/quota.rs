@@ -2,8 +2,8 @@
 //!
 //! Each principal has a quota of its own. Anonymous callers are told apart by their peer address only, which is that of a
 //! proxy, perhaps, with many clients behind it. So a peer has no quota while there is plenty; the last eighth of
-//! `Limits::requests` is left to peers that have less than a quarter. Streams get at most three quarters of the requests, since an
-//! open stream costs its client nothing.
+//! `Limits::requests` is left to peers that have less than a quarter. Streams get at most three quarters of the requests, and
+//! those of one peer a third of that, since an open stream costs its client nothing.
 //!
 //! A call takes a permit only if it may have to wait. 429 tells a caller that its own quota is exhausted; 503, that a
 //! limit of the whole server is reached.
@@ -28,6 +28,8 @@ pub(super) const MOST_REQUESTS: u32 = u32::MAX >> 3;
 
 /// The part of all calls or streams that is left to peers with less than their share.
 const RESERVED: usize = 8;
+/// The part of all streams that one peer has at most; in any case as many as a principal.
+const STREAM_SHARE: usize = 3;
 /// The share of a peer.
 const PEER_SHARE: usize = 4;
 
@@ -159,6 +161,9 @@ impl Quotas {
         let own = used.of.get(&owner).map_or(0, |counts| counts.of(kind));
         let is_spent = match owner {
             Owner::Principal(_) => own >= self.limits.of(kind),
+            Owner::Peer(_) | Owner::Unknown if kind == CallKind::Stream => {
+                own >= (self.totals.streams / STREAM_SHARE).max(self.limits.streams)
+            }
             Owner::Peer(_) | Owner::Unknown => {
                 let (most, total) = (self.totals.of(kind), used.total.of(kind));
                 // When all is taken, it is the server that is full.
@@ -197,6 +202,16 @@ mod tests {
         drop((greedy, other));
         assert!(quotas.permit(peer(1), CallKind::Call).is_ok());
         assert_eq!(quotas.used().of.len(), 0);
+    }
+
+    #[test]
+    fn peer_has_a_third_of_the_streams() {
+        let quotas = Arc::new(Quotas::new(&Limits { requests: 128, streams: 2, ..Limits::default() }));
+        let stream = |number| quotas.permit(Owner::Peer([192, 0, 2, number].into()), CallKind::Stream);
+        let greedy: Vec<_> = (0..32).map(|_| stream(1).unwrap()).collect();
+        assert_eq!(stream(1).unwrap_err(), Rejected::Caller(CallKind::Stream));
+        assert!(stream(2).is_ok());
+        drop(greedy);
     }
 
     #[test]
