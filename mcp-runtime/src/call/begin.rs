@@ -7,6 +7,7 @@ use super::invocation::{CallChannel, Invocation};
 use super::notifier::CloseOnDrop;
 use super::outbox::Outbox;
 use super::run::{self, FirstPoll, PendingCall, Started};
+use crate::call::telemetry::failures::{self, Target};
 use crate::catalog::Catalog;
 use crate::era::encode::ResponseTo;
 use crate::era::{Accepted, Method};
@@ -57,11 +58,14 @@ pub(crate) fn begin<'a>(
     match first {
         FirstPoll::Done(outcome) => {
             let notifications = notifier.map(|notifier| notifier.take()).unwrap_or_default();
+            failures::report(call.method, &outcome, || failures::target(call));
             Begun::Done { notifications, outcome }
         }
         FirstPoll::Pending(pending) => {
             let to = ResponseTo { id, method: call.method, revision: call.envelope.revision };
-            Begun::Waiting(Box::new(WaitingCall::new(to, pending, CloseOnDrop(notifier)).holding(env.outbox.held())))
+            let waiting = WaitingCall::new(to, pending, CloseOnDrop(notifier));
+            let (held, target) = (env.outbox.held().cloned(), failures::target(call));
+            Begun::Waiting(Box::new(WaitingCall { held, target, ..waiting }))
         }
     }
 }
@@ -75,6 +79,8 @@ pub(crate) struct WaitingCall {
     notifier: CloseOnDrop,
     /// What its arguments take of the memory budget.
     held: Option<Arc<Charge>>,
+    /// Its handler, for the log.
+    target: Target,
 }
 
 /// A [`ResponseTo`] that outlives the frame of its request.
@@ -94,21 +100,24 @@ impl OwnedResponseTo {
 impl WaitingCall {
     pub(crate) fn new(to: ResponseTo<'_>, pending: PendingCall, notifier: CloseOnDrop) -> Self {
         let ResponseTo { id, method, revision } = to;
-        WaitingCall { to: OwnedResponseTo { id: id.as_str().into(), method, revision }, pending, notifier, held: None }
-    }
-
-    fn holding(self, held: Option<&Arc<Charge>>) -> Self {
-        WaitingCall { held: held.cloned(), ..self }
+        WaitingCall {
+            to: OwnedResponseTo { id: id.as_str().into(), method, revision },
+            pending,
+            notifier,
+            held: None,
+            target: None,
+        }
     }
 
     /// Runs the call to its end. Its notifications are all sent, or dropped, when this returns.
     pub(crate) async fn finish(self) -> (OwnedResponseTo, Outcome) {
-        let WaitingCall { to, pending, notifier, held: _held } = self;
+        let WaitingCall { to, pending, notifier, held: _held, target } = self;
         if let Some(notifier) = &notifier.0 {
             notifier.go_live().await;
         }
         let outcome = pending.finish().await;
         drop(notifier);
+        failures::report(to.method, &outcome, || target);
         (to, outcome)
     }
 }

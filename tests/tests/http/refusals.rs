@@ -49,3 +49,21 @@ async fn flood_of_refusals_is_a_few_lines_and_escaped() {
     assert!(lines.len() as u64 <= 1 + begun.elapsed().as_secs(), "{lines:?}");
     assert!(lines.iter().all(|(_, line)| !line.contains(['\n', '\x1b'])), "{lines:?}");
 }
+
+#[tokio::test]
+async fn failed_calls_are_logged_with_their_handler() {
+    let log = Log::default();
+    let _guard = tracing_subscriber::registry().with(log.clone()).set_default();
+    let (site, _) = site_within(|_| {}).await;
+    for (tool, level, words) in [
+        ("fail", Level::DEBUG, "a call failed"),
+        ("panic", Level::ERROR, "a handler panicked"),
+        ("panic_later", Level::ERROR, "a handler panicked"),
+    ] {
+        assert_eq!(site.ask(&call(tool, &json!({}))).await.json()["result"]["isError"], true);
+        let name = format!("target_name=\"{tool}\"");
+        let (logged, text) = log.find(&name).unwrap_or_else(|| panic!("{tool} is not logged"));
+        assert!(logged == level && text.contains(words) && text.contains("tools/call"), "{text}");
+        assert!(!text.contains("raining") && !text.contains("secret"), "what went wrong is for the client: {text}");
+    }
+}

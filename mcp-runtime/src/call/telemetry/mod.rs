@@ -1,5 +1,6 @@
-//! Tracing: the `tracing` events of a call, sent to its client, and the client's trace context.
+//! Tracing: the `tracing` events of a call, sent to its client; the log of failures; the client's trace context.
 
+pub(crate) mod failures;
 #[cfg(feature = "tracing-layer")]
 pub(crate) mod layer;
 pub(crate) mod log;
