@@ -160,16 +160,90 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// For a small container: a worst case of about 64 MiB, instead of about 370 MiB by default. Messages may have 1 MiB.
+    pub fn small() -> Self {
+        Limits {
+            message_bytes: 1024 * 1024,
+            in_flight: 64,
+            subscriptions: 64,
+            tasks: 100,
+            tasks_per_principal: 20,
+            requests: 128,
+            connections: 256,
+            memory_bytes: 12 * 1024 * 1024,
+            head_bytes: 16 * 1024,
+            sessions: 100,
+            sessions_per_principal: 20,
+            event_bytes: 1024 * 1024,
+            ..Limits::default()
+        }
+    }
+
+    /// For a public server on a machine of its own: a worst case of about 3.7 GiB. Raise the process's limit of open
+    /// files, too.
+    pub fn large() -> Self {
+        Limits {
+            in_flight: 1024,
+            tasks: 20_000,
+            tasks_per_principal: 1000,
+            requests: 8192,
+            connections: 16_384,
+            memory_bytes: 1024 * 1024 * 1024,
+            sessions: 20_000,
+            sessions_per_principal: 1000,
+            ..Limits::default()
+        }
+    }
+
+    /// The memory that a server over HTTP keeps for its clients if every one of these limits is reached at the same time,
+    /// in bytes. What handlers allocate themselves comes on top.
+    ///
+    /// ```
+    /// use mcp_runtime::Limits;
+    ///
+    /// assert!(Limits::small().worst_case_bytes() < 64 * 1024 * 1024);
+    /// ```
+    pub fn worst_case_bytes(&self) -> usize {
+        const KIB: usize = 1024;
+        let parts = [
+            (1, self.memory_bytes.max(self.message_bytes.saturating_mul(2))),
+            // The buffers of a connection: a head, and what is being written.
+            (self.connections, self.head_bytes.saturating_add(16 * KIB)),
+            // What is short is not charged: a message, its decoded copy, its answer.
+            (self.requests, 48 * KIB),
+            // A greeting, events and a filter, each as long as it may be without a charge; and the session itself.
+            (self.sessions, 66 * KIB),
+            // The arguments of a task; all results together.
+            (self.tasks, 16 * KIB),
+            (1, self.tasks.saturating_mul(256 * KIB).min(32 * KIB * KIB)),
+            // The results of `once` blocks.
+            (1, self.requests.saturating_mul(16 * KIB).min(16 * KIB * KIB)),
+        ];
+        parts.iter().fold(0, |sum, (count, bytes)| sum.saturating_add(count.saturating_mul(*bytes)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn limits_table_lists_every_field() {
-        let table = include_str!("../docs/limits.md");
+        let page = include_str!("../docs/limits.md");
+        let (table, _) = page.split_once("## Worst-case memory").unwrap();
         let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(name, _)| name);
         let all = format!("{:#?}", Limits::default());
         let fields = all.lines().filter_map(|line| line.strip_prefix("    ")?.split_once(':')).map(|(name, _)| name);
         assert_eq!(rows.collect::<Vec<_>>(), fields.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn page_has_the_worst_cases() {
+        let page = include_str!("../docs/limits.md");
+        for (name, limits) in [("small", Limits::small()), ("default", Limits::default()), ("large", Limits::large())] {
+            let mib = limits.worst_case_bytes() / (1024 * 1024);
+            assert!(page.contains(&format!("| `Limits::{name}()` | {mib} MiB |")), "`Limits::{name}()`: {mib} MiB");
+        }
     }
 }
