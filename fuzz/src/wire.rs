@@ -77,13 +77,23 @@ fn check_error(json: &str) {
     assert!(error.keys().all(|name| ["code", "message", "data"].contains(&&**name)), "{json}");
 }
 
-/// Whether `raw` is the JSON of a string or of an integer.
+/// Whether `raw` is the JSON of a string or of an integer, which may be written as `1.0`.
 pub fn is_id(raw: &str) -> bool {
     let json = serde_json::from_str::<&RawValue>(raw).is_ok_and(|value| value.get() == raw);
-    json && (raw.starts_with('"') || !raw.contains(['.', 'e', 'E']) && raw.ends_with(|c: char| c.is_ascii_digit()))
+    let number = whole(raw);
+    json && (raw.starts_with('"')
+        || !number.contains(['.', 'e', 'E']) && number.ends_with(|c: char| c.is_ascii_digit()))
+}
+
+/// A number without a fraction of zeros.
+fn whole(number: &str) -> &str {
+    match number.split_once('.') {
+        Some((whole, fraction)) if fraction.trim_matches('0').is_empty() => whole,
+        _ => number,
+    }
 }
 
 /// A normal form, equal for every spelling of one id.
 pub fn key(raw: &str) -> String {
-    serde_json::from_str::<String>(raw).map_or_else(|_| raw.to_owned(), |text| format!("{text:?}"))
+    serde_json::from_str::<String>(raw).map_or_else(|_| whole(raw).to_owned(), |text| format!("{text:?}"))
 }

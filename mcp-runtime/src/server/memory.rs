@@ -128,11 +128,6 @@ impl Charge {
         self.bytes = bytes;
         true
     }
-
-    /// The charge, to be shared by what keeps the memory alive; `None` if nothing is charged.
-    pub(crate) fn shared(self) -> Option<Arc<Charge>> {
-        (self.bytes > 0).then(|| Arc::new(self))
-    }
 }
 
 impl Drop for Charge {
@@ -167,7 +162,7 @@ mod tests {
         assert!(charge.set(2 * UNIT) && charge.set(UNIT) && charge.bytes == UNIT);
         assert!(!charge.set(13 * UNIT) && charge.bytes == UNIT, "unchanged");
         assert_eq!((budget.used.load(Ordering::Relaxed), budget.owners().len()), (UNIT, 1));
-        drop(charge.shared());
+        drop(charge);
         assert_eq!((budget.used.load(Ordering::Relaxed), budget.owners().len()), (0, 0));
     }
 

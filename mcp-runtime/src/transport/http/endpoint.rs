@@ -47,11 +47,11 @@ impl Service {
             response.body_mut().keep(admitted);
             return response;
         }
-        let charge = self.core.memory.open(Owner::of(None, http.peer));
+        let charge = || self.core.memory.open(Owner::of(None, http.peer));
         let restart = || idle.into_iter().for_each(|idle| idle.restart());
         let read = body::read(body, http.headers, &self.core.limits, &self.arrivals, charge, restart);
         let (frame, held) = match read.await {
-            Ok((frame, charge)) => (frame, charge.shared()),
+            Ok((frame, charge)) => (frame, charge.map(Arc::new)),
             Err(refusal) => return refusal,
         };
         // Only now: a message that arrives slowly takes no place from others.

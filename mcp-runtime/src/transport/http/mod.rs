@@ -253,30 +253,18 @@ impl HttpService {
         let (mut parts, body) = request.into_parts();
         let peer = self.0.peer(peer, &mut parts);
         let parts = Arc::new(parts);
-        async move { Ok(self.0.respond(&parts, peer, body, path, idle).await) }
+        async move {
+            let mut response = self.0.respond(&parts, peer, body, path, idle).await;
+            if response.status().as_u16() >= 400 {
+                self.0.refusals.report(&mut response, peer);
+            }
+            Ok(response)
+        }
     }
 }
 
 impl Service {
     async fn respond<B>(
-        &self,
-        parts: &Arc<Parts>,
-        peer: Option<Peer>,
-        body: B,
-        path: Option<&str>,
-        idle: Option<&Arc<IdleClock>>,
-    ) -> Response<Body>
-    where
-        B: http_body::Body,
-    {
-        let mut response = self.guarded(parts, peer, body, path, idle).await;
-        if response.status().as_u16() >= 400 {
-            self.refusals.report(&mut response, peer);
-        }
-        response
-    }
-
-    async fn guarded<B>(
         &self,
         parts: &Arc<Parts>,
         peer: Option<Peer>,

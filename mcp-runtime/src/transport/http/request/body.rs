@@ -24,15 +24,15 @@ const JSON: &[u8] = b"application/json";
 /// The response to a request whose message is rejected unread.
 type Refusal = Response<response::body::Body>;
 
-/// Reads the message of a POST, and charges what it takes of the memory budget.
+/// Reads the message of a POST. If it is long, `charge` makes what it takes of the memory budget.
 pub(crate) async fn read<B: Body>(
     body: B,
     headers: &Headers<'_>,
     limits: &Limits,
     arrivals: &Arrivals,
-    charge: Charge,
+    charge: impl Fn() -> Charge,
     restart: impl FnOnce(),
-) -> Result<(Bytes, Charge), Refusal> {
+) -> Result<(Bytes, Option<Charge>), Refusal> {
     check_content_type(headers)?;
     // Rejected by its announced length, before any of it is read.
     if body.size_hint().lower() > limits.message_bytes as u64 {
@@ -94,13 +94,15 @@ fn incomplete(why: Incomplete, limit: usize) -> Refusal {
     }
 }
 
-/// Reads a whole body, and charges it twice: a call that waits has decoded it, too. A body that arrives in one piece is not copied.
+/// Reads a whole body. One that arrives in one piece is not copied. A long one is charged twice: a call that waits has
+/// decoded it, too.
 async fn gather<B: Body>(
     body: B,
     limit: usize,
-    mut charge: Charge,
+    charge: impl Fn() -> Charge,
     received: &AtomicUsize,
-) -> Result<(Bytes, Charge), Incomplete> {
+) -> Result<(Bytes, Option<Charge>), Incomplete> {
+    let mut charged: Option<Charge> = None;
     let mut body = std::pin::pin!(body);
     let (mut whole, mut pieces) = (Bytes::new(), Vec::new());
     while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
@@ -112,7 +114,7 @@ async fn gather<B: Body>(
         }
         let sum = whole.len() + pieces.len() + length;
         received.store(sum, Ordering::Relaxed);
-        if !charge.set(if sum > FREE { 2 * sum } else { 0 }) {
+        if sum > FREE && !charged.get_or_insert_with(&charge).set(2 * sum) {
             return Err(Incomplete::NoRoom);
         }
         if whole.is_empty() && pieces.is_empty() {
@@ -122,7 +124,7 @@ async fn gather<B: Body>(
         pieces.extend_from_slice(&std::mem::take(&mut whole));
         pieces.put(data);
     }
-    Ok((if pieces.is_empty() { whole } else { pieces.into() }, charge))
+    Ok((if pieces.is_empty() { whole } else { pieces.into() }, charged))
 }
 
 #[cfg(test)]
@@ -153,7 +155,7 @@ mod tests {
         let budget = std::sync::Arc::new(MemoryBudget::new(&Limits::default()));
         let received = AtomicUsize::new(0);
         let gathered = async |pieces: &[Result<&'static [u8], ()>]| {
-            gather(Pieces(pieces.to_vec()), 6, budget.open(Owner::Unknown), &received).await.map(|(bytes, _)| bytes)
+            gather(Pieces(pieces.to_vec()), 6, || budget.open(Owner::Unknown), &received).await.map(|(bytes, _)| bytes)
         };
         assert_eq!(gathered(&[]).await, Ok(Bytes::new()));
         assert_eq!(gathered(&[Ok(b"abcdef")]).await, Ok("abcdef".into()));
