@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::blocking::call_turns::CallTurns;
 use super::control::ConnectionControl;
 use super::invocation::{CallChannel, Invocation};
 use super::notifier::CloseOnDrop;
@@ -110,14 +111,14 @@ impl WaitingCall {
     }
 
     /// Runs the call to its end. Its notifications are all sent, or dropped, when this returns.
-    pub(crate) async fn finish(self) -> (OwnedResponseTo, Outcome) {
+    pub(crate) async fn finish(self) -> (OwnedResponseTo, Outcome, CallTurns) {
         let WaitingCall { to, pending, notifier, held: _held, target } = self;
         if let Some(notifier) = &notifier.0 {
             notifier.go_live().await;
         }
-        let outcome = pending.finish().await;
+        let (outcome, turns) = pending.finish().await;
         drop(notifier);
         failures::report(to.method, &outcome, || target);
-        (to, outcome)
+        (to, outcome, turns)
     }
 }

@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::ask::Dialogue;
 use crate::call::blocking::BlockingProfile;
+use crate::call::blocking::call_turns::CallTurns;
 use crate::call::telemetry::log::CallLog;
 use crate::jsonrpc::error::RpcError;
 use crate::outcome::{Failure, Outcome, Reply, Step, Work};
@@ -67,7 +68,7 @@ impl GuardedFuture {
         let Some(future) = &mut self.future else { return Poll::Ready(Err(Failure::Panicked)) };
         let mut poll = || future.as_mut().poll(cx);
         let polled = catch(|| match &self.blocking {
-            Some(blocking) => blocking.run(poll),
+            Some(blocking) => blocking.run(poll, Poll::is_ready),
             None => poll(),
         });
         match polled.unwrap_or(Poll::Ready(Err(Failure::Panicked))) {
@@ -282,18 +283,21 @@ impl PendingCall {
         PendingCall { timeout, ..self }
     }
 
-    pub(crate) async fn finish(mut self) -> Outcome {
+    /// Runs the call to its end. What comes with its outcome encodes it.
+    pub(crate) async fn finish(mut self) -> (Outcome, CallTurns) {
         let dialogue = self.future.dialogue.clone();
+        let mut turns = CallTurns::new(self.future.blocking.clone());
         let (future, log) = (&mut self.future, self.log.as_ref());
-        let answer = std::future::poll_fn(|cx| CallLog::with(log, || future.poll(cx)));
-        match self.timeout {
+        let answer = std::future::poll_fn(|cx| turns.poll(cx, |cx| CallLog::with(log, || future.poll(cx))));
+        let outcome = match self.timeout {
             None => answer.await,
             Some(limit) => tokio::select! {
                 biased;
                 answer = answer => answer,
                 () = timed_out(limit, dialogue.as_deref()) => Err(Failure::TimedOut(limit)),
             },
-        }
+        };
+        (outcome, turns)
     }
 }
 

@@ -108,7 +108,7 @@ impl Connection {
             let done = tokio::select! {
                 // A notification has no id, so only the end of the connection cancels its handler.
                 () = control.ended() => return,
-                done = done.finish() => done,
+                (done, _) = done.finish() => done,
             };
             if let Err(failure) = done {
                 core.hooks.protocol_error(name.as_bytes(), &error_of(failure));

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
+#[cfg(feature = "http")]
+use super::long_answers;
 use super::router;
 use crate::call::begin::{Begun, CallEnv, WaitingCall, begin};
 use crate::call::control::ConnectionControl;
@@ -316,13 +318,12 @@ impl Connection {
         let running = self.control.in_flight.running();
         let task = async move {
             let _running = running;
-            let (to, outcome) = call.finish().await;
+            let (to, outcome, turns) = call.finish().await;
             let to = to.as_ref();
             if !in_flight.finish(to.id) {
                 return;
             }
-            let mut line = Vec::new();
-            encode::answer(&core.info, to, outcome, &mut line);
+            let line = turns.encode(|| encode::line(&core.info, to, outcome), Vec::len);
             // The outbox is closed when the client is gone.
             let _ = answers.send(Outgoing::Answer(line)).await;
             if method == Method::Listen {
@@ -359,6 +360,8 @@ pub(super) fn begin_call<'a>(
             let at = out.len();
             let to = ResponseTo { id, method: call.method, revision: call.envelope.revision };
             encode::answer(&env.core.info, to, outcome, out);
+            #[cfg(feature = "http")]
+            long_answers::answered(env.catalog, call.method, &call.params, out.len() - at);
             Handled::Answered { at }
         }
         Begun::Waiting(call) => Handled::Waiting(call),

@@ -2,12 +2,14 @@
 //!
 //! `connection` receives messages and answers them; `batch`, `client_notifications` and `listen` are parts of it,
 //! `shared` is for one that several requests use at once.
-//! `router` finds the handler of a request; `tasks` has the methods about tasks.
+//! `router` finds the handler of a request; `tasks` has the methods about tasks. `long_answers` knows which calls take turns.
 
 mod batch;
 pub(crate) mod client_notifications;
 pub(crate) mod connection;
 pub(crate) mod listen;
+#[cfg(feature = "http")]
+pub(crate) mod long_answers;
 pub(crate) mod router;
 #[cfg(feature = "http")]
 pub(crate) mod shared;

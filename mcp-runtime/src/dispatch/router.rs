@@ -214,7 +214,8 @@ impl<'a> Router<'a> {
         let settings = &self.catalog.settings;
         // A handler that is known to block occupies a thread, as those do that say so.
         let _permit = handler.blocking.is_blocking().then(|| self.core.blocking_threads.permit()).transpose()?;
-        let step = handler.blocking.run(|| handler.call(args, self.invocation, settings.arguments));
+        let call = || handler.call(args, self.invocation, settings.arguments);
+        let step = handler.blocking.run(call, |step| matches!(step, Ok(Step::Ready(_)) | Err(_)));
         let mut step = step.map_err(Failure::Arguments)?;
         if let Some(schema) = handler.output.as_ref().filter(|_| settings.validates_output()) {
             step = output::check::checked(step, schema);

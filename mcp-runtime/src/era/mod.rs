@@ -100,6 +100,14 @@ pub(crate) struct RequestParams<'a> {
     entries: Object<'a>,
 }
 
+impl RequestParams<'_> {
+    /// The parameters themselves.
+    #[cfg(feature = "http")]
+    pub(crate) fn params(&self) -> &Object<'_> {
+        &self.params
+    }
+}
+
 /// Reads the parameters of a request.
 pub(crate) fn read<'a>(request: &Request<'a>) -> Result<RequestParams<'a>, RpcError> {
     let (params, meta) = optional("params", request.params, |raw| Object::read_with(raw, "_meta"))?;

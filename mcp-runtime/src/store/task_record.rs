@@ -108,6 +108,14 @@ pub enum TaskOutcome {
     Error(Value),
 }
 
+impl TaskOutcome {
+    /// The memory behind it.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let (Self::Result(value) | Self::Error(value)) = self;
+        heap_bytes(value)
+    }
+}
+
 impl TaskRecord {
     /// A task that starts now, without an owner.
     pub fn new(id: impl Into<String>, revision: Revision, ttl: Duration) -> Self {
@@ -147,10 +155,7 @@ impl TaskRecord {
         let questions: usize = self.questions.iter().map(question).sum();
         let answer = |(key, answer): (&String, &Value)| key.len() + size_of::<Value>() + heap_bytes(answer);
         let answers: usize = self.answers.iter().map(answer).sum();
-        let outcome = match &self.outcome {
-            Some(TaskOutcome::Result(value) | TaskOutcome::Error(value)) => heap_bytes(value),
-            None => 0,
-        };
+        let outcome = self.outcome.as_ref().map_or(0, TaskOutcome::heap_bytes);
         // As decoded values, and as the text that the call's state is bound to.
         let arguments = if self.status.is_over() { 0 } else { self.request_bytes.saturating_mul(2) };
         size_of::<Self>().saturating_add(texts + questions + answers + outcome).saturating_add(arguments)

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::watch::TaskWatch;
 use super::{change, load, unavailable};
 use crate::ask::AskError;
+use crate::call::blocking::call_turns::CallTurns;
 use crate::call::invocation::Invocation;
 use crate::call::notifier::{CloseOnDrop, Notifier};
 use crate::call::run::PendingCall;
@@ -160,14 +161,15 @@ impl Job {
             let notifier = CloseOnDrop(Some(Arc::clone(&self.notifier)));
             let answer = self.run(work).await;
             drop(notifier);
-            if let Some(answer) = answer {
-                self.conclude(answer).await;
+            if let Some((answer, turns)) = answer {
+                let outcome = turns.encode(|| outcome(&self.core, self.task.revision, answer), TaskOutcome::heap_bytes);
+                self.conclude(outcome).await;
             }
         });
     }
 
     /// The handler's outcome. `None` if the task was cancelled or has expired.
-    async fn run(&self, work: PendingCall) -> Option<Outcome> {
+    async fn run(&self, work: PendingCall) -> Option<(Outcome, CallTurns)> {
         let mut work = std::pin::pin!(work.finish());
         let mut cancelled = std::pin::pin!(self.cancelled());
         let mut expired = std::pin::pin!(tokio::time::sleep(self.ttl));
@@ -178,7 +180,7 @@ impl Job {
                 outcome = &mut work => return Some(outcome),
                 () = &mut cancelled => return None,
                 () = &mut expired => return None,
-                () = &mut shutdown => return Some(Err(shut_down())),
+                () = &mut shutdown => return Some((Err(shut_down()), CallTurns::default())),
                 () = self.updated.notified() => self.store_update().await,
             }
         }
@@ -211,8 +213,7 @@ impl Job {
         }
     }
 
-    async fn conclude(&self, answer: Outcome) {
-        let outcome = outcome(&self.core, self.task.revision, answer);
+    async fn conclude(&self, outcome: TaskOutcome) {
         let done = change(&self.core, self.id(), |task| {
             task.questions.clear();
             task.answers.clear();
@@ -318,7 +319,7 @@ pub(crate) fn launch(job: Arc<Job>, work: PendingCall, ready: Option<Ready>) -> 
             ready(created.is_some().then_some(&job));
         }
         match created {
-            None => work.finish().await,
+            None => work.finish().await.0,
             Some(task) => {
                 job.begin(work);
                 Ok(Reply::TaskCreated(Box::new(task)))

@@ -41,6 +41,12 @@ async fn hold_later(ms: u64) -> u64 {
     ms
 }
 
+/// Waits for the runtime it runs on, which a function on a worker must not.
+#[tool]
+fn nested() -> u8 {
+    tokio::runtime::Handle::current().block_on(async { 1 })
+}
+
 /// Answers at once.
 #[tool]
 fn quick() -> &'static str {
@@ -57,7 +63,7 @@ impl Host {
     async fn start(workers: usize) -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(workers).enable_all().build().unwrap();
         let server = Server::new("blocked", "1.0.0").disable_signals();
-        let server = server.tools(tools![hold, hold_async, hold_later, quick]);
+        let server = server.tools(tools![hold, hold_async, hold_later, nested, quick]);
         let site = runtime.spawn(Site::of(server)).await.unwrap();
         Host { runtime: Some(runtime), site }
     }
@@ -85,7 +91,8 @@ async fn others_are_served(host: &Host, tool: &str, others: usize) {
     let mut wires = Vec::new();
     for _ in 0..others {
         let mut wire = site.open().await;
-        answer(&mut wire, &call("quick", &json!({}))).await;
+        let elapsed = answer(&mut wire, &call("quick", &json!({}))).await;
+        assert!(elapsed < SOON, "{tool}: {elapsed:?}");
         wires.push(wire);
     }
     let mut blocked = site.open().await;
@@ -133,6 +140,33 @@ async fn handler_that_blocks_is_remembered() {
             blocked.push(wire);
         }
         others_are_served(&host, tool, 3).await;
+    }
+}
+
+/// They are the first calls of their handler: nothing is known about it.
+#[tokio::test]
+async fn new_handler_that_blocks_holds_no_worker() {
+    for tool in ["hold", "hold_async", "hold_later"] {
+        let host = Host::start(2).await;
+        let mut blocked = Vec::new();
+        for _ in 0..6 {
+            let mut wire = host.site.open().await;
+            wire.send(&call(tool, &json!({"ms": LONG})).bytes()).await;
+            blocked.push(wire);
+        }
+        others_are_served(&host, "quick", 3).await;
+    }
+}
+
+/// The first calls of a handler run with the worker's tasks handed over, the others do not. A mistake shows in all.
+#[tokio::test]
+async fn function_that_waits_for_its_runtime_fails_in_every_call() {
+    let host = Host::start(2).await;
+    let mut wire = host.site.open().await;
+    for _ in 0..10 {
+        wire.send(&call("nested", &json!({})).bytes()).await;
+        let response = soon(wire.response()).await;
+        assert!(response.text().contains("failed unexpectedly"), "{}", response.text());
     }
 }
 

@@ -14,6 +14,7 @@ mod guards;
 mod headers;
 mod listening;
 mod log;
+mod long_answers;
 mod memory;
 mod peer;
 mod pitfalls;

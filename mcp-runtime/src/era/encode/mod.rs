@@ -176,6 +176,13 @@ pub(crate) fn answer(server: &ServerInfo, to: ResponseTo<'_>, outcome: Outcome, 
     }
 }
 
+/// The answer to a request, as a line of its own.
+pub(crate) fn line(server: &ServerInfo, to: ResponseTo<'_>, outcome: Outcome) -> Vec<u8> {
+    let mut line = Vec::new();
+    answer(server, to, outcome, &mut line);
+    line
+}
+
 fn result(server: &ServerInfo, to: ResponseTo<'_>, reply: &Reply, out: &mut Vec<u8>) {
     begin_response(to.id, out);
     out.extend_from_slice(br#","result":"#);

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::idle_clock::{BusyGuard, IdleClock};
@@ -13,15 +12,15 @@ use super::request::{HttpRequest, body};
 use super::route::{self, EmptyRoute, MessageRoute, Route, Target, Unanswered};
 use super::session::{open, serve};
 use super::{Body, Responding, Service, legacy_no_session, response, stateless};
+use crate::call::blocking::profile::{LONG, some_answers_are_long};
+use crate::call::blocking::turns;
 use crate::call::in_flight::CallKind;
-use crate::era;
+use crate::dispatch::long_answers;
+use crate::era::{self, RequestParams};
 use crate::error::Result;
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::{self, Id, Message, Request, depth};
 use crate::server::memory::Owner;
-
-/// A message that takes more than a millisecond or two to parse.
-const LONG: usize = 256 * 1024;
 
 impl Service {
     /// Answers a request. `path` is the default path of the endpoint; `None` accepts every path.
@@ -59,8 +58,8 @@ impl Service {
         http.held = held.as_ref();
         let responding = match target {
             Target::SseMessages => Responding::later(self.sse_message(http.parts, &frame)),
-            _ if frame.len() > LONG => Box::pin(self.post_long(&http, &frame, idle.is_some())).await,
-            _ => self.post(&http, &frame),
+            _ if frame.len() > LONG => Box::pin(self.post_long(&http, &frame)).await,
+            _ => self.post(&http, &frame, false),
         };
         let mut response = responding.finish().await;
         response.body_mut().keep(admitted);
@@ -109,18 +108,14 @@ impl Service {
         Ok(response)
     }
 
-    /// Like [`post`](Self::post), for a message that takes long to parse: a few at a time, and not on a thread that other
-    /// connections wait for. `may_block`: on the listener's own tasks, which a runtime of several threads can do without.
-    async fn post_long<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8], may_block: bool) -> Responding<'a> {
-        let _permit = self.long_messages.acquire().await;
-        if may_block && Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread {
-            return tokio::task::block_in_place(|| self.post(http, frame));
-        }
-        self.post(http, frame)
+    /// Like [`post`](Self::post), for a message that takes long to parse: in its turn, and not on a thread that other
+    /// connections wait for.
+    async fn post_long<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8]) -> Responding<'a> {
+        turns::take().await.run(|| self.post(http, frame, true))
     }
 
-    /// Parses the message of a POST and routes it.
-    fn post<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8]) -> Responding<'a> {
+    /// Parses the message of a POST and routes it. `has_turn`: whether it is its turn already.
+    fn post<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8], has_turn: bool) -> Responding<'a> {
         let has_sessions = self.options.has_sessions();
         if depth::exceeds(frame, self.core.limits.depth) {
             return match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
@@ -136,7 +131,13 @@ impl Service {
             Unanswered::Batch
         } else {
             match jsonrpc::parse(frame) {
-                Ok(Message::Request(request)) => return self.request(http, frame, request),
+                Ok(Message::Request(request)) => {
+                    let params = era::read(&request);
+                    if !has_turn && let Some(expected) = self.long_answer(&request, params.as_ref()) {
+                        return Responding::later(self.request_in_turn(*http, frame, request, params, expected));
+                    }
+                    return self.request(http, frame, request, params);
+                }
                 Ok(Message::Notification(notification)) => {
                     let message = Unanswered::Notification(&notification.method);
                     return self.message(http, frame, &route::classify_message(http, message, has_sessions));
@@ -165,8 +166,13 @@ impl Service {
     }
 
     /// Routes and serves a request.
-    fn request<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8], request: Request<'a>) -> Responding<'a> {
-        let params = era::read(&request);
+    fn request<'a>(
+        &'a self,
+        http: &HttpRequest<'a>,
+        frame: &'a [u8],
+        request: Request<'a>,
+        params: Result<RequestParams<'a>, RpcError>,
+    ) -> Responding<'a> {
         match route::classify(http, &request, params.as_ref().ok(), self.options.has_sessions()) {
             Route::Stateless => stateless::serve(self, http, &request, params),
             Route::Open => match self.principal(http.parts) {
@@ -188,6 +194,32 @@ impl Service {
             Route::InSession => Responding::later(self.request_in_session(*http, request, params)),
             Route::Refuse(status, error) => Responding::Done(response::error(status, request.id, &error)),
         }
+    }
+
+    /// The length to expect of the answer, if the handler that a request names has given long ones lately.
+    #[inline]
+    fn long_answer(&self, request: &Request<'_>, params: Result<&RequestParams<'_>, &RpcError>) -> Option<usize> {
+        if !some_answers_are_long() {
+            return None;
+        }
+        long_answers::expected(&self.core.shared.catalog(), &request.method, params.ok()?.params())
+    }
+
+    /// Like [`request`](Self::request), for a call whose answer takes long to make. Without room for an answer of the
+    /// expected length it is not even begun.
+    async fn request_in_turn<'a>(
+        &'a self,
+        http: HttpRequest<'a>,
+        frame: &'a [u8],
+        request: Request<'a>,
+        params: Result<RequestParams<'a>, RpcError>,
+        expected: usize,
+    ) -> Response<Body> {
+        let Some(_expected) = self.core.memory.charge(Owner::of(None, http.peer), expected) else {
+            return response::later(StatusCode::SERVICE_UNAVAILABLE, &response::no_memory().message);
+        };
+        let responding = turns::take().await.run(|| self.request(&http, frame, request, params));
+        responding.finish().await
     }
 
     async fn open_session(&self, http: HttpRequest<'_>, principal: Option<String>, frame: &[u8]) -> Response<Body> {

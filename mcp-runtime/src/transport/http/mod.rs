@@ -142,8 +142,6 @@ struct Service {
     requests: Arc<Semaphore>,
     quotas: Arc<Quotas>,
     refusals: Refusals,
-    /// Permits to parse a long message.
-    long_messages: Semaphore,
     /// The messages that are still arriving.
     arrivals: Arrivals,
     options: Options,
@@ -199,21 +197,8 @@ impl HttpService {
         let requests = Arc::new(Semaphore::new(core.limits.requests.min(MOST_REQUESTS as usize)));
         let (quotas, arrivals) = (Arc::new(Quotas::new(&core.limits)), Arrivals::new(core.limits.connections));
         let (sessions, sse, refusals) = (Arc::default(), Arc::default(), Refusals::default());
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        // The other half of the cores is for messages that are short.
-        let long_messages = Semaphore::new((cores / 2).max(1));
         let options = Options { keep_signals, ..Options::default() };
-        HttpService(Arc::new(Service {
-            core,
-            sessions,
-            sse,
-            requests,
-            quotas,
-            refusals,
-            long_messages,
-            arrivals,
-            options,
-        }))
+        HttpService(Arc::new(Service { core, sessions, sse, requests, quotas, refusals, arrivals, options }))
     }
 
     /// A handle to the server: to add and remove handlers, to announce changes, or to shut it down.

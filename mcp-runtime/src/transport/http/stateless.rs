@@ -23,7 +23,7 @@ use crate::call::in_flight::CallKind;
 use crate::call::invocation::{CallChannel, Invocation};
 use crate::call::notifier::CloseOnDrop;
 use crate::call::outbox::{Outbox, Outgoing};
-use crate::dispatch::{listen, router};
+use crate::dispatch::{listen, long_answers, router};
 use crate::era::encode::{self, ResponseTo};
 use crate::era::{self, Accepted, Era, LegacySession, Method, RequestParams};
 use crate::jsonrpc::error::RpcError;
@@ -79,7 +79,9 @@ pub(super) fn serve<'a>(
         (Err(rejected), _) => Responding::Done(rejected.answer(request.id)),
         (Ok(_), Begun::Done { notifications, outcome }) => {
             let notifications = if http.format().streams() { notifications } else { Vec::new() };
-            Responding::Done(answered(core, to, outcome, notifications, http.format()))
+            let response = answered(core, to, outcome, notifications, http.format());
+            long_answers::answered(&catalog, call.method, &call.params, response.body().len());
+            Responding::Done(response)
         }
         (Ok(permit), Begun::Waiting(call)) => respond_later(core, http.format(), *call, permit, outbox),
     }
@@ -177,10 +179,9 @@ fn respond_later(
     let answer: AnswerFuture = Box::pin(async move {
         // Counts against the caller's quota until the answer is there.
         let _permit = permit;
-        let (to, outcome) = call.finish().await;
+        let (to, outcome, turns) = call.finish().await;
         let status = status(&outcome);
-        let mut line = Vec::new();
-        encode::answer(&core.info, to.as_ref(), outcome, &mut line);
+        let mut line = turns.encode(|| encode::line(&core.info, to.as_ref(), outcome), Vec::len);
         let charge = (line.len() > FREE).then(|| core.memory.charge(owner, line.len()));
         if let Some(None) = charge {
             line.clear();

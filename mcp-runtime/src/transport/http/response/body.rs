@@ -49,6 +49,14 @@ impl Body {
         })
     }
 
+    /// The length of the text. A stream has none yet.
+    pub(crate) fn len(&self) -> usize {
+        match &self.0 {
+            BodyKind::Full(bytes) => bytes.as_ref().map_or(0, Bytes::len),
+            BodyKind::Events { .. } => 0,
+        }
+    }
+
     /// Charges a long text to its reader until it has been sent. False if there is no room for it; then it is gone.
     pub(crate) fn charge(&mut self, memory: &Arc<MemoryBudget>, owner: impl FnOnce() -> Owner) -> bool {
         let BodyKind::Full(Some(bytes)) = &mut self.0 else { return true };
