@@ -44,7 +44,10 @@ fn attack(options: &Options) -> Result<ExitCode> {
     let mut report = Report::new(options);
     report.head();
     for scenario in &options.scenarios {
-        report.add(scenario, measure::scenario(scenario, options, descriptors)?);
+        let mut left = options.retries;
+        while report.add(scenario, measure::scenario(scenario, options, descriptors)?, left > 0) && left > 0 {
+            left -= 1;
+        }
     }
     report.foot();
     Ok(if options.check && report.missed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::scenario::{self, Scenario};
 use crate::target::Target;
 
-const USAGE: &str = "usage: attack [--short | --long] [--same-address] [--addresses N] [--check] [--list]
+const USAGE: &str = "usage: attack [--short | --long] [--same-address] [--addresses N] [--check] [--retries N] [--list]
               [--rmcp | --url http://127.0.0.1:8080/mcp [--pid N]] [SCENARIO or ROW]...";
 
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub(crate) struct Options {
     pub(crate) same_address: bool,
     pub(crate) addresses: u8,
     pub(crate) check: bool,
+    /// How often a scenario that misses a bar is tried again.
+    pub(crate) retries: u8,
 }
 
 /// Who is attacked.
@@ -79,7 +81,7 @@ impl Options {
         let mut args = args.into_iter();
         let mut names = Vec::new();
         let (mut url, mut id, mut rmcp) = (None, None, false);
-        let (mut size, mut same_address, mut addresses, mut check) = (Size::Normal, false, 4, false);
+        let (mut size, mut same_address, mut addresses, mut check, mut retries) = (Size::Normal, false, 4, false, 0);
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or(format!("`{arg}` needs a value\n{USAGE}"));
             match arg.as_str() {
@@ -91,6 +93,7 @@ impl Options {
                     addresses = count.ok_or("`--addresses` is 1 to 200")?;
                 }
                 "--check" => check = true,
+                "--retries" => retries = value()?.parse().map_err(|_| "`--retries` is a small number")?,
                 "--list" => return Ok(Command::List),
                 "--rmcp" => rmcp = true,
                 "--url" => url = Some(Target::parse(&value()?)?),
@@ -107,7 +110,7 @@ impl Options {
             (None, false) => Subject::Ours,
         };
         let scenarios = scenario::select(&names, size)?;
-        Ok(Command::Attack(Options { scenarios, size, subject, same_address, addresses, check }))
+        Ok(Command::Attack(Options { scenarios, size, subject, same_address, addresses, check, retries }))
     }
 
     fn parse_serve(rest: &[String]) -> Result<Command> {
@@ -141,8 +144,8 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        let options = parse("--long --same-address --check --url http://127.0.0.1:1/mcp --pid 7").unwrap();
-        assert!(options.size == Size::Long && options.same_address && options.check);
+        let options = parse("--long --same-address --check --retries 2 --url http://127.0.0.1:1/mcp --pid 7").unwrap();
+        assert!(options.size == Size::Long && options.same_address && options.check && options.retries == 2);
         assert!(matches!(options.subject, Subject::Other { id: Some(7), .. }));
         for wrong in
             ["--fast", "--url", "--url http://192.0.2.1:80/mcp", "--addresses 0", "--rmcp --url http://127.0.0.1:1"]

@@ -51,7 +51,8 @@ impl Report {
         println!("|----:|-------------------|---------:|--------:|---------:|-------:|---------:|-------:|--------");
     }
 
-    pub(crate) fn add(&mut self, scenario: &Scenario, outcome: Outcome) {
+    /// Prints a row, and tells whether a bar was missed. If the scenario is tried `again` then, it does not count.
+    pub(crate) fn add(&mut self, scenario: &Scenario, outcome: Outcome, again: bool) -> bool {
         let (row, name) = (scenario.row, scenario.name);
         let measured = match outcome {
             Outcome::Measured(measured) => measured,
@@ -59,7 +60,7 @@ impl Report {
                 println!(
                     "| {row:>3} | {name:<17} |        – |       – |        – |      – |        – |      – | – ({why})"
                 );
-                return;
+                return false;
             }
         };
         let misses = misses(&measured);
@@ -73,13 +74,14 @@ impl Report {
                     .push(format!("{name}: listed in known.txt, but passes here; remove it if it always does"));
                 "ok (listed as known)".to_owned()
             }
+            (false, _) if again => format!("missed: {}; once more", misses.join(", ")),
             (false, None) => format!("MISSED: {}", misses.join(", ")),
             (false, Some(why)) => {
                 self.footnotes.push(format!("{name}: known to miss: {why}"));
                 format!("missed, known: {}", misses.join(", "))
             }
         };
-        self.missed += usize::from(!misses.is_empty());
+        self.missed += usize::from(!misses.is_empty() && !again);
         if let Some((duty, error)) = &measured.figures.error {
             self.footnotes.push(format!("{name}: first error of {duty:?}: {error}"));
         }
@@ -98,6 +100,7 @@ impl Report {
             or_dash(peak),
             or_dash(cpu),
         );
+        !misses.is_empty()
     }
 
     pub(crate) fn foot(&self) {

@@ -18,7 +18,7 @@ use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::raw::from_bytes;
 use crate::outcome::{Outcome, Reply};
-use crate::protocol::Revision;
+use crate::protocol::{Blocks, Revision, ToolResult};
 use object_writer::write_json;
 
 pub(crate) use result::{ItemWriter, Page, item, list, tool_descriptor};
@@ -183,7 +183,16 @@ pub(crate) fn line(server: &ServerInfo, to: ResponseTo<'_>, outcome: Outcome) ->
     line
 }
 
+/// Of a text this long, a copy is worth avoiding.
+const LONG_TEXT: usize = 16 * 1024;
+
 fn result(server: &ServerInfo, to: ResponseTo<'_>, reply: &Reply, out: &mut Vec<u8>) {
+    if let Reply::Tool(ToolResult { content: Blocks::Text(text), .. }) = reply
+        && text.len() > LONG_TEXT
+    {
+        // Else the line would fit the text exactly, and grow to twice of it with what follows.
+        out.reserve(text.len() + text.len() / 64 + LONG_TEXT);
+    }
     begin_response(to.id, out);
     out.extend_from_slice(br#","result":"#);
     result::write(server, to, reply, out);
