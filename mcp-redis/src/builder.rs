@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::Redis;
 use crate::changes::Changes;
 use crate::link::Link;
-use crate::link::handshake::Dialer;
+use crate::link::handshake::{Dialer, Options};
 use crate::names::Names;
 use crate::seal::Sealer;
 use crate::store::Inner;
@@ -17,6 +17,7 @@ use crate::store::Inner;
 #[derive(Clone)]
 pub struct RedisBuilder {
     url: String,
+    sentinels: Vec<String>,
     prefix: String,
     secrets: Vec<[u8; 32]>,
     response_timeout: Duration,
@@ -29,6 +30,7 @@ impl RedisBuilder {
     pub(crate) fn new(url: &str) -> Self {
         RedisBuilder {
             url: url.to_owned(),
+            sentinels: Vec::new(),
             prefix: "mcp".to_owned(),
             secrets: Vec::new(),
             response_timeout: Duration::from_millis(500),
@@ -52,6 +54,14 @@ impl RedisBuilder {
     /// one as the second everywhere, then as the first, then without the old one.
     pub fn seal_key(mut self, key: &[u8; 32]) -> Self {
         self.secrets.push(*key);
+        self
+    }
+
+    /// Asks these Sentinels for the server, whenever a connection is made: after a failover, that is another one. The
+    /// host of the URL is the name of the primary, `mymaster` for example, and its user, password and database are
+    /// those of the server. URLs of Sentinels have passwords of their own, if they need one.
+    pub fn sentinels<U: Into<String>>(mut self, urls: impl IntoIterator<Item = U>) -> Self {
+        self.sentinels.extend(urls.into_iter().map(Into::into));
         self
     }
 
@@ -95,7 +105,13 @@ impl RedisBuilder {
         let root_certificate = self.root_certificate;
         #[cfg(not(feature = "tls"))]
         let root_certificate = None;
-        let dialer = Dialer::new(&self.url, root_certificate, self.response_timeout, self.connect_timeout)?;
+        let dialer = Dialer::new(Options {
+            url: self.url,
+            sentinels: self.sentinels,
+            root_certificate,
+            response_timeout: self.response_timeout,
+            connect_timeout: self.connect_timeout,
+        })?;
         let (names, sealer) = (Names::new(self.prefix), Arc::new(Sealer::new(&self.secrets)));
         let channel = names.channel(dialer.database);
         let changes = Arc::new(Changes::new(Arc::clone(&sealer), channel.clone())?);

@@ -60,7 +60,8 @@
 //! expire by themselves, so that nothing has to be swept.
 //!
 //! Redis must not evict keys on its own: set `maxmemory-policy noeviction`. A replica of Redis that is promoted after a
-//! failure may lack the last writes, since Redis replicates asynchronously. Keys that belong together are in one slot,
+//! failure may lack the last writes, since Redis replicates asynchronously;
+//! [`sentinels`](RedisBuilder::sentinels) finds it. Keys that belong together are in one slot,
 //! but a Redis Cluster is not supported yet.
 
 #![forbid(unsafe_code)]

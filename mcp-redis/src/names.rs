@@ -39,7 +39,7 @@ impl Names {
     /// What the names of all keys of tasks begin with. They share a slot: a quota holds for all tasks, so that one
     /// script has to see all of them.
     pub(crate) fn tasks(&self) -> String {
-        format!("{{{}:tasks}}:", self.prefix)
+        format!("{0}:tasks:{{{0}}}:", self.prefix)
     }
 
     pub(crate) fn secret(&self, name: &str) -> String {

@@ -69,8 +69,7 @@ fn of_server(kind: ServerErrorKind) -> (io::ErrorKind, &'static str) {
         ),
         ServerErrorKind::NoPerm => (
             io::ErrorKind::PermissionDenied,
-            "the user lacks a permission; it needs the keys and channels of the prefix, and `+@all -@admin -@dangerous \
-             +info`",
+            "the user lacks a permission; with the prefix `mcp`, it needs `~mcp:* &mcp:* +@all -@admin -@dangerous +info`",
         ),
         _ => (io::ErrorKind::Other, ""),
     }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{
-    AsyncConnectionConfig, Client, ConnectionInfo, IntoConnectionInfo as _, ProtocolVersion, PushInfo, RedisResult,
-};
+use redis::{AsyncConnectionConfig, IntoConnectionInfo as _, ProtocolVersion, PushInfo, RedisError};
 
 use super::failure::{Failures, first};
+use super::target::Target;
 use crate::script;
 
 /// The oldest version with streams that are trimmed by id, and with exclusive ranges.
@@ -21,32 +20,35 @@ pub(crate) type OnPush = Arc<dyn Fn(PushInfo) + Send + Sync>;
 /// Makes connections to one server.
 #[derive(Debug)]
 pub(crate) struct Dialer {
-    client: Client,
+    target: Target,
     pub(crate) failures: Failures,
     pub(crate) database: i64,
     pub(crate) response_timeout: Duration,
     pub(crate) connect_timeout: Duration,
 }
 
+/// Where to connect to, and how.
+pub(crate) struct Options {
+    pub(crate) url: String,
+    /// The URLs of Sentinels that know the server. The host of `url` is its name, then.
+    pub(crate) sentinels: Vec<String>,
+    pub(crate) root_certificate: Option<Vec<u8>>,
+    pub(crate) response_timeout: Duration,
+    pub(crate) connect_timeout: Duration,
+}
+
 impl Dialer {
-    pub(crate) fn new(
-        url: &str,
-        root_certificate: Option<Vec<u8>>,
-        response_timeout: Duration,
-        connect_timeout: Duration,
-    ) -> io::Result<Self> {
-        let invalid = |error: redis::RedisError| {
-            let text = format!("not the URL of a Redis server, such as `redis://user:password@host:6379/0`: {error}");
-            io::Error::new(io::ErrorKind::InvalidInput, text)
-        };
-        let info = url.into_connection_info().map_err(invalid)?;
+    pub(crate) fn new(options: Options) -> io::Result<Self> {
+        let info = options.url.as_str().into_connection_info().map_err(|error| invalid_url(&error))?;
         // Changes arrive as push messages of RESP3, on the same connection.
         let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
         let tcp = info.tcp_settings().clone().set_nodelay(true);
-        let (failures, database) = (Failures { address: info.addr().to_string() }, settings.db());
-        let client =
-            client(info.set_redis_settings(settings).set_tcp_settings(tcp), root_certificate).map_err(invalid)?;
-        Ok(Dialer { client, failures, database, response_timeout, connect_timeout })
+        let (address, database) = (info.addr().to_string(), settings.db());
+        let info = info.set_redis_settings(settings).set_tcp_settings(tcp);
+        let target =
+            Target::new(info, &options.sentinels, options.root_certificate).map_err(|error| invalid_url(&error))?;
+        let (response_timeout, connect_timeout) = (options.response_timeout, options.connect_timeout);
+        Ok(Dialer { target, failures: Failures { address }, database, response_timeout, connect_timeout })
     }
 
     /// Connects, checks the server, loads the scripts and subscribes to the channel.
@@ -59,8 +61,8 @@ impl Dialer {
                     on_push(push);
                     Ok::<(), ()>(())
                 });
-            let mut connection = self
-                .client
+            let client = self.target.client(&self.failures).await?;
+            let mut connection = client
                 .get_multiplexed_async_connection_with_config(&config)
                 .await
                 .map_err(|error| self.failures.of(&error))?;
@@ -91,21 +93,9 @@ impl Dialer {
     }
 }
 
-#[cfg(feature = "tls")]
-fn client(info: ConnectionInfo, root_certificate: Option<Vec<u8>>) -> RedisResult<Client> {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // If another thread is faster, its provider is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    }
-    match root_certificate {
-        None => Client::open(info),
-        root_cert => Client::build_with_tls(info, redis::TlsCertificates { client_tls: None, root_cert }),
-    }
-}
-
-#[cfg(not(feature = "tls"))]
-fn client(info: ConnectionInfo, _: Option<Vec<u8>>) -> RedisResult<Client> {
-    Client::open(info)
+fn invalid_url(error: &RedisError) -> io::Error {
+    let text = format!("not the URL of a Redis server, such as `redis://user:password@host:6379/0`: {error}");
+    io::Error::new(io::ErrorKind::InvalidInput, text)
 }
 
 /// The version in a reply to `INFO server`. Valkey names the version of Redis it is compatible with.

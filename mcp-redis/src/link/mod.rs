@@ -7,6 +7,7 @@
 
 mod failure;
 pub(crate) mod handshake;
+mod target;
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -192,15 +193,17 @@ impl Shared {
 
     /// A connection is lost: nobody uses it again, and the engine makes another.
     fn lost(&self, number: u64, reason: &str) {
-        self.state.send_if_modified(|state| {
-            let current = matches!(state, State::Up(connection) if connection.number == number);
-            if current {
+        let was_current = self.state.send_if_modified(|state| {
+            let is_current = matches!(state, State::Up(connection) if connection.number == number);
+            if is_current {
                 *state = State::Connecting;
             }
-            current
+            is_current
         });
-        // If there is no room, the engine has complaints to read already, and asks the server because of those.
-        let _ = self.complain.try_send(Complaint::Broken(number, reason.to_owned()));
+        if was_current {
+            // If there is no room, the engine has complaints about timeouts to read, and asks the server because of those.
+            let _ = self.complain.try_send(Complaint::Broken(number, reason.to_owned()));
+        }
     }
 
     /// Waits until the connection is lost, and returns why.
@@ -261,7 +264,8 @@ async fn supervise(shared: &Arc<Shared>, first: Option<Connection>) {
             (current, away_since) = (None, Some(Instant::now()));
             // A server that hangs up on everybody is not asked without end.
             pause = if begun.elapsed() > LONGEST_PAUSE { SHORTEST_PAUSE } else { grown(pause) };
-            if pause > SHORTEST_PAUSE * 2 {
+            if pause > SHORTEST_PAUSE * 4 {
+                shared.state.send_replace(State::Away(reason.into()));
                 tokio::time::sleep(pause).await;
             }
         }

@@ -24,7 +24,11 @@ for _ = 1, evict_own do
 end
 for _ = 1, evict_any do
     local greediest = redis.call('ZRANGE', RANKING, -1, -1)[1]
-    local _, evicted = next_of(string.sub(greediest, 29))
+    local _, evicted = next_of(string.sub(greediest or '', 29))
+    if not evicted then
+        -- Somebody removed a part of the indexes. They are complete again when the tasks of today have expired.
+        return 'total'
+    end
     remove(evicted)
 end
 

@@ -39,9 +39,12 @@ local function rank_of(account)
     end
 end
 
--- Lets a key live as long as the longest task.
+-- Lets a key live as long as the longest task; for a day if somebody removed the index that knows.
 local function keep(key)
     local longest = redis.call('PTTL', EXPIRY)
+    if longest < 0 then
+        longest = 86400000
+    end
     if redis.call('PTTL', key) < longest then
         redis.call('PEXPIRE', key, longest)
     end

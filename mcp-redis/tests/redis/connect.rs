@@ -63,6 +63,23 @@ async fn passwords_are_checked() {
 }
 
 #[tokio::test]
+async fn restricted_user_suffices() {
+    let server = Server::start().await;
+    // As the error advises.
+    for (user, commands) in [("app", "+info"), ("none", "-evalsha")] {
+        let rules = ["on", ">pw", "~mcp:*", "&mcp:*", "+@all", "-@admin", "-@dangerous", "+info", commands];
+        server.command::<()>(&[&["ACL", "SETUSER", user], &rules[..]].concat()).await;
+    }
+    let url = |user: &str| format!("redis://{user}:pw@127.0.0.1:{}/", server.port);
+    crate::keys::fill(&Redis::connect(&url("app")).await.unwrap()).await;
+    let error = Redis::connect(&url("none")).await.unwrap().secret("state").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    assert!(error.to_string().contains("~mcp:* &mcp:* +@all -@admin -@dangerous +info"), "{error}");
+    let other = Redis::builder(&url("app")).prefix("other").connect().await.unwrap_err();
+    assert_eq!(other.kind(), ErrorKind::PermissionDenied, "a channel of another prefix: {other}");
+}
+
+#[tokio::test]
 async fn other_services_are_recognized() {
     let web = listener(async |mut stream| {
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").await;

@@ -8,6 +8,7 @@ mod log;
 mod quota;
 mod replicas;
 mod round_trips;
+mod sentinel;
 mod server;
 #[cfg(feature = "tls")]
 mod tls;

@@ -1,6 +1,7 @@
 //! A real `redis-server` of the test's own, on a free port.
 
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -38,6 +39,26 @@ impl Server {
         let process = spawn(port, &options);
         let mut server = Server { process, port, options };
         server.listens().await.then_some(server)
+    }
+
+    /// Starts a Sentinel that watches a primary.
+    pub(crate) async fn sentinel(primary: &Server) -> Self {
+        for _ in 0..5 {
+            let port = free_port();
+            let file = folder(port).join("sentinel.conf");
+            let config = format!(
+                "port {port}\nbind 127.0.0.1\nsentinel monitor notes 127.0.0.1 {} 1\n\
+                 sentinel down-after-milliseconds notes 500\nsentinel failover-timeout notes 3000\n",
+                primary.port
+            );
+            std::fs::write(&file, config).unwrap();
+            let options = vec![file.to_string_lossy().into_owned(), "--sentinel".to_owned()];
+            let mut server = Server { process: run(port, &options), port, options };
+            if server.listens().await {
+                return server;
+            }
+        }
+        panic!("redis-server --sentinel does not start");
     }
 
     async fn listens(&mut self) -> bool {
@@ -102,6 +123,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(folder(self.port));
     }
 }
 
@@ -110,9 +132,22 @@ pub(crate) fn free_port() -> u16 {
 }
 
 fn spawn(port: u16, options: &[String]) -> Child {
+    let number = port.to_string();
+    let own = ["--port", &number, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"].map(str::to_owned);
+    run(port, &[&own[..], options].concat())
+}
+
+/// A folder for the files of a server.
+fn folder(port: u16) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("mcp-redis-{}-{port}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn run(port: u16, arguments: &[String]) -> Child {
     let started = Command::new("redis-server")
-        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
-        .args(options)
+        .args(arguments)
+        .current_dir(folder(port))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
