@@ -104,6 +104,20 @@ struct SubscriptionState {
     pending: VecDeque<Change>,
 }
 
+impl SubscriptionState {
+    /// Each change the client is subscribed to, once.
+    fn everything(&self) -> VecDeque<Change> {
+        let lists = [
+            (self.filter.tools_list_changed, Change::ToolList),
+            (self.filter.prompts_list_changed, Change::PromptList),
+            (self.filter.resources_list_changed, Change::ResourceList),
+        ];
+        let lists = lists.into_iter().filter_map(|(subscribed, change)| subscribed.then_some(change));
+        let resources = self.uris.iter().cloned().map(Change::ResourceUpdated);
+        lists.chain(resources).chain(self.tasks.iter().cloned().map(Change::Task)).collect()
+    }
+}
+
 impl Subscription {
     /// Subscribes at the bus, until the subscription is dropped.
     pub(crate) fn enter(bus: &Arc<dyn ChangeBus>, filter: Filter) -> Arc<Self> {
@@ -178,7 +192,7 @@ impl Subscription {
             (Change::Task(id), Some(stream), Some(reader)) => {
                 reader.task(id).await.map(|task| notification::task(&task, stream))
             }
-            (Change::Task(_), ..) => None,
+            (Change::Task(_) | Change::All, ..) => None,
             _ => Some(notification::change(change, stream)),
         }
     }
@@ -233,6 +247,11 @@ impl ChangeListener for Subscription {
             Change::ResourceList => state.filter.resources_list_changed,
             Change::ResourceUpdated(uri) => state.uris.contains(uri),
             Change::Task(id) => state.tasks.contains(id),
+            Change::All => {
+                state.pending = state.everything();
+                self.news.notify_one();
+                return;
+            }
         };
         if wanted && !state.pending.contains(change) {
             state.pending.push_back(change.clone());
@@ -290,6 +309,19 @@ mod tests {
         tokio::task::yield_now().await;
         control.close();
         assert_eq!(all_lines(received).await.len(), 4);
+    }
+
+    #[tokio::test]
+    async fn lost_changes_notify_of_everything_subscribed_to() {
+        let (subscription, control, received) = subscribed();
+        subscription.changed(&Change::ResourceUpdated("a://".into()));
+        subscription.changed(&Change::All);
+        control.close();
+        let lines = all_lines(received).await;
+        let count = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
+        let counts =
+            ["tools/list_changed", "prompts/list_changed", "resources/list_changed", "a://", "b://"].map(count);
+        assert!(counts == [1; 5] && lines.len() == 5, "{lines:?}");
     }
 
     #[tokio::test]

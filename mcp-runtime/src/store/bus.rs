@@ -20,6 +20,9 @@ pub enum Change {
     ResourceUpdated(String),
     /// The record of the task with this id changed.
     Task(String),
+    /// Any of the above may have changed. A bus that may have lost changes, because it was disconnected or could not
+    /// keep up, delivers it to its listeners, and their clients are notified of everything they subscribed to.
+    All,
 }
 
 /// Without the id of a task, which is a credential.
@@ -31,6 +34,7 @@ impl fmt::Debug for Change {
             Change::ResourceList => f.write_str("ResourceList"),
             Change::ResourceUpdated(uri) => f.debug_tuple("ResourceUpdated").field(uri).finish(),
             Change::Task(_) => f.debug_tuple("Task").finish_non_exhaustive(),
+            Change::All => f.write_str("All"),
         }
     }
 }
@@ -46,7 +50,7 @@ pub trait ChangeListener: Send + Sync {
 ///
 /// The default, [`LocalBus`], reaches the clients of this process. Several replicas need a bus that
 /// publishes to all of them, over Redis or NATS for example, and calls its local listeners for what
-/// any replica published. Set it with [`Server::change_bus`](crate::Server::change_bus). Tasks in a
+/// any replica published. If it may have missed some, it calls them with [`Change::All`]. Set it with [`Server::change_bus`](crate::Server::change_bus). Tasks in a
 /// shared [`task_store`](crate::Server::task_store) need one as well.
 ///
 /// [`testing::contract::bus`](crate::testing::contract::bus) checks an implementation.

@@ -26,7 +26,7 @@
 //!     a + b
 //! }
 //!
-//! // In production, implement the traits for Redis or your database.
+//! // In production, use the crate `mcp-redis`, or implement the traits for your database.
 //! let (sessions, events) = (Arc::new(MemorySessions::new()), Arc::new(MemoryEvents::new()));
 //! let replica = || {
 //!     let server = Server::new("calculator", "1.0.0").tools(tools![add]);

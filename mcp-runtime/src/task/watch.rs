@@ -46,7 +46,12 @@ impl TaskWatch {
 
 impl ChangeListener for TaskWatch {
     fn changed(&self, change: &Change) {
-        if matches!(change, Change::Task(id) if *id == self.id) {
+        let concerned = match change {
+            Change::Task(id) => *id == self.id,
+            Change::All => true,
+            _ => false,
+        };
+        if concerned {
             self.news.send_modify(|news| *news += 1);
         }
     }
@@ -80,5 +85,20 @@ impl TaskReader {
             }
         }
         theirs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn watch_counts_its_own_task_and_lost_changes() {
+        let (news, unseen) = watch::channel(0);
+        let watch = TaskWatch { id: "own".into(), news, unseen };
+        for (change, count) in [(Change::Task("other".into()), 0), (Change::Task("own".into()), 1), (Change::All, 2)] {
+            watch.changed(&change);
+            assert_eq!(*watch.news().borrow(), count, "{change:?}");
+        }
     }
 }

@@ -15,6 +15,7 @@ use crate::source::Source;
 
 static RUNTIME: LazyLock<Vec<Source>> = LazyLock::new(|| source::read("mcp-runtime/src"));
 static MACROS: LazyLock<Vec<Source>> = LazyLock::new(|| source::read("mcp-macros/src"));
+static REDIS: LazyLock<Vec<Source>> = LazyLock::new(|| source::read("mcp-redis/src"));
 
 /// The modules that know each other: a handler has a `Context`, a `Context` has the server's handle, the server holds
 /// the handlers; `ask` and `task` hang on the same call.
@@ -183,11 +184,16 @@ fn cycles_stay_within_the_heart_or_a_folder() {
 }
 
 #[test]
+fn redis_has_no_cycles_of_files() {
+    hold("Rule: the files of mcp-redis do not import each other.", &rules::cycles(&edges(&REDIS), &[], 0, &[]));
+}
+
+#[test]
 fn files_and_folders_stay_small() {
     let shape = |sources| rules::shape(sources, FILES_PER_FOLDER, LINES_PER_FILE, LONG);
     hold(
         "Rule: small folders, files that begin with `//!`, no long files (LONG).",
-        &[shape(&RUNTIME), shape(&MACROS)].concat(),
+        &[shape(&RUNTIME), shape(&MACROS), shape(&REDIS)].concat(),
     );
 }
 
@@ -198,5 +204,6 @@ fn only_era_asks_for_a_revision() {
 
 #[test]
 fn types_of_a_folder_have_names_of_their_own() {
-    hold("Rule: a name means one type in a folder.", &[rules::names(&RUNTIME), rules::names(&MACROS)].concat());
+    let names = [&RUNTIME, &MACROS, &REDIS].map(|sources| rules::names(sources)).concat();
+    hold("Rule: a name means one type in a folder.", &names);
 }

@@ -16,8 +16,8 @@ pub(crate) fn change(change: &Change, stream: Option<&str>) -> Vec<u8> {
         Change::PromptList => ("notifications/prompts/list_changed", None),
         Change::ResourceList => ("notifications/resources/list_changed", None),
         Change::ResourceUpdated(uri) => ("notifications/resources/updated", Some(uri)),
-        // Sent by `task`, with the task's state.
-        Change::Task(_) => return Vec::new(),
+        // A task is sent by `task`, with its state; a subscription replaces `All` by what it is subscribed to.
+        Change::Task(_) | Change::All => return Vec::new(),
     };
     if stream.is_none() && uri.is_none() {
         return message(method, |_| {});

@@ -80,8 +80,16 @@ async fn on_thread(act: impl FnOnce() + Send + 'static) -> bool {
 }
 
 async fn delivered_once(bus: Arc<dyn ChangeBus>) -> Verdict {
-    let all =
-        [Change::ToolList, Change::PromptList, Change::ResourceList, updated("1"), updated("ü?a=b"), Change::ToolList];
+    let all = [
+        Change::ToolList,
+        Change::PromptList,
+        Change::ResourceList,
+        updated("1"),
+        updated("ü?a=b"),
+        Change::Task("a task".into()),
+        Change::All,
+        Change::ToolList,
+    ];
     let recorders: Vec<_> = (0..3).map(|_| recorder(&bus)).collect();
     for change in &all {
         bus.publish(change);

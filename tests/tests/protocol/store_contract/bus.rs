@@ -50,6 +50,7 @@ enum Fault {
     KeepsListeners,
     LocksWhilePublishing,
     LosesSomeUnderLoad,
+    KnowsNothingOfLostChanges,
 }
 
 #[derive(Default)]
@@ -84,6 +85,7 @@ impl ChangeBus for Faulty {
                 }
             }
             Fault::LosesSomeUnderLoad if state.published > 200 => changes.clear(),
+            Fault::KnowsNothingOfLostChanges => changes.retain(|change| *change != Change::All),
             _ => {}
         }
         let count = if self.1 == Fault::DeliversToOneListener { 1 } else { listeners.len() };
@@ -117,6 +119,7 @@ fn faulty_buses_are_caught() {
             (Fault::KeepsListeners, "a dropped listener is released and the others keep receiving"),
             (Fault::LocksWhilePublishing, "a listener may publish"),
             (Fault::LosesSomeUnderLoad, "publishing and subscribing are thread-safe"),
+            (Fault::KnowsNothingOfLostChanges, "every listener receives every change once"),
         ],
         |fault| contract::bus(move || Faulty(Mutex::default(), fault)),
     );

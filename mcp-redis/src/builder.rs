@@ -1,0 +1,133 @@
+//! Options of a connection.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Redis;
+use crate::changes::Changes;
+use crate::link::Link;
+use crate::link::handshake::{Dialer, Options};
+use crate::names::Names;
+use crate::seal::Sealer;
+use crate::store::Inner;
+
+/// Options of a [`Redis`], by [`Redis::builder`].
+#[derive(Clone)]
+pub struct RedisBuilder {
+    url: String,
+    sentinels: Vec<String>,
+    prefix: String,
+    secrets: Vec<[u8; 32]>,
+    response_timeout: Duration,
+    connect_timeout: Duration,
+    #[cfg(feature = "tls")]
+    root_certificate: Option<Vec<u8>>,
+}
+
+impl RedisBuilder {
+    pub(crate) fn new(url: &str) -> Self {
+        RedisBuilder {
+            url: url.to_owned(),
+            sentinels: Vec::new(),
+            prefix: "mcp".to_owned(),
+            secrets: Vec::new(),
+            response_timeout: Duration::from_millis(500),
+            connect_timeout: Duration::from_secs(1),
+            #[cfg(feature = "tls")]
+            root_certificate: None,
+        }
+    }
+
+    /// What the names of all keys begin with, `mcp` by default. Servers that share a database need different ones;
+    /// replicas of one server need the same. Letters, digits and `-_.:` are allowed.
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
+    /// Seals records with this key: authenticated encryption, so that whoever reads the database or a backup learns
+    /// nothing of clients and results. All replicas need the same key. Without one, records are stored as JSON.
+    ///
+    /// Call it again to add older keys: the first one seals, all of them open. To replace a key, first deploy the new
+    /// one as the second everywhere, then as the first, then without the old one.
+    pub fn seal_key(mut self, key: &[u8; 32]) -> Self {
+        self.secrets.push(*key);
+        self
+    }
+
+    /// Asks these Sentinels for the server, whenever a connection is made: after a failover, that is another one. The
+    /// host of the URL is the name of the primary, `mymaster` for example, and its user, password and database are
+    /// those of the server. URLs of Sentinels have passwords of their own, if they need one.
+    pub fn sentinels<U: Into<String>>(mut self, urls: impl IntoIterator<Item = U>) -> Self {
+        self.sentinels.extend(urls.into_iter().map(Into::into));
+        self
+    }
+
+    /// How long an operation may take, 500 ms by default.
+    pub fn response_timeout(mut self, limit: Duration) -> Self {
+        self.response_timeout = limit;
+        self
+    }
+
+    /// How long connecting may take, including the handshake, 1 s by default.
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.connect_timeout = limit;
+        self
+    }
+
+    /// Trusts servers with a certificate by this authority, in PEM, instead of those that the system trusts. For
+    /// `rediss://` URLs.
+    #[cfg(feature = "tls")]
+    pub fn root_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.root_certificate = Some(pem.into());
+        self
+    }
+
+    /// Connects. Fails if the server is away, too old or not Redis, or rejects the password; the error says what to do.
+    pub async fn connect(self) -> io::Result<Redis> {
+        let redis = self.connect_lazy()?;
+        redis.0.link.connect().await?;
+        Ok(redis)
+    }
+
+    /// Connects in the background, on first use. Operations fail while the server is away. Fails only if an option is
+    /// invalid.
+    pub fn connect_lazy(self) -> io::Result<Redis> {
+        let is_valid = |letter: char| letter.is_ascii_alphanumeric() || "-_.:".contains(letter);
+        if self.prefix.is_empty() || !self.prefix.chars().all(is_valid) {
+            let text =
+                format!("the prefix {:?} of keys may have letters, digits and `-_.:`, at least one", self.prefix);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        #[cfg(feature = "tls")]
+        let root_certificate = self.root_certificate;
+        #[cfg(not(feature = "tls"))]
+        let root_certificate = None;
+        let dialer = Dialer::new(Options {
+            url: self.url,
+            sentinels: self.sentinels,
+            root_certificate,
+            response_timeout: self.response_timeout,
+            connect_timeout: self.connect_timeout,
+        })?;
+        let (names, sealer) = (Names::new(self.prefix), Arc::new(Sealer::new(&self.secrets)));
+        let channel = names.channel(dialer.database);
+        let changes = Arc::new(Changes::new(Arc::clone(&sealer), channel.clone())?);
+        let link = Link::lazy(dialer, channel, Arc::clone(&changes));
+        Ok(Redis(Arc::new(Inner { link, names, sealer, changes })))
+    }
+}
+
+/// Omits the URL, which may have a password, and the keys.
+impl fmt::Debug for RedisBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisBuilder")
+            .field("prefix", &self.prefix)
+            .field("seal_keys", &self.secrets.len())
+            .field("response_timeout", &self.response_timeout)
+            .field("connect_timeout", &self.connect_timeout)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,46 @@
+//! A message between replicas: JSON, which later versions may add kinds of changes to.
+
+use mcp_runtime::store::Change;
+use serde::{Deserialize, Serialize};
+
+/// Some changes of one replica, on the channel.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Message {
+    pub(super) sender: String,
+    pub(super) changes: Vec<Entry>,
+}
+
+/// A change. Newer replicas may send kinds that this one does not know, and has no clients for.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Entry {
+    kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+}
+
+impl Entry {
+    pub(super) fn of(change: &Change) -> Option<Self> {
+        let (kind, id) = match change {
+            Change::ToolList => ("tools", None),
+            Change::PromptList => ("prompts", None),
+            Change::ResourceList => ("resources", None),
+            Change::ResourceUpdated(uri) => ("resource", Some(uri.clone())),
+            Change::Task(id) => ("task", Some(id.clone())),
+            Change::All => ("all", None),
+            _ => return None,
+        };
+        Some(Entry { kind: kind.to_owned(), id })
+    }
+
+    pub(super) fn change(self) -> Option<Change> {
+        Some(match (self.kind.as_str(), self.id) {
+            ("tools", _) => Change::ToolList,
+            ("prompts", _) => Change::PromptList,
+            ("resources", _) => Change::ResourceList,
+            ("resource", Some(uri)) => Change::ResourceUpdated(uri),
+            ("task", Some(id)) => Change::Task(id),
+            ("all", _) => Change::All,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,155 @@
+//! Sessions, events, tasks and changes of MCP servers in Redis or Valkey, so that several replicas serve as one.
+//!
+//! A load balancer sends each request of a client to any replica. What a replica needs to serve it is in the stores of
+//! [`mcp_runtime::store`], and this crate implements them for Redis 6.2 and newer and for Valkey:
+//!
+//! ```no_run
+//! use mcp_redis::Redis;
+//! use mcp_runtime::prelude::*;
+//!
+//! /// Add two integers.
+//! #[tool(read_only)]
+//! fn add(a: i64, b: i64) -> i64 {
+//!     a + b
+//! }
+//!
+//! # async fn example() -> std::io::Result<()> {
+//! let redis = Redis::connect("redis://127.0.0.1/").await?;
+//! let server = Server::new("calculator", "1.0.0")
+//!     .tools(tools![add])
+//!     .state_secrets([redis.secret("state").await?])
+//!     .task_store(redis.tasks())
+//!     .change_bus(redis.bus());
+//! let service = server.into_service().session_store(redis.sessions()).event_store(redis.events());
+//! # drop(service);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Connecting
+//!
+//! [`Redis::connect`] fails if the server cannot be used, and says what to do. [`Redis::connect_lazy`] starts without it.
+//! [`Redis::builder`] has options:
+//!
+//! ```no_run
+//! # async fn example(key: [u8; 32]) -> std::io::Result<()> {
+//! use mcp_redis::Redis;
+//!
+//! let redis = Redis::builder("redis://user:password@redis.internal:6379/0")
+//!     .prefix("calculator")
+//!     .seal_key(&key)
+//!     .connect()
+//!     .await?;
+//! redis.ping().await?; // for a readiness check
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `rediss://` URLs need the feature `tls`. Each `Redis` has one connection, which its clones and all stores share. A lost
+//! connection is made again in the background, with one line in the log when it is lost and one when it is back.
+//! Meanwhile operations fail at once, and a slow server makes them fail after 500 ms: nothing waits for Redis for longer
+//! than a second. Errors tell the cases apart by their kind:
+//! [`TimedOut`](std::io::ErrorKind::TimedOut) and [`NotConnected`](std::io::ErrorKind::NotConnected) pass,
+//! [`InvalidData`](std::io::ErrorKind::InvalidData) is a record that cannot be read.
+//!
+//! # What is stored
+//!
+//! Names of keys begin with the [prefix](RedisBuilder::prefix) and have the SHA-256 of an id, never the id: ids of
+//! sessions, streams and tasks are credentials. Records are JSON, or sealed with
+//! [`seal_key`](RedisBuilder::seal_key), as are the messages between replicas. All keys but [secrets](Redis::secret)
+//! expire by themselves, so that nothing has to be swept.
+//!
+//! Redis must not evict keys on its own: set `maxmemory-policy noeviction`. A replica of Redis that is promoted after a
+//! failure may lack the last writes, since Redis replicates asynchronously;
+//! [`sentinels`](RedisBuilder::sentinels) finds it. Keys that belong together are in one slot,
+//! but a Redis Cluster is not supported yet.
+
+#![forbid(unsafe_code)]
+
+mod builder;
+mod changes;
+mod link;
+mod names;
+mod script;
+mod seal;
+mod store;
+
+use std::sync::Arc;
+use std::{fmt, io};
+
+use crate::link::{Repeat, Request};
+use crate::store::Inner;
+
+pub use builder::RedisBuilder;
+pub use store::bus::RedisBus;
+pub use store::events::RedisEvents;
+pub use store::sessions::RedisSessions;
+pub use store::tasks::RedisTasks;
+
+/// A connection to Redis, and the stores behind it. Clones share it; it is closed with the last clone and store.
+#[derive(Clone)]
+pub struct Redis(pub(crate) Arc<Inner>);
+
+impl Redis {
+    /// Connects to the server at a URL: `redis://user:password@host:port/database`, `rediss://` for TLS,
+    /// `unix:///path` for a socket. Fails if it cannot be used; the error says what to do.
+    pub async fn connect(url: &str) -> io::Result<Self> {
+        Self::builder(url).connect().await
+    }
+
+    /// Connects in the background, on first use. Operations fail while the server is away. Fails only if the URL is
+    /// invalid.
+    pub fn connect_lazy(url: &str) -> io::Result<Self> {
+        Self::builder(url).connect_lazy()
+    }
+
+    /// Options for the connection to the server at a URL.
+    pub fn builder(url: &str) -> RedisBuilder {
+        RedisBuilder::new(url)
+    }
+
+    /// The sessions.
+    pub fn sessions(&self) -> Arc<RedisSessions> {
+        Arc::new(RedisSessions(Arc::clone(&self.0)))
+    }
+
+    /// The events of streams.
+    pub fn events(&self) -> Arc<RedisEvents> {
+        Arc::new(RedisEvents(Arc::clone(&self.0)))
+    }
+
+    /// The tasks.
+    pub fn tasks(&self) -> Arc<RedisTasks> {
+        Arc::new(RedisTasks(Arc::clone(&self.0)))
+    }
+
+    /// The change bus.
+    pub fn bus(&self) -> Arc<RedisBus> {
+        Arc::new(RedisBus(Arc::clone(&self.0)))
+    }
+
+    /// Asks the server whether it is there, for a readiness check. Takes a second at most.
+    pub async fn ping(&self) -> io::Result<()> {
+        self.0.link.run(&Request::Command(redis::cmd("PING")), Repeat::Safe).await
+    }
+
+    /// The secret of this name: 32 random bytes, the same for all replicas. Whoever asks first makes it up. It does not
+    /// expire; delete its key, `PREFIX:secret:…`, to replace it.
+    ///
+    /// Without [`seal_key`](RedisBuilder::seal_key), whoever can read the database can read it.
+    pub async fn secret(&self, name: &str) -> io::Result<[u8; 32]> {
+        let key = self.0.names.secret(name);
+        let mut agree = script::SECRET.key(&key);
+        let proposed: [u8; 32] = seal::random()?;
+        agree.arg(self.0.encode(&proposed, &key)?);
+        let agreed: Vec<u8> = self.0.link.run(&Request::Script(agree), Repeat::Safe).await?;
+        self.0.decode(agreed, &key)
+    }
+}
+
+/// Omits the URL, which may have a password.
+impl fmt::Debug for Redis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redis").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,306 @@
+//! The connection to Redis: one, shared by all operations, made again when it is lost.
+//!
+//! A background task, the engine, owns it. Operations take the connection there is. While the first attempt to connect
+//! is under way they wait for it; after a failed one they fail at once, so that a server that is away costs its callers
+//! no time, and nothing piles up. A timed-out operation may only be slow itself, so the server is asked (`PING`) before
+//! the connection is given up.
+
+mod failure;
+pub(crate) mod handshake;
+mod target;
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use redis::aio::MultiplexedConnection;
+use redis::{FromRedisValue, PushKind, ScriptInvocation};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use self::failure::{breaks_connection, first};
+use self::handshake::{Dialer, OnPush};
+use crate::changes::Changes;
+
+/// How often a server that is not used is asked whether it is there: nobody else would notice that changes stay away.
+const PING_INTERVAL: Duration = Duration::from_secs(5);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How long publishing pauses after a failure.
+const PUBLISH_PAUSE: Duration = Duration::from_millis(250);
+
+/// Something to run in Redis, in one round trip.
+pub(crate) enum Request {
+    Command(redis::Cmd),
+    Transaction(redis::Pipeline),
+    Script(ScriptInvocation<'static>),
+}
+
+/// Whether a request may be sent again when the connection was lost before its reply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    /// A second time has the same effect and the same reply.
+    Safe,
+    Never,
+}
+
+#[derive(Clone)]
+struct Connection {
+    redis: MultiplexedConnection,
+    /// Counts connections, so that a late complaint about an old one is ignored.
+    number: u64,
+}
+
+#[derive(Clone)]
+enum State {
+    /// For the first time, or at once after a loss.
+    Connecting,
+    Up(Connection),
+    /// An attempt to connect failed; there will be others.
+    Away(Arc<str>),
+}
+
+/// A complaint about a connection.
+enum Complaint {
+    /// An operation timed out.
+    Slow,
+    Broken(u64, String),
+}
+
+/// The connection, for as long as anybody holds this.
+pub(crate) struct Link {
+    shared: Arc<Shared>,
+    engine: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    dialer: Dialer,
+    channel: String,
+    changes: Arc<Changes>,
+    state: watch::Sender<State>,
+    complain: mpsc::Sender<Complaint>,
+    /// Held by the engine while it runs.
+    complaints: tokio::sync::Mutex<mpsc::Receiver<Complaint>>,
+}
+
+impl Link {
+    /// A link that connects on first use.
+    pub(crate) fn lazy(dialer: Dialer, channel: String, changes: Arc<Changes>) -> Self {
+        let (complain, complaints) = mpsc::channel(16);
+        let (state, complaints) = (watch::Sender::new(State::Connecting), tokio::sync::Mutex::new(complaints));
+        let shared = Arc::new(Shared { dialer, channel, changes, state, complain, complaints });
+        Link { shared, engine: Mutex::new(None) }
+    }
+
+    /// Connects for the first time; the error says what to do.
+    pub(crate) async fn connect(&self) -> io::Result<()> {
+        let connection = self.shared.dial(1).await?;
+        self.shared.up(connection.clone());
+        self.start_with(Some(connection));
+        Ok(())
+    }
+
+    /// Starts the engine, unless it is running. It runs in the runtime of the first caller that is in one, and again in
+    /// another one when that has ended.
+    pub(crate) fn start(&self) {
+        self.start_with(None);
+    }
+
+    fn start_with(&self, first: Option<Connection>) {
+        let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = engine.as_ref().is_some_and(|engine| !engine.is_finished());
+        if let (false, Ok(runtime)) = (running, Handle::try_current()) {
+            if first.is_none() {
+                self.shared.state.send_replace(State::Connecting);
+            }
+            *engine = Some(runtime.spawn(engine_of(Arc::clone(&self.shared), first)));
+        }
+    }
+
+    /// Runs a request.
+    pub(crate) async fn run<T: FromRedisValue>(&self, request: &Request, repeat: Repeat) -> io::Result<T> {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let mut connection = self.connection().await?;
+            let error = match request.send(&mut connection.redis).await {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            };
+            let failure = self.shared.dialer.failures.of(&error);
+            if error.is_timeout() {
+                let _ = self.shared.complain.try_send(Complaint::Slow);
+            } else if breaks_connection(&error) {
+                self.shared.lost(connection.number, &error.to_string());
+                if attempt == 1 && repeat == Repeat::Safe {
+                    continue;
+                }
+            }
+            return Err(failure);
+        }
+    }
+
+    /// The connection. Waits for the first attempt to make it, and not for others.
+    async fn connection(&self) -> io::Result<Connection> {
+        if let State::Up(connection) = &*self.shared.state.borrow() {
+            return Ok(connection.clone());
+        }
+        self.start();
+        let mut state = self.shared.state.subscribe();
+        let decided = state.wait_for(|state| !matches!(state, State::Connecting));
+        let failures = &self.shared.dialer.failures;
+        let limit = self.shared.dialer.response_timeout;
+        match tokio::time::timeout(limit, decided).await {
+            Ok(Ok(state)) => match &*state {
+                State::Up(connection) => Ok(connection.clone()),
+                State::Away(reason) => Err(failures.away(reason)),
+                State::Connecting => Err(failures.away("not yet connected")),
+            },
+            _ => Err(failures.timed_out(limit)),
+        }
+    }
+}
+
+/// Nobody can use the connection any more.
+impl Drop for Link {
+    fn drop(&mut self) {
+        if let Some(engine) = self.engine.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            engine.abort();
+        }
+    }
+}
+
+impl Shared {
+    async fn dial(self: &Arc<Self>, number: u64) -> io::Result<Connection> {
+        let weak = Arc::downgrade(self);
+        let on_push: OnPush = Arc::new(move |push| {
+            let Some(shared) = weak.upgrade() else { return };
+            match push.kind {
+                PushKind::Message => shared.changes.arrived(push.data.into_iter().nth(1)),
+                PushKind::Disconnection => shared.lost(number, "the server closed the connection"),
+                _ => {}
+            }
+        });
+        Ok(Connection { redis: self.dialer.dial(&self.channel, on_push).await?, number })
+    }
+
+    /// Changes may have been missed until now. Listeners look again before anybody uses the connection.
+    fn up(&self, connection: Connection) {
+        self.changes.resync();
+        self.state.send_replace(State::Up(connection));
+    }
+
+    /// A connection is lost: nobody uses it again, and the engine makes another.
+    fn lost(&self, number: u64, reason: &str) {
+        let was_current = self.state.send_if_modified(|state| {
+            let is_current = matches!(state, State::Up(connection) if connection.number == number);
+            if is_current {
+                *state = State::Connecting;
+            }
+            is_current
+        });
+        if was_current {
+            // If there is no room, the engine has complaints about timeouts to read, and asks the server because of those.
+            let _ = self.complain.try_send(Complaint::Broken(number, reason.to_owned()));
+        }
+    }
+
+    /// Waits until the connection is lost, and returns why.
+    async fn watch(&self, connection: &mut Connection, complaints: &mut mpsc::Receiver<Complaint>) -> String {
+        loop {
+            match tokio::time::timeout(PING_INTERVAL, complaints.recv()).await {
+                Ok(Some(Complaint::Broken(number, reason))) if number == connection.number => return reason,
+                Ok(Some(Complaint::Broken(..))) => continue,
+                Ok(Some(Complaint::Slow)) | Err(_) => {}
+                Ok(None) => std::future::pending().await,
+            }
+            let pong: redis::RedisResult<()> = redis::cmd("PING").exec_async(&mut connection.redis).await;
+            if let Err(error) = pong {
+                return self.dialer.failures.of(&error).to_string();
+            }
+        }
+    }
+}
+
+/// Keeps the connection, and carries changes over it.
+async fn engine_of(shared: Arc<Shared>, first: Option<Connection>) {
+    tokio::join!(supervise(&shared, first), shared.changes.deliver(), publish(&shared));
+}
+
+/// Publishes changes as they are queued.
+async fn publish(shared: &Shared) {
+    let mut state = shared.state.subscribe();
+    loop {
+        shared.changes.queued().await;
+        let is_up = state.wait_for(|state| matches!(state, State::Up(_))).await.map(|up| up.clone());
+        let Ok(State::Up(mut connection)) = is_up else { return };
+        let Some((changes, message)) = shared.changes.next_message() else { continue };
+        let sent = redis::cmd("PUBLISH").arg(&shared.channel).arg(message).exec_async(&mut connection.redis).await;
+        let Err(error) = sent else { continue };
+        match () {
+            () if error.is_timeout() => drop(shared.complain.try_send(Complaint::Slow)),
+            () if breaks_connection(&error) => shared.lost(connection.number, &error.to_string()),
+            () => tracing::warn!(%error, "Redis rejects changes; other replicas are told of them later"),
+        }
+        shared.changes.restore(&changes);
+        tokio::time::sleep(PUBLISH_PAUSE).await;
+    }
+}
+
+/// Connects, and connects again when the connection is lost. One line in the log when the server goes away, and one when
+/// it is back.
+async fn supervise(shared: &Arc<Shared>, first: Option<Connection>) {
+    let mut complaints = shared.complaints.lock().await;
+    let address = &shared.dialer.failures.address;
+    let mut number = first.as_ref().map_or(0, |first| first.number);
+    let (mut current, mut away_since, mut pause) = (first, None::<Instant>, SHORTEST_PAUSE);
+    loop {
+        if let Some(connection) = &mut current {
+            let begun = Instant::now();
+            let reason = shared.watch(connection, &mut complaints).await;
+            tracing::warn!(%address, %reason, "Redis is away; connecting again");
+            shared.state.send_replace(State::Connecting);
+            (current, away_since) = (None, Some(Instant::now()));
+            // A server that hangs up on everybody is not asked without end.
+            pause = if begun.elapsed() > LONGEST_PAUSE { SHORTEST_PAUSE } else { grown(pause) };
+            if pause > SHORTEST_PAUSE * 4 {
+                shared.state.send_replace(State::Away(reason.into()));
+                tokio::time::sleep(pause).await;
+            }
+        }
+        number += 1;
+        match shared.dial(number).await {
+            Ok(connection) => {
+                if let Some(since) = away_since.take() {
+                    tracing::info!(%address, after = ?since.elapsed(), "Redis is back");
+                }
+                shared.up(connection.clone());
+                current = Some(connection);
+            }
+            Err(error) => {
+                if away_since.is_none() {
+                    tracing::warn!(%address, reason = %error, "Redis is away; connecting again");
+                }
+                away_since.get_or_insert_with(Instant::now);
+                shared.state.send_replace(State::Away(error.to_string().into()));
+                tokio::time::sleep(pause).await;
+                pause = grown(pause);
+            }
+        }
+    }
+}
+
+fn grown(pause: Duration) -> Duration {
+    (pause * 2).min(LONGEST_PAUSE)
+}
+
+impl Request {
+    async fn send<T: FromRedisValue>(&self, redis: &mut MultiplexedConnection) -> redis::RedisResult<T> {
+        match self {
+            Request::Command(command) => command.query_async(redis).await,
+            Request::Transaction(pipeline) => pipeline.query_async(redis).await.map_err(first),
+            Request::Script(script) => script.invoke_async(redis).await,
+        }
+    }
+}

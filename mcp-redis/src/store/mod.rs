@@ -1,0 +1,47 @@
+//! The stores, and what those of one `Redis` share: its connection, names and keys.
+
+pub(crate) mod bus;
+pub(crate) mod events;
+pub(crate) mod sessions;
+pub(crate) mod tasks;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::changes::Changes;
+use crate::link::Link;
+use crate::names::Names;
+use crate::seal::{Sealer, corrupt};
+
+/// The longest time to live: three thousand years. Redis adds it to the time, which must not overflow.
+const LONGEST_MS: u128 = 100_000_000_000_000;
+
+/// What the stores of one `Redis` share.
+pub(crate) struct Inner {
+    pub(crate) link: Link,
+    pub(crate) names: Names,
+    pub(crate) sealer: Arc<Sealer>,
+    pub(crate) changes: Arc<Changes>,
+}
+
+impl Inner {
+    /// A record as it is stored under this key.
+    pub(crate) fn encode<T: Serialize>(&self, record: &T, key: &str) -> io::Result<Vec<u8>> {
+        self.sealer.seal(serde_json::to_vec(record)?, key.as_bytes())
+    }
+
+    /// The record that is stored under this key.
+    pub(crate) fn decode<T: DeserializeOwned>(&self, stored: Vec<u8>, key: &str) -> io::Result<T> {
+        let text = self.sealer.open(stored, key.as_bytes())?;
+        serde_json::from_slice(&text).map_err(|error| corrupt(&format!("it is not what this version writes: {error}")))
+    }
+}
+
+/// A time to live in milliseconds. 0 would remove the key.
+pub(crate) fn millis(ttl: Duration) -> u64 {
+    u64::try_from(ttl.as_millis().clamp(1, LONGEST_MS)).unwrap_or(1)
+}

@@ -1,0 +1,14 @@
+//! The stores against a real Redis: the contracts of the runtime, replicas, faults, and what an operation costs.
+
+mod connect;
+mod contract;
+mod faults;
+mod keys;
+mod log;
+mod quota;
+mod replicas;
+mod round_trips;
+mod sentinel;
+mod server;
+#[cfg(feature = "tls")]
+mod tls;

@@ -1,0 +1,44 @@
+//! Sentinel: after a failover, the promoted replica is used.
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use mcp_redis::Redis;
+use mcp_runtime::protocol::Revision;
+use mcp_runtime::store::{SessionRecord, SessionStore as _};
+
+use crate::server::{Server, eventually, free_port};
+
+const LONG: Duration = Duration::from_mins(10);
+
+#[tokio::test]
+async fn failover_is_followed() {
+    let mut primary = Server::start().await;
+    let _replica = Server::with(&["--replicaof", &format!("127.0.0.1 {}", primary.port)]).await;
+    let sentinel = Server::sentinel(&primary).await;
+    // One of the Sentinels is away.
+    let sentinels = [format!("redis://127.0.0.1:{}/", free_port()), sentinel.url()];
+    let redis = Redis::builder("redis://notes/").sentinels(sentinels).connect().await.unwrap();
+    let (sessions, mut record) = (redis.sessions(), SessionRecord::new(Revision::V2025_06_18));
+    eventually("replication", async || {
+        sessions.create("id", &record, LONG).await.unwrap();
+        primary.command::<i64>(&["WAIT", "1", "100"]).await == 1
+    })
+    .await;
+    // A Sentinel finds replicas by asking the primary.
+    let knows = async || sentinel.command::<Vec<redis::Value>>(&["SENTINEL", "REPLICAS", "notes"]).await.len() == 1;
+    eventually("the Sentinel knows the replica", knows).await;
+    primary.kill();
+    record.version = 1;
+    eventually("failover", async || sessions.update("id", &record, LONG).await.is_ok_and(|made| made)).await;
+    assert_eq!(sessions.load("id").await.unwrap(), Some(record));
+}
+
+#[tokio::test]
+async fn unknown_primary_is_told() {
+    let primary = Server::start().await;
+    let sentinel = Server::sentinel(&primary).await;
+    let error = Redis::builder("redis://other/").sentinels([sentinel.url()]).connect().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotConnected, "{error}");
+    assert!(error.to_string().contains("correct the name"), "{error}");
+}
