@@ -1,7 +1,7 @@
 //! Sessions, events, tasks and changes of MCP servers in Redis or Valkey, so that several replicas serve as one.
 //!
-//! A load balancer sends each request of a client to any replica. What a replica needs to serve it is in the stores of
-//! [`mcp_runtime::store`], and this crate implements them for Redis 6.2 and newer and for Valkey:
+//! A load balancer sends each request of a client to any replica. What a replica needs to serve it is in the
+//! [`Backend`] of its server, and this crate implements one for Redis 6.2 and newer and for Valkey:
 //!
 //! ```no_run
 //! use mcp_redis::Redis;
@@ -15,13 +15,8 @@
 //!
 //! # async fn example() -> std::io::Result<()> {
 //! let redis = Redis::connect("redis://127.0.0.1/").await?;
-//! let server = Server::new("calculator", "1.0.0")
-//!     .tools(tools![add])
-//!     .state_secrets([redis.secret("state").await?])
-//!     .task_store(redis.tasks())
-//!     .change_bus(redis.bus());
-//! let service = server.into_service().session_store(redis.sessions()).event_store(redis.events());
-//! # drop(service);
+//! let server = Server::new("calculator", "1.0.0").tools(tools![add]).backend(redis);
+//! # drop(server);
 //! # Ok(())
 //! # }
 //! ```
@@ -76,6 +71,8 @@ mod store;
 
 use std::sync::Arc;
 use std::{fmt, io};
+
+use mcp_runtime::store::{Backend, ChangeBus, EventStore, SessionStore, TaskStore};
 
 use crate::link::{Repeat, Request};
 use crate::store::Inner;
@@ -144,6 +141,32 @@ impl Redis {
         agree.arg(self.0.encode(&proposed, &key)?);
         let agreed: Vec<u8> = self.0.link.run(&Request::Script(agree), Repeat::Safe).await?;
         self.0.decode(agreed, &key)
+    }
+}
+
+impl Backend for Redis {
+    fn sessions(&self) -> Arc<impl SessionStore> {
+        Redis::sessions(self)
+    }
+
+    fn events(&self) -> Arc<impl EventStore> {
+        Redis::events(self)
+    }
+
+    fn tasks(&self) -> Arc<impl TaskStore> {
+        Redis::tasks(self)
+    }
+
+    fn changes(&self) -> Arc<dyn ChangeBus> {
+        self.bus()
+    }
+
+    async fn secret(&self) -> io::Result<Vec<u8>> {
+        Ok(Redis::secret(self, "state").await?.to_vec())
+    }
+
+    async fn ping(&self) -> io::Result<()> {
+        Redis::ping(self).await
     }
 }
 

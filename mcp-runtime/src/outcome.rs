@@ -67,6 +67,8 @@ pub(crate) enum Failure {
     TimedOut(std::time::Duration),
     /// The call needs a capability the client has not declared.
     MissingCapability(MissingCapability),
+    /// What the call needs is away for the moment, a store for example: this text, and over HTTP 503.
+    Unavailable(&'static str),
     /// A JSON-RPC error, sent unchanged.
     Protocol(RpcError),
 }

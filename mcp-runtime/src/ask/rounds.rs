@@ -176,9 +176,12 @@ impl Rounds {
                 self.bounds.bytes
             )));
         }
+        if !self.sealer.is_ready() {
+            return Err(Failure::Unavailable("The server cannot ask the client now; retry later"));
+        }
         let state = self.sealer.seal(text, &self.binding.bytes()).map_err(|error| {
             tracing::error!(%error, "the state of a call could not be sealed");
-            failed("The server cannot ask the client now; retry later")
+            Failure::Unavailable("The server cannot ask the client now; retry later")
         })?;
         let asked = asked.into_iter().map(|(key, posed)| (key, posed.question)).collect();
         Ok(Reply::InputRequired { asked, state })

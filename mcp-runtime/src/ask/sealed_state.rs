@@ -6,8 +6,10 @@
 //! authenticated with the state and not part of it: for another call it does not open.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr>
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+#[cfg(feature = "http")]
+use std::time::Duration;
 use std::{fmt, io};
 
 use base64::Engine as _;
@@ -16,6 +18,10 @@ use ring::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use ring::hkdf;
 
 use crate::random;
+#[cfg(feature = "http")]
+use crate::store::{SecretSource, Unavailable, with_timeout};
+#[cfg(feature = "http")]
+use crate::sync::spawn;
 
 /// The `info` of the key derivation. A new format of the state gets a new one.
 const KEY_INFO: &[u8] = b"mcp requestState 2";
@@ -30,7 +36,10 @@ pub(crate) struct StateSealer {
     /// The secrets that the user configured.
     given: Vec<Box<[u8]>>,
     /// Generated on first use, if none are configured.
-    own: OnceLock<[u8; 32]>,
+    own: OnceLock<Box<[u8]>>,
+    /// Where replicas agree on a secret, which takes the place of their own.
+    #[cfg(feature = "http")]
+    agreement: Option<Agreement>,
     /// Whether the warning about a state that does not open was logged.
     warned: AtomicBool,
 }
@@ -50,6 +59,48 @@ impl StateSealer {
             )),
             None => Ok(StateSealer { given, ..Self::default() }),
         }
+    }
+
+    /// A sealer whose secret is agreed on by all replicas.
+    #[cfg(feature = "http")]
+    pub(crate) fn agreeing(source: Arc<dyn SecretSource>) -> Self {
+        StateSealer { agreement: Some(Agreement { source, asking: AtomicBool::new(false) }), ..Self::default() }
+    }
+
+    /// Whether the user configured any.
+    #[cfg(feature = "http")]
+    pub(crate) fn has_secrets(&self) -> bool {
+        !self.given.is_empty()
+    }
+
+    /// Asks the backend for the secret that replicas agree on, if there is one and it is not known yet.
+    #[cfg(feature = "http")]
+    pub(crate) async fn agree(&self) {
+        let Some(Agreement { source, asking }) = self.agreement.as_ref().filter(|_| self.own.get().is_none()) else {
+            return;
+        };
+        if asking.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        match with_timeout(AGREEMENT_TIMEOUT, "secret", source.secret()).await {
+            Ok(secret) if secret.len() >= MIN_SECRET_BYTES => drop(self.own.set(secret.into())),
+            Ok(_) => tracing::error!("the secret of the backend has less than {MIN_SECRET_BYTES} bytes"),
+            // Logged already.
+            Err(Unavailable) => {}
+        }
+        asking.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether states can be sealed and opened: not before replicas have agreed on a secret. If they have not, because
+    /// the backend was away, it is asked again.
+    pub(crate) fn is_ready(self: &Arc<Self>) -> bool {
+        #[cfg(feature = "http")]
+        if self.agreement.is_some() && self.own.get().is_none() {
+            let sealer = Arc::clone(self);
+            spawn(async move { sealer.agree().await });
+            return false;
+        }
+        true
     }
 
     /// Seals `text`. It opens with the same `binding` only.
@@ -98,11 +149,16 @@ impl StateSealer {
         if let Some(first) = self.given.first() {
             return Ok(first);
         }
+        #[cfg(feature = "http")]
+        if self.agreement.is_some() {
+            let agreed = self.own.get().map(|own| &own[..]);
+            return agreed.ok_or_else(|| io::Error::other("the replicas have not agreed on a secret yet"));
+        }
         if self.own.get().is_none() {
             let mut own = [0; 32];
             random::fill(&mut own)?;
             // If two threads race, both use the secret of the first.
-            if self.own.set(own).is_ok() {
+            if self.own.set(own.into()).is_ok() {
                 tracing::info!(
                     "`requestState` is sealed with a secret of this process: retries after a restart, or at another \
                      replica, are rejected. Set `Server::state_secrets` to share one"
@@ -118,6 +174,18 @@ impl fmt::Debug for StateSealer {
         f.debug_struct("StateSealer").field("given", &self.given.len()).finish_non_exhaustive()
     }
 }
+
+/// How replicas come to have one secret.
+#[cfg(feature = "http")]
+struct Agreement {
+    source: Arc<dyn SecretSource>,
+    /// Whether the backend is being asked.
+    asking: AtomicBool,
+}
+
+/// How long the backend may take to tell the secret.
+#[cfg(feature = "http")]
+const AGREEMENT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Derives a key for each state, so that no nonce is used twice with one key.
 fn key(secret: &[u8], salt: &[u8]) -> Result<LessSafeKey, ring::error::Unspecified> {

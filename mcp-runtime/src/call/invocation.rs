@@ -91,6 +91,9 @@ impl<'a> CallChannel<'a> {
             && call.params.get("inputResponses").or_else(|| call.params.get("requestState")).is_some()
             && let Some(binding) = self.state_binding(call)
         {
+            if !self.core.secrets.is_ready() {
+                return Err(Failure::Unavailable("The server cannot read a `requestState` now; retry later"));
+            }
             let state_bytes = self.core.limits.state_bytes;
             self.resumed.replace(Resumed::read(&call.params, &binding, &self.core.secrets, state_bytes)?);
         }

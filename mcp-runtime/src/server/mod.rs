@@ -40,7 +40,17 @@ use crate::server::hooks::Hooks;
 use crate::server::memory::MemoryBudget;
 use crate::server::state::ServerState;
 use crate::store::ChangeBus;
+#[cfg(feature = "http")]
+use crate::store::{DynEventStore, DynSessionStore};
 use crate::task::Tasks;
+
+/// The stores that only HTTP needs.
+#[cfg(feature = "http")]
+#[derive(Debug)]
+pub(crate) struct Stores {
+    pub(crate) sessions: Arc<dyn DynSessionStore>,
+    pub(crate) events: Arc<dyn DynEventStore>,
+}
 
 /// An MCP server. Configure it by chaining methods, then serve it.
 ///
@@ -72,6 +82,9 @@ pub struct Server {
     pub(crate) signals_disabled: bool,
     secrets: Arc<StateSealer>,
     tasks: Tasks,
+    /// The stores of sessions and events, if there is a backend.
+    #[cfg(feature = "http")]
+    pub(crate) stores: Option<Stores>,
     /// What is wrong with the set-up, with the lines that made it so.
     mistakes: Vec<(String, &'static Location<'static>)>,
     pub(crate) shared: Arc<ServerState>,
@@ -92,6 +105,8 @@ impl Server {
             signals_disabled: false,
             secrets: Arc::default(),
             tasks: Tasks::default(),
+            #[cfg(feature = "http")]
+            stores: None,
             mistakes: Vec::new(),
             shared,
         }

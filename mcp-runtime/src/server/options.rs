@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Server;
+#[cfg(feature = "http")]
+use super::Stores;
 use super::hooks::{ConnectedClient, DisconnectReason, ProtocolError};
 use crate::ask::sealed_state::StateSealer;
 #[cfg(feature = "tracing-layer")]
@@ -16,6 +18,8 @@ use crate::handler::custom;
 use crate::limits::Limits;
 use crate::protocol::CacheHint;
 use crate::store::TaskStore;
+#[cfg(feature = "http")]
+use crate::store::{Backend, SecretSource};
 use crate::task::Tasks;
 
 impl Server {
@@ -91,6 +95,31 @@ impl Server {
     pub fn task_store(mut self, store: Arc<impl TaskStore>) -> Self {
         self.tasks = Tasks::new(store);
         self
+    }
+
+    /// Shares sessions, events, tasks, changes and the state secret with other replicas, through Redis for example (crate
+    /// `mcp-redis`). A load balancer may then send any request to any replica. Requires the feature `http`.
+    ///
+    /// Call it before any method that uses the [bus](Self::change_bus). Replicas have the same name. With
+    /// [`state_secrets`](Self::state_secrets), those are used.
+    ///
+    /// ```
+    /// use mcp_runtime::Server;
+    /// use mcp_runtime::store::MemoryBackend;
+    ///
+    /// let backend = MemoryBackend::new();
+    /// let replica = Server::new("notes", "1.0.0").backend(backend.clone());
+    /// let another = Server::new("notes", "1.0.0").backend(backend);
+    /// ```
+    #[cfg(feature = "http")]
+    #[track_caller]
+    pub fn backend(mut self, backend: impl Backend) -> Self {
+        let backend = Arc::new(backend);
+        self.stores = Some(Stores { sessions: backend.sessions(), events: backend.events() });
+        if !self.secrets.has_secrets() {
+            self.secrets = Arc::new(StateSealer::agreeing(Arc::clone(&backend) as Arc<dyn SecretSource>));
+        }
+        self.task_store(backend.tasks()).change_bus(backend.changes())
     }
 
     /// Leaves SIGTERM and Ctrl-C to the program. By default either of them shuts the server down

@@ -2,14 +2,14 @@
 //!
 //! Stores are optional. By default sessions, events and tasks live in the memory of the process, and
 //! requests of 2026-07-28 other than tasks need no storage at all. Replicas behind a load balancer
-//! without session affinity need:
+//! need a `Backend` (`Server::backend`), which bundles what they share:
 //!
-//! - the same [state secrets](crate::Server::state_secrets), if handlers ask the client;
+//! - the [state secret](crate::Server::state_secrets), if handlers ask the client;
 //! - a [`TaskStore`], if the server has tasks;
 //! - a [`ChangeBus`], if it has tasks, a dynamic catalog or subscribable
 //!   resources;
 //! - for clients of older revisions a `SessionStore`, and an `EventStore` to resume streams at another
-//!   replica. Both need the feature `http`.
+//!   replica. These and `Backend` need the feature `http`.
 //!
 //! ```
 //! # #[cfg(not(feature = "http"))]
@@ -17,8 +17,7 @@
 //! # #[cfg(feature = "http")]
 //! # fn main() {
 //! use mcp_runtime::prelude::*;
-//! use mcp_runtime::store::{MemoryEvents, MemorySessions};
-//! use std::sync::Arc;
+//! use mcp_runtime::store::MemoryBackend;
 //!
 //! /// Add two integers.
 //! #[tool(read_only)]
@@ -26,12 +25,9 @@
 //!     a + b
 //! }
 //!
-//! // In production, use the crate `mcp-redis`, or implement the traits for your database.
-//! let (sessions, events) = (Arc::new(MemorySessions::new()), Arc::new(MemoryEvents::new()));
-//! let replica = || {
-//!     let server = Server::new("calculator", "1.0.0").tools(tools![add]);
-//!     server.into_service().session_store(Arc::clone(&sessions)).event_store(Arc::clone(&events))
-//! };
+//! // In production, use `mcp-redis`, or implement the traits for your database.
+//! let backend = MemoryBackend::new();
+//! let replica = || Server::new("calculator", "1.0.0").tools(tools![add]).backend(backend.clone()).into_service();
 //! let (one, another) = (replica(), replica());
 //! # }
 //! ```
@@ -41,6 +37,8 @@
 //! [`Limits::store_timeout`](crate::Limits::store_timeout), the request that needs it fails and the
 //! error is logged.
 
+#[cfg(feature = "http")]
+mod backend;
 mod bus;
 #[cfg(feature = "http")]
 mod events;
@@ -63,6 +61,10 @@ pub use crate::store::memory::events::MemoryEvents;
 #[cfg(feature = "http")]
 pub use crate::store::memory::sessions::MemorySessions;
 pub use crate::store::memory::tasks::MemoryTasks;
+#[cfg(feature = "http")]
+pub(crate) use backend::SecretSource;
+#[cfg(feature = "http")]
+pub use backend::{Backend, MemoryBackend};
 pub use bus::{Change, ChangeBus, ChangeListener, LocalBus};
 pub(crate) use bus::{publish, subscribe};
 #[cfg(feature = "http")]

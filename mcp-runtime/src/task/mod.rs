@@ -138,7 +138,7 @@ pub(crate) async fn mark_fetched(core: &Core, task: &TaskRecord) {
 
 /// The error of a request whose store access failed.
 pub(crate) fn unavailable(_: Unavailable) -> Failure {
-    RpcError::new(RpcError::INTERNAL, "Task store unavailable; retry later").into()
+    Failure::Unavailable("Task store unavailable; retry later")
 }
 
 /// The task that a call of this tool becomes, if it becomes one.

@@ -31,6 +31,7 @@ pub(super) fn translate(failure: Failure, method: Method, wire: &WireFormat) -> 
         {
             Ok(ToolResult::error(text))
         }
+        Failure::Unavailable(text) => Err(internal(text.to_owned())),
         Failure::Declined(text) => Err(RpcError::new(RpcError::USER_DECLINED, text)),
         Failure::Handler(text) | Failure::MissingCapability(MissingCapability { text, .. }) => Err(internal(text)),
         Failure::Panicked => aborted(method, "failed unexpectedly; the server's log has the details"),

@@ -173,9 +173,14 @@ type PrincipalHook = Arc<dyn Fn(&Parts) -> Option<String> + Send + Sync>;
 impl Server {
     /// Turns the server into an [`HttpService`], to set options of HTTP, or to nest it in axum or any other framework
     /// that takes a tower `Service`. Requires the feature `http`.
-    pub fn into_service(self) -> HttpService {
+    pub fn into_service(mut self) -> HttpService {
         let keep_signals = self.signals_disabled;
-        HttpService::new(self.into_core(), keep_signals)
+        let stores = self.stores.take();
+        let service = HttpService::new(self.into_core(), keep_signals);
+        match stores {
+            Some(stores) => service.with_stores(stores.sessions, stores.events),
+            None => service,
+        }
     }
 
     /// Serves clients over HTTP at `/mcp`, until SIGTERM, Ctrl-C or a [`ServerHandle`] shuts the server down. Short for

@@ -8,7 +8,7 @@ use super::request::origin;
 use super::request::proxies::Proxies;
 use super::session::stores::Stores;
 use super::{HttpService, Options};
-use crate::store::{EventStore, SessionStore};
+use crate::store::{DynEventStore, DynSessionStore, EventStore, SessionStore};
 
 impl HttpService {
     /// Sets the allowed host names, without ports; `*` allows any. Requests with another `Host` are answered 403.
@@ -127,6 +127,14 @@ impl HttpService {
     #[track_caller]
     pub fn session_store(self, store: Arc<impl SessionStore>) -> Self {
         self.with(|options| options.stores = Some(Arc::new(Stores::new(store))))
+    }
+
+    /// Sets both stores.
+    #[track_caller]
+    pub(crate) fn with_stores(self, sessions: Arc<dyn DynSessionStore>, events: Arc<dyn DynEventStore>) -> Self {
+        let mut stores = Stores::new(sessions);
+        stores.events = Some(events);
+        self.with(|options| options.stores = Some(Arc::new(stores)))
     }
 
     /// Stores the events of sessions' streams, so that a client can resume a stream at any replica. See

@@ -138,6 +138,7 @@ struct StatelessAnswer {
 fn status(outcome: &Outcome) -> StatusCode {
     match outcome {
         Err(Failure::MissingCapability(_)) => StatusCode::BAD_REQUEST,
+        Err(Failure::Unavailable(_)) => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::OK,
     }
 }
@@ -162,7 +163,11 @@ fn answered(
 
 /// An answer without notifications. One whose status is an error is JSON, as every refusal is.
 fn whole(format: ResponseFormat, StatelessAnswer { status, line, .. }: StatelessAnswer) -> Response<Body> {
-    if status == StatusCode::OK { response::answer(format, line) } else { response::json(status, line) }
+    match status {
+        StatusCode::OK => response::answer(format, line),
+        StatusCode::SERVICE_UNAVAILABLE => response::retry_later(response::json(status, line)),
+        _ => response::json(status, line),
+    }
 }
 
 type AnswerFuture = Pin<Box<dyn Future<Output = StatelessAnswer> + Send>>;

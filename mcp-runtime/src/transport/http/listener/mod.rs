@@ -50,6 +50,7 @@ impl HttpService {
         if !self.0.options.keep_signals {
             signals::end_on_signal(&self.0.core.shared)?;
         }
+        self.0.core.secrets.agree().await;
         listen(self, listener).await
     }
 }

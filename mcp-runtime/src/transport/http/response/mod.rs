@@ -88,7 +88,11 @@ pub(super) fn later(status: StatusCode, text: &str) -> Response<Body> {
 
 /// A limit is reached, as the answer to a request: the client may retry.
 pub(super) fn later_to(id: Id<'_>, status: StatusCode, text: &str) -> Response<Body> {
-    let mut response = error(status, id, &RpcError::new(RpcError::INTERNAL, text.to_owned()));
+    retry_later(error(status, id, &RpcError::new(RpcError::INTERNAL, text.to_owned())))
+}
+
+/// Tells the client when to retry.
+pub(super) fn retry_later(mut response: Response<Body>) -> Response<Body> {
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }

@@ -1,0 +1,101 @@
+//! The backend of a fleet: everything its replicas share, in one value.
+
+use std::sync::{Arc, OnceLock};
+use std::{fmt, io};
+
+use super::{
+    ChangeBus, EventStore, LocalBus, MemoryEvents, MemorySessions, MemoryTasks, SessionStore, StoreFuture, TaskStore,
+};
+use crate::random;
+
+/// What the replicas of a server share: the stores of sessions, events and tasks, the change bus, and a secret. Set it
+/// with [`Server::backend`](crate::Server::backend), and any replica serves any request.
+///
+/// The crate `mcp-redis` has one for Redis and Valkey. [`MemoryBackend`] is for several services in one process, and
+/// for tests. Requires the feature `http`.
+pub trait Backend: fmt::Debug + Send + Sync + 'static {
+    /// The sessions of clients of 2025-03-26 to 2025-11-25.
+    fn sessions(&self) -> Arc<impl SessionStore>;
+
+    /// The events of their streams.
+    fn events(&self) -> Arc<impl EventStore>;
+
+    /// The tasks.
+    fn tasks(&self) -> Arc<impl TaskStore>;
+
+    /// The bus that carries changes from one replica to the others.
+    fn changes(&self) -> Arc<dyn ChangeBus>;
+
+    /// The secret that replicas agree on: at least 32 random bytes, made up by whoever asks first, and the same for all
+    /// from then on. It is used unless the server has [`state_secrets`](crate::Server::state_secrets).
+    fn secret(&self) -> impl Future<Output = io::Result<Vec<u8>>> + Send;
+
+    /// Whether the backend can be reached, for a readiness check.
+    fn ping(&self) -> impl Future<Output = io::Result<()>> + Send;
+}
+
+/// The object-safe part of [`Backend`] that a running server needs.
+pub(crate) trait SecretSource: fmt::Debug + Send + Sync {
+    fn secret(&self) -> StoreFuture<'_, Vec<u8>>;
+}
+
+impl<T: Backend> SecretSource for T {
+    fn secret(&self) -> StoreFuture<'_, Vec<u8>> {
+        Box::pin(async move { Backend::secret(self).await })
+    }
+}
+
+/// A [`Backend`] in memory. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryBackend(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    sessions: Arc<MemorySessions>,
+    events: Arc<MemoryEvents>,
+    tasks: Arc<MemoryTasks>,
+    changes: Arc<LocalBus>,
+    secret: OnceLock<[u8; 32]>,
+}
+
+impl MemoryBackend {
+    /// An empty backend.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Backend for MemoryBackend {
+    fn sessions(&self) -> Arc<impl SessionStore> {
+        Arc::clone(&self.0.sessions)
+    }
+
+    fn events(&self) -> Arc<impl EventStore> {
+        Arc::clone(&self.0.events)
+    }
+
+    fn tasks(&self) -> Arc<impl TaskStore> {
+        Arc::clone(&self.0.tasks)
+    }
+
+    fn changes(&self) -> Arc<dyn ChangeBus> {
+        Arc::clone(&self.0.changes) as Arc<dyn ChangeBus>
+    }
+
+    async fn secret(&self) -> io::Result<Vec<u8>> {
+        let mut random = [0; 32];
+        random::fill(&mut random)?;
+        Ok(self.0.secret.get_or_init(|| random).to_vec())
+    }
+
+    async fn ping(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Without the secret.
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
