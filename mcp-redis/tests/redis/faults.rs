@@ -11,7 +11,7 @@ use mcp_runtime::store::{SessionRecord, SessionStore as _, TaskQuota, TaskRecord
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::server::{Server, eventually};
+use crate::server::{Server, eventually, patient};
 
 const LONG: Duration = Duration::from_mins(10);
 
@@ -28,7 +28,7 @@ fn next(record: &SessionRecord) -> SessionRecord {
 #[tokio::test]
 async fn slow_server_times_out_and_recovers() {
     let server = Server::start().await;
-    let redis = server.connect().await;
+    let redis = Redis::connect(&server.url()).await.unwrap();
     let sessions = redis.sessions();
     sessions.create("id", &record(), LONG).await.unwrap();
     server.signal("STOP");
@@ -109,7 +109,7 @@ async fn proxy(port: u16) -> (Arc<AtomicBool>, String) {
 async fn only_what_may_be_repeated_is_repeated() {
     let server = Server::start().await;
     let (armed, url) = proxy(server.port).await;
-    let redis = Redis::connect(&url).await.unwrap();
+    let redis = patient(&url).connect().await.unwrap();
     let (sessions, first) = (redis.sessions(), record());
     sessions.create("id", &first, LONG).await.unwrap();
     armed.store(true, Ordering::SeqCst);
@@ -154,7 +154,7 @@ async fn forgotten_scripts_are_loaded_again() {
 #[tokio::test]
 async fn corrupt_records_are_told_from_a_server_that_is_away() {
     let server = Server::start().await;
-    let connect = async |key: u8| Redis::builder(&server.url()).seal_key(&[key; 32]).connect().await.unwrap();
+    let connect = async |key: u8| server.builder().seal_key(&[key; 32]).connect().await.unwrap();
     let (redis, stranger, plain) = (connect(1).await, connect(2).await, server.connect().await);
     for id in ["one", "two"] {
         redis.sessions().create(id, &record(), LONG).await.unwrap();
