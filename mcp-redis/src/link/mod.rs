@@ -230,18 +230,25 @@ async fn engine_of(shared: Arc<Shared>, first: Option<Connection>) {
 
 /// Publishes changes as they are queued.
 async fn publish(shared: &Shared) {
-    let mut state = shared.state.subscribe();
+    let (mut state, mut warned) = (shared.state.subscribe(), false);
     loop {
         shared.changes.queued().await;
         let is_up = state.wait_for(|state| matches!(state, State::Up(_))).await.map(|up| up.clone());
         let Ok(State::Up(mut connection)) = is_up else { return };
         let Some((changes, message)) = shared.changes.next_message() else { continue };
         let sent = redis::cmd("PUBLISH").arg(&shared.channel).arg(message).exec_async(&mut connection.redis).await;
-        let Err(error) = sent else { continue };
+        let Err(error) = sent else {
+            warned = false;
+            continue;
+        };
         match () {
             () if error.is_timeout() => drop(shared.complain.try_send(Complaint::Slow)),
             () if breaks_connection(&error) => shared.lost(connection.number, &error.to_string()),
-            () => tracing::warn!(%error, "Redis rejects changes; other replicas are told of them later"),
+            () if warned => {}
+            () => {
+                warned = true;
+                tracing::warn!(%error, "Redis rejects changes; other replicas are told of them later");
+            }
         }
         shared.changes.restore(&changes);
         tokio::time::sleep(PUBLISH_PAUSE).await;

@@ -9,7 +9,7 @@ use mcp_runtime::store::{SessionRecord, SessionStore as _};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::server::{Server, eventually, free_port};
+use crate::server::{Server, eventually, free_port, patient};
 
 /// Connecting fails with this kind, and a text that has these words.
 async fn fails(url: &str, kind: ErrorKind, words: &[&str]) {
@@ -57,7 +57,7 @@ async fn passwords_are_checked() {
     let url = |user: &str| format!("redis://{user}127.0.0.1:{}/", server.port);
     fails(&url(""), ErrorKind::PermissionDenied, &["password", "redis://user:password@host/"]).await;
     fails(&url(":hunter2@"), ErrorKind::PermissionDenied, &["password", "redis://user:password@host/"]).await;
-    let redis = Redis::connect(&url(":sesame@")).await.unwrap();
+    let redis = patient(&url(":sesame@")).connect().await.unwrap();
     redis.ping().await.unwrap();
     assert!(!format!("{redis:?}{:?}", Redis::builder(&url(":sesame@"))).contains("sesame"));
 }
@@ -71,11 +71,11 @@ async fn restricted_user_suffices() {
         server.command::<()>(&[&["ACL", "SETUSER", user], &rules[..]].concat()).await;
     }
     let url = |user: &str| format!("redis://{user}:pw@127.0.0.1:{}/", server.port);
-    crate::keys::fill(&Redis::connect(&url("app")).await.unwrap()).await;
-    let error = Redis::connect(&url("none")).await.unwrap().secret("state").await.unwrap_err();
+    crate::keys::fill(&patient(&url("app")).connect().await.unwrap()).await;
+    let error = patient(&url("none")).connect().await.unwrap().secret("state").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
     assert!(error.to_string().contains("~mcp:* &mcp:* +@all -@admin -@dangerous +info"), "{error}");
-    let other = Redis::builder(&url("app")).prefix("other").connect().await.unwrap_err();
+    let other = patient(&url("app")).prefix("other").connect().await.unwrap_err();
     assert_eq!(other.kind(), ErrorKind::PermissionDenied, "a channel of another prefix: {other}");
 }
 

@@ -7,7 +7,7 @@ use crate::server::Server;
 
 /// Handles with and without options.
 async fn handles(server: &Server) -> [Redis; 2] {
-    let sealed = Redis::builder(&server.url()).prefix("notes:1").seal_key(&[7; 32]);
+    let sealed = server.builder().prefix("notes:1").seal_key(&[7; 32]);
     [server.connect().await, sealed.connect().await.unwrap()]
 }
 

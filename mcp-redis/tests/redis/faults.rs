@@ -1,13 +1,17 @@
 //! Faults: a server that is slow, away or forgetful, connections that break, records that are not what they were.
 
 use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use mcp_redis::Redis;
 use mcp_runtime::protocol::Revision;
 use mcp_runtime::store::{SessionRecord, SessionStore as _, TaskQuota, TaskRecord, TaskStore as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 
-use crate::server::{Server, eventually};
+use crate::server::{Server, eventually, patient};
 
 const LONG: Duration = Duration::from_mins(10);
 
@@ -24,7 +28,7 @@ fn next(record: &SessionRecord) -> SessionRecord {
 #[tokio::test]
 async fn slow_server_times_out_and_recovers() {
     let server = Server::start().await;
-    let redis = server.connect().await;
+    let redis = Redis::connect(&server.url()).await.unwrap();
     let sessions = redis.sessions();
     sessions.create("id", &record(), LONG).await.unwrap();
     server.signal("STOP");
@@ -69,6 +73,71 @@ async fn killed_connection_costs_no_read() {
     }
 }
 
+/// A proxy to a port, and its URL. It hangs up instead of forwarding the next command when it is armed.
+async fn proxy(port: u16) -> (Arc<AtomicBool>, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("redis://{}/", listener.local_addr().unwrap());
+    let armed = Arc::new(AtomicBool::new(false));
+    let cut = Arc::clone(&armed);
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let mut server = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+            let cut = Arc::clone(&cut);
+            tokio::spawn(async move {
+                let (mut question, mut answer) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+                loop {
+                    tokio::select! {
+                        read = client.read(&mut question) => match read {
+                            Ok(length @ 1..) if !cut.swap(false, Ordering::SeqCst) => {
+                                server.write_all(&question[..length]).await.unwrap();
+                            }
+                            _ => return,
+                        },
+                        read = server.read(&mut answer) => match read {
+                            Ok(length @ 1..) => client.write_all(&answer[..length]).await.unwrap(),
+                            _ => return,
+                        },
+                    }
+                }
+            });
+        }
+    });
+    (armed, url)
+}
+
+#[tokio::test]
+async fn only_what_may_be_repeated_is_repeated() {
+    let server = Server::start().await;
+    let (armed, url) = proxy(server.port).await;
+    let redis = patient(&url).connect().await.unwrap();
+    let (sessions, first) = (redis.sessions(), record());
+    sessions.create("id", &first, LONG).await.unwrap();
+    armed.store(true, Ordering::SeqCst);
+    assert!(sessions.load("id").await.unwrap().is_some(), "a read is sent again on the next connection");
+    assert!(!armed.load(Ordering::SeqCst), "the connection was cut");
+    // It may have been made: a second time would be a conflict with itself.
+    armed.store(true, Ordering::SeqCst);
+    let error = sessions.update("id", &next(&first), LONG).await.unwrap_err();
+    assert!(!matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::Other), "{:?}: {error}", error.kind());
+    assert!(sessions.update("id", &next(&first), LONG).await.unwrap());
+}
+
+#[tokio::test]
+async fn scripts_are_loaded_when_a_connection_is_made() {
+    let mut server = Server::start().await;
+    let redis = server.connect().await;
+    let cached = async |server: &Server| {
+        let info: String = server.command(&["INFO", "memory"]).await;
+        info.lines().find_map(|line| line.strip_prefix("number_of_cached_scripts:")).unwrap().parse::<usize>().unwrap()
+    };
+    let loaded = cached(&server).await;
+    assert!(loaded > 0);
+    server.kill();
+    server.revive().await;
+    eventually("recovery", async || redis.ping().await.is_ok()).await;
+    assert_eq!(cached(&server).await, loaded);
+}
+
 #[tokio::test]
 async fn forgotten_scripts_are_loaded_again() {
     let server = Server::start().await;
@@ -85,7 +154,7 @@ async fn forgotten_scripts_are_loaded_again() {
 #[tokio::test]
 async fn corrupt_records_are_told_from_a_server_that_is_away() {
     let server = Server::start().await;
-    let connect = async |key: u8| Redis::builder(&server.url()).seal_key(&[key; 32]).connect().await.unwrap();
+    let connect = async |key: u8| server.builder().seal_key(&[key; 32]).connect().await.unwrap();
     let (redis, stranger, plain) = (connect(1).await, connect(2).await, server.connect().await);
     for id in ["one", "two"] {
         redis.sessions().create(id, &record(), LONG).await.unwrap();

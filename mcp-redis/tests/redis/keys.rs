@@ -35,7 +35,7 @@ pub(crate) async fn fill(redis: &Redis) {
 #[tokio::test]
 async fn names_of_keys_have_no_ids() {
     let server = Server::start().await;
-    fill(&Redis::builder(&server.url()).prefix("notes").connect().await.unwrap()).await;
+    fill(&server.builder().prefix("notes").connect().await.unwrap()).await;
     let keys = server.keys().await;
     assert!(keys.len() >= 10, "{keys:?}");
     for key in &keys {
@@ -58,7 +58,7 @@ async fn all_keys_but_secrets_expire() {
 #[tokio::test]
 async fn sealed_database_tells_nothing() {
     let server = Server::start().await;
-    fill(&Redis::builder(&server.url()).seal_key(&[7; 32]).connect().await.unwrap()).await;
+    fill(&server.builder().seal_key(&[7; 32]).connect().await.unwrap()).await;
     for key in server.keys().await {
         let dump: Vec<u8> = server.command(&["DUMP", &key]).await;
         let text = String::from_utf8_lossy(&dump);

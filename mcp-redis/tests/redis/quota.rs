@@ -49,7 +49,7 @@ fn change(dice: &mut Dice, task: &mut TaskRecord) {
 async fn evictions_are_those_of_the_reference() {
     let server = Server::start().await;
     for seed in 1..=12_u64 {
-        let redis = mcp_redis::Redis::builder(&server.url()).prefix(format!("seed{seed}")).connect().await.unwrap();
+        let redis = server.builder().prefix(format!("seed{seed}")).connect().await.unwrap();
         let (store, mut dice) = (redis.tasks(), Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
         let mut model: Vec<TaskRecord> = Vec::new();
         let mut evictions = 0;

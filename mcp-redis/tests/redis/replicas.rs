@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_redis::{Redis, RedisBuilder};
 use mcp_runtime::store::{Change, ChangeBus as _, ChangeListener};
 
-use crate::server::{Server, eventually};
+use crate::server::{Server, eventually, patient};
 
 /// Records what it is told.
 #[derive(Default)]
@@ -48,7 +48,7 @@ async fn change_reaches_every_replica_once() {
     let server = Server::start().await;
     for key in [None, Some([7; 32])] {
         let connect = async || {
-            let builder = Redis::builder(&server.url());
+            let builder = server.builder();
             key.iter().fold(builder, RedisBuilder::seal_key).connect().await.unwrap()
         };
         let (one, other) = (connect().await, connect().await);
@@ -78,7 +78,7 @@ async fn change_reaches_every_replica_once() {
 #[tokio::test]
 async fn applications_do_not_hear_each_other() {
     let server = Server::start().await;
-    let connect = async |url: &str, prefix: &str| Redis::builder(url).prefix(prefix).connect().await.unwrap();
+    let connect = async |url: &str, prefix: &str| patient(url).prefix(prefix).connect().await.unwrap();
     let (one, same) = (connect(&server.url(), "one").await, connect(&server.url(), "one").await);
     let (other, database) =
         (connect(&server.url(), "other").await, connect(&format!("{}1", server.url()), "one").await);
@@ -160,7 +160,7 @@ async fn equal_changes_are_coalesced_and_too_many_are_all() {
 #[tokio::test]
 async fn replicas_agree_on_a_secret() {
     let server = Server::start().await;
-    let sealed = async || Redis::builder(&server.url()).prefix("sealed").seal_key(&[7; 32]).connect().await.unwrap();
+    let sealed = async || server.builder().prefix("sealed").seal_key(&[7; 32]).connect().await.unwrap();
     for (one, other) in [pair(&server).await, (sealed().await, sealed().await)] {
         let (first, second) = tokio::join!(one.secret("state"), other.secret("state"));
         let first = first.unwrap();
@@ -168,6 +168,6 @@ async fn replicas_agree_on_a_secret() {
         assert_eq!(first, one.secret("state").await.unwrap());
         assert_ne!(first, one.secret("another").await.unwrap());
     }
-    let stranger = Redis::builder(&server.url()).prefix("sealed").seal_key(&[8; 32]).connect().await.unwrap();
+    let stranger = server.builder().prefix("sealed").seal_key(&[8; 32]).connect().await.unwrap();
     assert_eq!(stranger.secret("state").await.unwrap_err().kind(), std::io::ErrorKind::InvalidData);
 }

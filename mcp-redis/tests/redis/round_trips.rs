@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_redis::Redis;
 use mcp_runtime::protocol::Revision;
 use mcp_runtime::store::{
     EventStore as _, SessionRecord, SessionStore as _, TaskQuota, TaskRecord, TaskStatus, TaskStore as _,
@@ -12,7 +11,7 @@ use mcp_runtime::store::{
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::server::Server;
+use crate::server::{Server, patient};
 
 const TTL: Duration = Duration::from_mins(10);
 
@@ -84,7 +83,7 @@ impl Counter {
 async fn operations_of_sessions_and_events_are_one_round_trip() {
     let server = Server::start().await;
     let (counter, url) = Counter::before(server.port).await;
-    let redis = Redis::builder(&url).seal_key(&[7; 32]).connect().await.unwrap();
+    let redis = patient(&url).seal_key(&[7; 32]).connect().await.unwrap();
     let (sessions, events) = (redis.sessions(), redis.events());
     let version = |number: usize| {
         let mut record = SessionRecord::new(Revision::V2025_06_18);
@@ -115,7 +114,7 @@ async fn operations_of_sessions_and_events_are_one_round_trip() {
 async fn operations_of_tasks_are_one_round_trip() {
     let server = Server::start().await;
     let (counter, url) = Counter::before(server.port).await;
-    let redis = Redis::connect(&url).await.unwrap();
+    let redis = patient(&url).connect().await.unwrap();
     let tasks = redis.tasks();
     let task = |number: usize| TaskRecord::new(number.to_string(), Revision::V2026_07_28, TTL);
     let create = async |number| tasks.create(&task(number), TTL, TaskQuota::new(9, 9)).await.map(Result::unwrap);

@@ -3,11 +3,10 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use mcp_redis::Redis;
 use mcp_runtime::protocol::Revision;
 use mcp_runtime::store::{SessionRecord, SessionStore as _};
 
-use crate::server::{Server, eventually, free_port};
+use crate::server::{Server, eventually, free_port, patient};
 
 const LONG: Duration = Duration::from_mins(10);
 
@@ -18,7 +17,7 @@ async fn failover_is_followed() {
     let sentinel = Server::sentinel(&primary).await;
     // One of the Sentinels is away.
     let sentinels = [format!("redis://127.0.0.1:{}/", free_port()), sentinel.url()];
-    let redis = Redis::builder("redis://notes/").sentinels(sentinels).connect().await.unwrap();
+    let redis = patient("redis://notes/").sentinels(sentinels).connect().await.unwrap();
     let (sessions, mut record) = (redis.sessions(), SessionRecord::new(Revision::V2025_06_18));
     eventually("replication", async || {
         sessions.create("id", &record, LONG).await.unwrap();
@@ -38,7 +37,7 @@ async fn failover_is_followed() {
 async fn unknown_primary_is_told() {
     let primary = Server::start().await;
     let sentinel = Server::sentinel(&primary).await;
-    let error = Redis::builder("redis://other/").sentinels([sentinel.url()]).connect().await.unwrap_err();
+    let error = patient("redis://other/").sentinels([sentinel.url()]).connect().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotConnected, "{error}");
     assert!(error.to_string().contains("correct the name"), "{error}");
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use mcp_redis::Redis;
+use mcp_redis::{Redis, RedisBuilder};
 
 /// How long something may take that does not take long.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
@@ -80,7 +80,12 @@ impl Server {
     }
 
     pub(crate) async fn connect(&self) -> Redis {
-        Redis::connect(&self.url()).await.unwrap()
+        self.builder().connect().await.unwrap()
+    }
+
+    /// A connection with time for a machine that is busy.
+    pub(crate) fn builder(&self) -> RedisBuilder {
+        patient(&self.url())
     }
 
     pub(crate) fn kill(&mut self) {
@@ -125,6 +130,11 @@ impl Drop for Server {
         let _ = self.process.wait();
         let _ = std::fs::remove_dir_all(folder(self.port));
     }
+}
+
+/// A connection with time for a machine that is busy.
+pub(crate) fn patient(url: &str) -> RedisBuilder {
+    Redis::builder(url).response_timeout(SOON / 2).connect_timeout(SOON / 2)
 }
 
 pub(crate) fn free_port() -> u16 {

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use mcp_redis::Redis;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use crate::server::{Server, free_port};
+use crate::server::{Server, free_port, patient};
 
 /// An authority in PEM, and a server with a certificate by it.
 async fn server() -> (String, Server, u16) {
@@ -35,7 +35,7 @@ async fn server() -> (String, Server, u16) {
 async fn tls_is_verified() {
     let (authority, _server, port) = server().await;
     let url = format!("rediss://127.0.0.1:{port}/");
-    let redis = Redis::builder(&url).root_certificate(authority.clone()).connect().await.unwrap();
+    let redis = patient(&url).root_certificate(authority.clone()).connect().await.unwrap();
     redis.ping().await.unwrap();
     let error = Redis::connect(&url).await.unwrap_err();
     assert!(error.to_string().contains("certificate"), "{:?}: {error}", error.kind());
