@@ -192,7 +192,7 @@ impl Subscription {
             (Change::Task(id), Some(stream), Some(reader)) => {
                 reader.task(id).await.map(|task| notification::task(&task, stream))
             }
-            (Change::Task(_) | Change::All, ..) => None,
+            (Change::Task(_) | Change::SessionEnded(_) | Change::SessionMessage(..) | Change::All, ..) => None,
             _ => Some(notification::change(change, stream)),
         }
     }
@@ -247,6 +247,7 @@ impl ChangeListener for Subscription {
             Change::ResourceList => state.filter.resources_list_changed,
             Change::ResourceUpdated(uri) => state.uris.contains(uri),
             Change::Task(id) => state.tasks.contains(id),
+            Change::SessionEnded(_) | Change::SessionMessage(..) => false,
             Change::All => {
                 state.pending = state.everything();
                 self.news.notify_one();

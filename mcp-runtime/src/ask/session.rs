@@ -63,6 +63,23 @@ impl PendingRequests {
         (*id == self.id(number)).then_some(number)
     }
 
+    /// Whether an id is of a request that another replica has sent.
+    pub(crate) fn is_of_another(&self, id: Id<'_>) -> bool {
+        let Some(own) = self.replica.get() else { return false };
+        let Ok(raw) = serde_json::from_str::<Raw<'_>>(id.as_str()) else { return false };
+        let Some(id) = raw.text() else { return false };
+        let Some((tag, number)) = id.strip_prefix(PREFIX).and_then(|id| id.split_at_checked(own.len())) else {
+            return false;
+        };
+        tag.ends_with('-') && tag != own && number.parse::<u64>().is_ok_and(|value| value.to_string() == number)
+    }
+
+    /// Whether a response is awaited.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.table().waiting.is_empty()
+    }
+
     /// Registers a request: its number, and where its response arrives. `None` if the client has disconnected.
     fn expect(&self) -> Option<(u64, oneshot::Receiver<Result<Value, AskError>>)> {
         let mut table = self.table();

@@ -65,8 +65,7 @@ impl Connection {
     /// Cancels a call. An unknown or finished call is ignored: the cancellation may have crossed its answer.
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>
     fn cancel(&self, notification: &Notification<'_>) {
-        let params = optional_object("params", notification.params).unwrap_or_default();
-        let id = params.get("requestId").and_then(|raw| Id::parse(raw.get()));
+        let id = cancelled_id(notification);
         let cancelled = id.is_some_and(|id| self.control.in_flight.cancel(id));
         tracing::debug!(id = id.map(Id::as_str), cancelled, "cancellation");
     }
@@ -117,6 +116,12 @@ impl Connection {
         self.calls.spawn_on(task, &self.runtime);
         Ok(())
     }
+}
+
+/// The id of the request that a notification cancels.
+pub(super) fn cancelled_id<'a>(notification: &Notification<'a>) -> Option<Id<'a>> {
+    let params = optional_object("params", notification.params).unwrap_or_default();
+    params.get("requestId").and_then(|raw| Id::parse(raw.get()))
 }
 
 /// The error that the `on_protocol_error` hook gets for a failed handler.

@@ -183,7 +183,10 @@ impl Connection {
             }
             Ok(Message::Notification(notification)) => self.notification(&notification, raw, outbox),
             Ok(Message::Response(response)) => {
-                if !self.control.pending_requests.answered(&response) {
+                let pending = &self.control.pending_requests;
+                // The transport takes it to the replica that asked.
+                let elsewhere = || response.id.is_some_and(|id| pending.is_of_another(id));
+                if !pending.answered(&response) && !elsewhere() {
                     let error = RpcError::invalid_request("response matches no pending server request");
                     self.core.hooks.protocol_error(raw, &error);
                 }

@@ -1,7 +1,7 @@
 //! From a message to its handler, and from the handler's outcome to the answer.
 //!
 //! `connection` receives messages and answers them; `batch`, `client_notifications` and `listen` are parts of it,
-//! `shared` is for one that several requests use at once.
+//! `shared` is for one that several requests use at once, `relay` for several replicas.
 //! `router` finds the handler of a request; `tasks` has the methods about tasks. `long_answers` knows which calls take turns.
 
 mod batch;
@@ -10,6 +10,8 @@ pub(crate) mod connection;
 pub(crate) mod listen;
 #[cfg(feature = "http")]
 pub(crate) mod long_answers;
+#[cfg(feature = "http")]
+pub(crate) mod relay;
 pub(crate) mod router;
 #[cfg(feature = "http")]
 pub(crate) mod shared;

@@ -115,7 +115,7 @@ impl Server {
     #[track_caller]
     pub fn backend(mut self, backend: impl Backend) -> Self {
         let backend = Arc::new(backend);
-        self.stores = Some(Stores { sessions: backend.sessions(), events: backend.events() });
+        self.stores = Some(Stores { sessions: backend.sessions(), events: backend.events(), inbox: backend.inbox() });
         if !self.secrets.has_secrets() {
             self.secrets = Arc::new(StateSealer::agreeing(Arc::clone(&backend) as Arc<dyn SecretSource>));
         }

@@ -4,11 +4,12 @@ use std::sync::{Arc, OnceLock};
 use std::{fmt, io};
 
 use super::{
-    ChangeBus, EventStore, LocalBus, MemoryEvents, MemorySessions, MemoryTasks, SessionStore, StoreFuture, TaskStore,
+    ChangeBus, EventStore, Inbox, LocalBus, MemoryEvents, MemoryInbox, MemorySessions, MemoryTasks, SessionStore,
+    StoreFuture, TaskStore,
 };
 use crate::random;
 
-/// What the replicas of a server share: the stores of sessions, events and tasks, the change bus, and a secret. Set it
+/// What the replicas of a server share: the stores of sessions, events and tasks, the inboxes, the change bus, and a secret. Set it
 /// with [`Server::backend`](crate::Server::backend), and any replica serves any request.
 ///
 /// The crate `mcp-redis` has one for Redis and Valkey. [`MemoryBackend`] is for several services in one process, and
@@ -19,6 +20,9 @@ pub trait Backend: fmt::Debug + Send + Sync + 'static {
 
     /// The events of their streams.
     fn events(&self) -> Arc<impl EventStore>;
+
+    /// The messages about calls that reached another replica than the one that runs the call.
+    fn inbox(&self) -> Arc<impl Inbox>;
 
     /// The tasks.
     fn tasks(&self) -> Arc<impl TaskStore>;
@@ -53,6 +57,7 @@ pub struct MemoryBackend(Arc<Shared>);
 struct Shared {
     sessions: Arc<MemorySessions>,
     events: Arc<MemoryEvents>,
+    inbox: Arc<MemoryInbox>,
     tasks: Arc<MemoryTasks>,
     changes: Arc<LocalBus>,
     secret: OnceLock<[u8; 32]>,
@@ -72,6 +77,10 @@ impl Backend for MemoryBackend {
 
     fn events(&self) -> Arc<impl EventStore> {
         Arc::clone(&self.0.events)
+    }
+
+    fn inbox(&self) -> Arc<impl Inbox> {
+        Arc::clone(&self.0.inbox)
     }
 
     fn tasks(&self) -> Arc<impl TaskStore> {

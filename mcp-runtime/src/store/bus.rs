@@ -1,4 +1,5 @@
-//! The change bus: carries changes of lists, resources and tasks to subscribed clients.
+//! The change bus: carries changes of lists, resources and tasks to subscribed clients, and hints about sessions to
+//! replicas.
 
 use std::fmt;
 use std::sync::{Mutex, Weak};
@@ -6,7 +7,7 @@ use std::sync::{Mutex, Weak};
 use crate::panic::catch;
 use crate::sync::lock;
 
-/// A change that clients can subscribe to.
+/// A change that clients can subscribe to, or that concerns other replicas.
 #[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Change {
@@ -20,12 +21,17 @@ pub enum Change {
     ResourceUpdated(String),
     /// The record of the task with this id changed.
     Task(String),
+    /// A session has ended. It is named by a digest of its id, which is a credential.
+    SessionEnded(String),
+    /// A message was pushed to the [`Inbox`](crate::store::Backend::inbox) of the session with this digest, at this
+    /// position.
+    SessionMessage(String, u64),
     /// Any of the above may have changed. A bus that may have lost changes, because it was disconnected or could not
     /// keep up, delivers it to its listeners, and their clients are notified of everything they subscribed to.
     All,
 }
 
-/// Without the id of a task, which is a credential.
+/// Without the id of a task, which is a credential, and without what stands for that of a session.
 impl fmt::Debug for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -34,6 +40,8 @@ impl fmt::Debug for Change {
             Change::ResourceList => f.write_str("ResourceList"),
             Change::ResourceUpdated(uri) => f.debug_tuple("ResourceUpdated").field(uri).finish(),
             Change::Task(_) => f.debug_tuple("Task").finish_non_exhaustive(),
+            Change::SessionEnded(_) => f.debug_tuple("SessionEnded").finish_non_exhaustive(),
+            Change::SessionMessage(..) => f.debug_tuple("SessionMessage").finish_non_exhaustive(),
             Change::All => f.write_str("All"),
         }
     }

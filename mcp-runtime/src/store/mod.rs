@@ -9,7 +9,8 @@
 //! - a [`ChangeBus`], if it has tasks, a dynamic catalog or subscribable
 //!   resources;
 //! - for clients of older revisions a `SessionStore`, and an `EventStore` to resume streams at another
-//!   replica. These and `Backend` need the feature `http`.
+//!   replica, and an `Inbox` for cancellations and answers that reach another replica than the call. These and
+//!   `Backend` need the feature `http`.
 //!
 //! ```
 //! # #[cfg(not(feature = "http"))]
@@ -42,6 +43,8 @@ mod backend;
 mod bus;
 #[cfg(feature = "http")]
 mod events;
+#[cfg(feature = "http")]
+mod inbox;
 mod memory;
 #[cfg(feature = "http")]
 mod sessions;
@@ -59,6 +62,8 @@ use crate::panic::catch;
 #[cfg(feature = "http")]
 pub use crate::store::memory::events::MemoryEvents;
 #[cfg(feature = "http")]
+pub use crate::store::memory::inbox::MemoryInbox;
+#[cfg(feature = "http")]
 pub use crate::store::memory::sessions::MemorySessions;
 pub use crate::store::memory::tasks::MemoryTasks;
 #[cfg(feature = "http")]
@@ -71,6 +76,10 @@ pub(crate) use bus::{publish, subscribe};
 pub(crate) use events::DynEventStore;
 #[cfg(feature = "http")]
 pub use events::{EventStore, EventTail};
+#[cfg(feature = "http")]
+pub(crate) use inbox::DynInbox;
+#[cfg(feature = "http")]
+pub use inbox::{INBOX_BYTES, INBOX_MESSAGES, Inbox};
 #[cfg(feature = "http")]
 pub(crate) use sessions::DynSessionStore;
 #[cfg(feature = "http")]

@@ -16,8 +16,9 @@ pub(crate) fn change(change: &Change, stream: Option<&str>) -> Vec<u8> {
         Change::PromptList => ("notifications/prompts/list_changed", None),
         Change::ResourceList => ("notifications/resources/list_changed", None),
         Change::ResourceUpdated(uri) => ("notifications/resources/updated", Some(uri)),
-        // A task is sent by `task`, with its state; a subscription replaces `All` by what it is subscribed to.
-        Change::Task(_) | Change::All => return Vec::new(),
+        // A task is sent by `task`, with its state; a subscription replaces `All` by what it is subscribed to. What
+        // concerns sessions is for replicas.
+        Change::Task(_) | Change::SessionEnded(_) | Change::SessionMessage(..) | Change::All => return Vec::new(),
     };
     if stream.is_none() && uri.is_none() {
         return message(method, |_| {});

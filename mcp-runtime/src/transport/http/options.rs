@@ -8,7 +8,8 @@ use super::request::origin;
 use super::request::proxies::Proxies;
 use super::session::stores::Stores;
 use super::{HttpService, Options};
-use crate::store::{DynEventStore, DynSessionStore, EventStore, SessionStore};
+use crate::server;
+use crate::store::{EventStore, SessionStore};
 
 impl HttpService {
     /// Sets the allowed host names, without ports; `*` allows any. Requests with another `Host` are answered 403.
@@ -122,18 +123,19 @@ impl HttpService {
     /// Stores the sessions of clients of 2025-03-26 to 2025-11-25, so that any replica can serve them, also after a
     /// restart. See [`store`](crate::store).
     ///
-    /// Every request loads its session from the store. Running calls do not migrate: `notifications/cancelled` and
-    /// answers to questions must reach the replica that runs the call.
+    /// Every request loads its session from the store. Running calls do not migrate, and with this alone
+    /// `notifications/cancelled` and answers to questions must reach the replica that runs the call. With a
+    /// [`backend`](crate::Server::backend) they may arrive anywhere.
     #[track_caller]
     pub fn session_store(self, store: Arc<impl SessionStore>) -> Self {
         self.with(|options| options.stores = Some(Arc::new(Stores::new(store))))
     }
 
-    /// Sets both stores.
+    /// Sets the stores of a backend.
     #[track_caller]
-    pub(crate) fn with_stores(self, sessions: Arc<dyn DynSessionStore>, events: Arc<dyn DynEventStore>) -> Self {
-        let mut stores = Stores::new(sessions);
-        stores.events = Some(events);
+    pub(crate) fn with_stores(self, backend: server::Stores) -> Self {
+        let mut stores = Stores::new(backend.sessions);
+        (stores.events, stores.inbox) = (Some(backend.events), Some(backend.inbox));
         self.with(|options| options.stores = Some(Arc::new(stores)))
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 
-use super::{Session, get, persistence, serve};
+use super::{Session, get, persistence, relay, serve};
 use crate::call::in_flight::CallKind;
 use crate::era::{self, RequestParams};
 use crate::error::Result;
@@ -22,6 +22,9 @@ impl Service {
     pub(crate) async fn message_in_session(&self, http: HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
         match self.session(&http).await {
             Ok(session) => {
+                if let Err(refusal) = relay::forward(&session, frame).await {
+                    return refusal;
+                }
                 let response = serve::message(&session, &http, frame);
                 persistence::save(&session).await.err().unwrap_or(response)
             }
@@ -61,6 +64,9 @@ impl Service {
     pub(crate) async fn batch_in_session(&self, http: HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
         match self.session(&http).await {
             Ok(session) => {
+                if let Err(refusal) = relay::forward_batch(&session, frame).await {
+                    return refusal;
+                }
                 let response = serve::batch(&session, &http, frame).await;
                 persistence::save(&session).await.err().unwrap_or(response)
             }

@@ -2,31 +2,30 @@
 //!
 //! Every request reads the store, so a session that one replica ends is over at all of them, and a subscription
 //! made at one counts at the next. Sessions with an open stream or a running call, which may go without requests,
-//! are refreshed by a timer. Reading and touching are two operations, so that a database need not write for every
+//! are told of its end through the change bus, and refreshed by a timer. Reading and touching are two operations, so that a database need not write for every
 //! read. Without a store none of this runs, and a request waits for nothing.
 //!
 //! Replicas write with optimistic concurrency. A copy remembers the record it was made of; what its client
 //! has changed since is applied on top of what other replicas have written. A copy can be evicted; the session
 //! stays in the store, which expires its records itself, so that nothing cleans up after a crashed replica.
 //!
-//! Running calls do not migrate. A cancellation, or the answer to a question, must reach the replica that runs the
-//! call: that takes session affinity, and the store is for when that replica is gone. Two replicas may each have a
-//! session's own stream; changes are delivered to both.
+//! Running calls do not migrate; messages about them are relayed (`relay.rs`). Two replicas may each have a session's
+//! own stream; changes are delivered to both.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
+use super::relay::SessionListener;
 use super::stores::{StoredSession, Stores};
-use super::{Opener, Session, Sessions, ShutdownGuard, event_log};
+use super::{Opener, Session, Sessions, ShutdownGuard, event_log, relay};
 use crate::dispatch::connection::Connection;
 use crate::era::client_info::ClientInfo;
 use crate::limits::Limits;
 use crate::server::core::Core;
-use crate::store::{SessionRecord, Unavailable, with_timeout};
+use crate::store::{Change, SessionRecord, Unavailable, with_timeout};
 use crate::transport::http::response;
 use crate::transport::http::response::body::Body;
 use crate::{era, random};
@@ -54,8 +53,9 @@ pub(crate) async fn open(
     if with_timeout(limits.store_timeout, "create session", create).await.is_err() {
         return Err(std::io::ErrorKind::Other.into());
     }
-    start_refreshing(stores, sessions);
-    sessions.insert(&id, Session::new(connection, opener, Duration::ZERO, Some(stores.session(&id, record))));
+    start_refreshing(stores, sessions, &connection.core);
+    let copied = Some(stores.session(&id, record));
+    stores.enter(&sessions.insert(&id, Session::new(connection, opener, Duration::ZERO, copied)));
     Ok(id)
 }
 
@@ -89,8 +89,10 @@ pub(crate) async fn find(
             return Err(response::later(StatusCode::SERVICE_UNAVAILABLE, "too many sessions; retry later"));
         }
         None => {
-            start_refreshing(stores, sessions);
-            sessions.insert(id, restore(stores, core, id, &record))
+            start_refreshing(stores, sessions, core);
+            let session = sessions.insert(id, restore(stores, core, id, &record));
+            stores.enter(&session);
+            session
         }
     };
     session.touch();
@@ -111,6 +113,7 @@ pub(crate) async fn end(session: &Session) -> Result<(), Response<Body>> {
     let Some(stored) = &session.stored else { return Ok(()) };
     let remove = stored.stores.sessions.remove(&stored.id);
     with_timeout(session.core.limits.store_timeout, "remove session", remove).await.map_err(unavailable)?;
+    session.core.shared.publish(&Change::SessionEnded(stored.digest.clone()));
     event_log::remove_all(session);
     Ok(())
 }
@@ -125,7 +128,7 @@ impl ShutdownGuard<'_> {
     }
 }
 
-fn unavailable(_: Unavailable) -> Response<Body> {
+pub(super) fn unavailable(_: Unavailable) -> Response<Body> {
     response::later(StatusCode::SERVICE_UNAVAILABLE, "session store unavailable; retry later")
 }
 
@@ -135,7 +138,7 @@ fn is_session_id(id: &str) -> bool {
     id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-fn end_copy(sessions: &Sessions, id: &str) {
+pub(super) fn end_copy(sessions: &Sessions, id: &str) {
     if let Some(session) = sessions.remove(id) {
         drop(session.control.abort());
     }
@@ -250,16 +253,22 @@ async fn touch(session: &Session) -> Result<(), Unavailable> {
     with_timeout(limits.store_timeout, "touch session", touch).await.map(drop)
 }
 
-/// Starts the task that refreshes copies in use without requests: an open stream, a running call. It ends
-/// sessions that were ended at other replicas, and picks up subscriptions made there.
-fn start_refreshing(stores: &Arc<Stores>, sessions: &Arc<Sessions>) {
-    if stores.refreshing.swap(true, Ordering::AcqRel) {
+/// Starts to listen for the copies, and the task that refreshes those in use without requests: an open stream, a
+/// running call. It ends sessions that were ended at other replicas, picks up subscriptions made there, and reads
+/// messages that this replica was not told of.
+fn start_refreshing(stores: &Arc<Stores>, sessions: &Arc<Sessions>, core: &Core) {
+    let mut first = false;
+    stores.listener.get_or_init(|| {
+        first = true;
+        SessionListener::subscribe(stores, sessions, core)
+    });
+    if !first {
         return;
     }
-    let sessions = Arc::downgrade(sessions);
+    let (stores, sessions) = (Arc::clone(stores), Arc::downgrade(sessions));
     tokio::spawn(async move {
         loop {
-            tokio::time::sleep(REFRESH_INTERVAL).await;
+            let _ = tokio::time::timeout(REFRESH_INTERVAL, stores.resync.notified()).await;
             let Some(sessions) = sessions.upgrade() else { return };
             for session in sessions.busy() {
                 // The store is unavailable: it would fail for the others, too.
@@ -281,5 +290,6 @@ async fn refresh(sessions: &Sessions, session: &Session) -> Result<(), Unavailab
             return Ok(());
         }
     }
-    touch(session).await
+    touch(session).await?;
+    relay::read(session).await
 }

@@ -1,26 +1,41 @@
 //! The stores a service was given, and what a replica remembers of a session in them.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::time::{Instant, SystemTime};
 
-use crate::store::{DynEventStore, DynSessionStore, SessionRecord};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use ring::digest::{SHA256, digest};
+use tokio::sync::Notify;
+
+use super::Session;
+use super::relay::SessionListener;
+use crate::store::{DynEventStore, DynInbox, DynSessionStore, SessionRecord};
 use crate::sync::lock;
 
-/// The store of sessions, and that of their events if there is one.
-#[derive(Debug)]
+/// The store of sessions, and those of their events and messages if there are any.
 pub(crate) struct Stores {
     pub(super) sessions: Arc<dyn DynSessionStore>,
     pub(crate) events: Option<Arc<dyn DynEventStore>>,
-    /// Whether a task refreshes the local copies that are in use.
-    pub(super) refreshing: AtomicBool,
+    pub(crate) inbox: Option<Arc<dyn DynInbox>>,
+    /// The copies of sessions in this process, by their digests.
+    copies: Mutex<HashMap<String, Weak<Session>>>,
+    /// Listens for the copies. Set when the first one is made, as is the task that refreshes those in use.
+    pub(super) listener: OnceLock<Arc<SessionListener>>,
+    /// Notified when a change may have been lost: the copies are refreshed at once.
+    pub(super) resync: Notify,
 }
 
 /// The store's side of a session, of which the session in this process is a copy.
 pub(crate) struct StoredSession {
     pub(crate) id: Box<str>,
+    /// Stands for the id where others may read it.
+    pub(super) digest: String,
     pub(crate) stores: Arc<Stores>,
+    /// When the copy was made.
+    pub(super) copied: SystemTime,
     state: Mutex<StoredState>,
 }
 
@@ -30,22 +45,118 @@ pub(super) struct StoredState {
     pub(super) record: SessionRecord,
     /// When this replica last extended the session's time to live in the store.
     pub(super) touched: Instant,
+    /// The last position in the session's inbox that was read or skipped.
+    position: u64,
+    /// The last position this replica was told of.
+    told: u64,
+    /// Whether the inbox is being read.
+    reading: bool,
 }
 
 impl Stores {
     pub(crate) fn new(sessions: Arc<dyn DynSessionStore>) -> Self {
-        Stores { sessions, events: None, refreshing: AtomicBool::new(false) }
+        Stores {
+            sessions,
+            events: None,
+            inbox: None,
+            copies: Mutex::default(),
+            listener: OnceLock::new(),
+            resync: Notify::new(),
+        }
     }
 
     pub(super) fn session(self: &Arc<Self>, id: &str, record: SessionRecord) -> Box<StoredSession> {
-        let state = StoredState { record, touched: Instant::now() };
-        Box::new(StoredSession { id: id.into(), stores: Arc::clone(self), state: Mutex::new(state) })
+        let state = StoredState { record, touched: Instant::now(), position: 0, told: 0, reading: false };
+        Box::new(StoredSession {
+            id: id.into(),
+            digest: digest_of(id),
+            stores: Arc::clone(self),
+            copied: SystemTime::now(),
+            state: Mutex::new(state),
+        })
     }
+
+    /// Makes a copy known to the listener.
+    pub(super) fn enter(&self, session: &Arc<Session>) {
+        if let Some(stored) = &session.stored {
+            lock(&self.copies).insert(stored.digest.clone(), Arc::downgrade(session));
+        }
+    }
+
+    /// The copy of the session with this digest.
+    pub(super) fn copy(&self, digest: &str) -> Option<Arc<Session>> {
+        lock(&self.copies).get(digest)?.upgrade()
+    }
+}
+
+fn digest_of(id: &str) -> String {
+    BASE64.encode(digest(&SHA256, &[b"mcp session\0", id.as_bytes()].concat()))
 }
 
 impl StoredSession {
     pub(super) fn state(&self) -> MutexGuard<'_, StoredState> {
         lock(&self.state)
+    }
+
+    /// Skips the messages up to a position: nothing here is concerned.
+    pub(super) fn skip_to(&self, position: u64) {
+        let mut state = self.state();
+        state.told = state.told.max(position);
+        if !state.reading {
+            state.position = state.position.max(position);
+        }
+    }
+
+    /// Notes that there is a message at a position. Returns false if it has been read.
+    pub(super) fn is_new(&self, position: u64) -> bool {
+        let mut state = self.state();
+        state.told = state.told.max(position);
+        position > state.position
+    }
+
+    /// Whether this replica was told of a message that it has not read.
+    pub(super) fn has_news(&self) -> bool {
+        let state = self.state();
+        state.told > state.position
+    }
+
+    /// Begins to read the inbox, unless it is being read.
+    pub(super) fn start_reading(&self) -> Option<Reading<'_>> {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.reading, true) {
+            return None;
+        }
+        Some(Reading { stored: self, position: state.position })
+    }
+}
+
+/// The inbox is being read, up to `position` until now.
+pub(super) struct Reading<'a> {
+    pub(super) stored: &'a StoredSession,
+    pub(super) position: u64,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        let mut state = self.stored.state();
+        state.reading = false;
+        state.position = state.position.max(self.position);
+    }
+}
+
+impl Drop for StoredSession {
+    fn drop(&mut self) {
+        let mut copies = lock(&self.stores.copies);
+        // Another copy of the session may have been entered since.
+        if copies.get(&self.digest).is_some_and(|copy| copy.strong_count() == 0) {
+            copies.remove(&self.digest);
+        }
+    }
+}
+
+impl fmt::Debug for Stores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stores").finish_non_exhaustive()
     }
 }
 

@@ -1,0 +1,172 @@
+//! Messages about calls of other replicas. A load balancer may send the cancellation of a call, or the answer to a
+//! question, to a replica that knows nothing of it. That replica pushes it to the session's inbox in the store and
+//! publishes where it is; the one that has the call or the question reads it there.
+//!
+//! The change is a hint: a replica that missed it finds the message when it next refreshes its busy copies, once a
+//! second. A copy without calls or questions does not read, it moves its position. A replica forwards only what it does not
+//! know itself, and never what it read. A request costs nothing of this.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
+
+use http::Response;
+use tokio::runtime::Handle;
+
+use super::stores::{Reading, StoredSession, Stores};
+use super::{Session, Sessions, persistence};
+use crate::dispatch::relay::{apply, is_for_another};
+use crate::era::batch;
+use crate::jsonrpc;
+use crate::server::core::Core;
+use crate::store::{self, Change, ChangeListener, Unavailable, with_timeout};
+use crate::transport::http::response::body::Body;
+
+/// How long a message waits in the inbox. It is read at once, or a second later; longer only while the store is away.
+const TTL: Duration = Duration::from_mins(1);
+/// How far the clocks of replicas may be apart.
+const CLOCK_SKEW: Duration = Duration::from_secs(5);
+/// The bytes before the message: the time when it was sent, in milliseconds since the Unix epoch.
+const HEAD_BYTES: usize = 8;
+
+/// Pushes a message to the session's inbox if it is about a call or a question of another replica.
+pub(crate) async fn forward(session: &Session, frame: &[u8]) -> Result<(), Response<Body>> {
+    let Some(stored) = stored_with_inbox(session) else { return Ok(()) };
+    match jsonrpc::parse(frame) {
+        Ok(message) if is_for_another(&session.control, &message) => push(session, stored, frame).await,
+        _ => Ok(()),
+    }
+}
+
+/// Like [`forward`], for the messages of a batch.
+pub(crate) async fn forward_batch(session: &Session, frame: &[u8]) -> Result<(), Response<Body>> {
+    let Some(stored) = stored_with_inbox(session) else { return Ok(()) };
+    // What is wrong with a batch is answered by who receives it.
+    if !session.connection().session.has_batches() {
+        return Ok(());
+    }
+    let Ok(elements) = batch::elements(frame, session.core.limits.batch) else { return Ok(()) };
+    for element in elements {
+        if batch::element(element).is_ok_and(|message| is_for_another(&session.control, &message)) {
+            push(session, stored, element.get().as_bytes()).await?;
+        }
+    }
+    Ok(())
+}
+
+fn stored_with_inbox(session: &Session) -> Option<&StoredSession> {
+    session.stored.as_deref().filter(|stored| stored.stores.inbox.is_some())
+}
+
+async fn push(session: &Session, stored: &StoredSession, frame: &[u8]) -> Result<(), Response<Body>> {
+    let Some(inbox) = &stored.stores.inbox else { return Ok(()) };
+    let message = [&now_ms().to_be_bytes(), frame].concat();
+    let push = inbox.push(&stored.id, &message, TTL);
+    let pushed = with_timeout(session.core.limits.store_timeout, "push to inbox", push).await;
+    let position = pushed.map_err(persistence::unavailable)?;
+    session.core.shared.publish(&Change::SessionMessage(stored.digest.clone(), position));
+    Ok(())
+}
+
+/// Reads the session's inbox if it has calls or questions, and applies what is new.
+pub(super) async fn read(session: &Session) -> Result<(), Unavailable> {
+    let Some(stored) = stored_with_inbox(session).filter(|_| has_calls(session)) else { return Ok(()) };
+    let Some(inbox) = &stored.stores.inbox else { return Ok(()) };
+    let Some(mut reading) = stored.start_reading() else { return Ok(()) };
+    loop {
+        let read = inbox.read_after(&stored.id, reading.position);
+        let messages = with_timeout(session.core.limits.store_timeout, "read inbox", read).await?;
+        for (position, message) in messages {
+            reading.position = reading.position.max(position);
+            deliver(session, stored, &message);
+        }
+        match reading.finish() {
+            Some(again) => reading = again,
+            None => return Ok(()),
+        }
+    }
+}
+
+fn deliver(session: &Session, stored: &StoredSession, message: &[u8]) {
+    let Some((sent, frame)) = message.split_first_chunk::<HEAD_BYTES>() else { return };
+    // A new copy reads from the start. A client may use the id of a cancelled request again, though it should not.
+    let copied = ms(stored.copied.checked_sub(CLOCK_SKEW).unwrap_or(SystemTime::UNIX_EPOCH));
+    apply(&session.control, frame, session.core.limits.depth, u64::from_be_bytes(*sent) < copied);
+}
+
+/// Whether a message could be about something of this copy.
+fn has_calls(session: &Session) -> bool {
+    session.control.in_flight.is_busy() || session.control.pending_requests.is_waiting()
+}
+
+fn now_ms() -> u64 {
+    ms(SystemTime::now())
+}
+
+fn ms(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Listens to what other replicas tell of sessions that this one has copies of.
+#[derive(Debug)]
+pub(super) struct SessionListener {
+    stores: Weak<Stores>,
+    sessions: Weak<Sessions>,
+    runtime: Handle,
+}
+
+impl SessionListener {
+    /// Subscribes to the bus of the server, for as long as the listener lives.
+    pub(super) fn subscribe(stores: &Arc<Stores>, sessions: &Arc<Sessions>, core: &Core) -> Arc<Self> {
+        let (stores, sessions) = (Arc::downgrade(stores), Arc::downgrade(sessions));
+        let listener = Arc::new(SessionListener { stores, sessions, runtime: Handle::current() });
+        let weak: Weak<Self> = Arc::downgrade(&listener);
+        store::subscribe(&**core.shared.bus(), weak);
+        listener
+    }
+
+    /// A message is at this position of the session's inbox.
+    fn message(&self, session: Arc<Session>, position: u64) {
+        let Some(stored) = &session.stored else { return };
+        if !has_calls(&session) {
+            return stored.skip_to(position);
+        }
+        if stored.is_new(position) {
+            self.runtime.spawn(async move {
+                // If the store is away, the copy is busy and will be refreshed.
+                let _ = read(&session).await;
+            });
+        }
+    }
+}
+
+impl ChangeListener for SessionListener {
+    fn changed(&self, change: &Change) {
+        let Some(stores) = self.stores.upgrade() else { return };
+        match change {
+            Change::SessionMessage(digest, position) => {
+                if let Some(session) = stores.copy(digest) {
+                    self.message(session, *position);
+                }
+            }
+            Change::SessionEnded(digest) => {
+                if let (Some(session), Some(sessions)) = (stores.copy(digest), self.sessions.upgrade())
+                    && let Some(stored) = &session.stored
+                {
+                    persistence::end_copy(&sessions, &stored.id);
+                }
+            }
+            Change::All => stores.resync.notify_one(),
+            _ => {}
+        }
+    }
+}
+
+impl Reading<'_> {
+    /// Ends the reading. If the inbox got another message meanwhile, it begins again.
+    fn finish(self) -> Option<Self> {
+        let stored = self.stored;
+        drop(self);
+        stored.has_news().then(|| stored.start_reading()).flatten()
+    }
+}
