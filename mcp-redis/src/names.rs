@@ -21,6 +21,13 @@ pub(crate) struct StreamNames {
     pub(crate) events: String,
 }
 
+/// The keys of the inbox of a session.
+pub(crate) struct InboxNames {
+    pub(crate) messages: String,
+    /// How many bytes the messages have.
+    pub(crate) bytes: String,
+}
+
 impl Names {
     pub(crate) fn new(prefix: String) -> Self {
         Names { prefix }
@@ -34,6 +41,12 @@ impl Names {
         let hash = hash("stream", name);
         let key = |what| format!("{}:{what}:{{{hash}}}", self.prefix);
         StreamNames { head: key("head"), events: key("events") }
+    }
+
+    pub(crate) fn inbox(&self, session: &str) -> InboxNames {
+        let hash = hash("inbox", session);
+        let key = |what| format!("{}:{what}:{{{hash}}}", self.prefix);
+        InboxNames { messages: key("inbox"), bytes: key("inbox-bytes") }
     }
 
     /// What the names of all keys of tasks begin with. They share a slot: a quota holds for all tasks, so that one
@@ -73,5 +86,8 @@ mod tests {
         let slot = |key: &str| key[key.find('{').unwrap()..].to_owned();
         assert_eq!(slot(&stream.head), slot(&stream.events));
         assert_ne!(slot(&session), slot(&stream.head));
+        let inbox = names.inbox("secret-id");
+        assert_eq!(slot(&inbox.messages), slot(&inbox.bytes));
+        assert_ne!(inbox.messages, inbox.bytes);
     }
 }

@@ -63,7 +63,10 @@ impl Queue {
 /// What a change takes in the queue and, roughly, in a message.
 fn size(change: &Change) -> usize {
     let text = match change {
-        Change::ResourceUpdated(text) | Change::Task(text) => text.len(),
+        Change::ResourceUpdated(text)
+        | Change::Task(text)
+        | Change::SessionEnded(text)
+        | Change::SessionMessage(text, _) => text.len(),
         _ => 0,
     };
     text + 32

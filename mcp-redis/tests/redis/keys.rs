@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_redis::Redis;
 use mcp_runtime::protocol::Revision;
 use mcp_runtime::store::{
-    EventStore as _, SessionRecord, SessionStore as _, TaskQuota, TaskRecord, TaskStatus, TaskStore as _,
+    EventStore as _, Inbox as _, SessionRecord, SessionStore as _, TaskQuota, TaskRecord, TaskStatus, TaskStore as _,
 };
 
 use crate::server::Server;
@@ -24,6 +24,7 @@ pub(crate) async fn fill(redis: &Redis) {
     let events = redis.events();
     events.touch("stream-id", TTL).await.unwrap();
     events.append("stream-id", 1, b"data-id", 1).await.unwrap();
+    redis.inbox().push("inbox-id", b"message-id", TTL).await.unwrap();
     let (tasks, mut running) = (redis.tasks(), task("task-id"));
     tasks.create(&running, TTL, TaskQuota::new(9, 9)).await.unwrap().unwrap();
     tasks.create(&task("another-id"), TTL / 2, TaskQuota::new(9, 9)).await.unwrap().unwrap();
@@ -37,7 +38,7 @@ async fn names_of_keys_have_no_ids() {
     let server = Server::start().await;
     fill(&server.builder().prefix("notes").connect().await.unwrap()).await;
     let keys = server.keys().await;
-    assert!(keys.len() >= 10, "{keys:?}");
+    assert!(keys.len() >= 12, "{keys:?}");
     for key in &keys {
         assert!(!key.contains("-id") && key.starts_with("notes:"), "{key}");
     }

@@ -59,6 +59,8 @@ async fn change_reaches_every_replica_once() {
             Change::ResourceList,
             updated("ü \"?"),
             Change::Task("a task".into()),
+            Change::SessionEnded("a digest".into()),
+            Change::SessionMessage("a digest".into(), u64::MAX),
             Change::All,
         ];
         for change in &all {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_runtime::protocol::Revision;
 use mcp_runtime::store::{
-    EventStore as _, SessionRecord, SessionStore as _, TaskQuota, TaskRecord, TaskStatus, TaskStore as _,
+    EventStore as _, Inbox as _, SessionRecord, SessionStore as _, TaskQuota, TaskRecord, TaskStatus, TaskStore as _,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -80,7 +80,7 @@ impl Counter {
 }
 
 #[tokio::test]
-async fn operations_of_sessions_and_events_are_one_round_trip() {
+async fn operations_of_sessions_events_and_inboxes_are_one_round_trip() {
     let server = Server::start().await;
     let (counter, url) = Counter::before(server.port).await;
     let redis = patient(&url).seal_key(&[7; 32]).connect().await.unwrap();
@@ -108,6 +108,13 @@ async fn operations_of_sessions_and_events_are_one_round_trip() {
         .await;
     counter.costs(1, "close", async |_| events.close("s").await).await;
     counter.costs(1, "remove stream", async |_| events.remove("s").await).await;
+
+    let inbox = redis.inbox();
+    counter.costs(1, "push", async |_| inbox.push("id", b"message", TTL).await).await;
+    let long = vec![b'x'; 700_000];
+    counter.costs(1, "push that drops", async |_| inbox.push("id", &long, TTL).await).await;
+    let read = async |_| inbox.read_after("id", 0).await.map(|messages| assert_eq!(messages.len(), 1));
+    counter.costs(1, "read inbox", read).await;
 }
 
 #[tokio::test]

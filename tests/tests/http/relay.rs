@@ -307,6 +307,16 @@ async fn replica_is_told_of_a_deleted_session() {
     until(|| handlers.dropped.load(Ordering::SeqCst) == 1).await;
 }
 
+#[tokio::test]
+async fn deleted_session_is_found_out_without_the_bus() {
+    let Fleet { a, b, shared, .. } = fleet().await;
+    let session = session(&a, NEWEST).await;
+    let (_, mut stream) = a.begin(&of_ann(stream_of(&session))).await;
+    shared.state.set(|state| &state.deaf, true);
+    assert_eq!(b.ask(&of_ann(delete(&session))).await.status, 204);
+    soon(async { while stream.chunk().await.is_some() {} }).await;
+}
+
 /// After a lost connection, a bus says that anything may have changed.
 #[tokio::test]
 async fn lost_changes_are_made_up_for() {

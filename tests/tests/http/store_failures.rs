@@ -144,7 +144,9 @@ async fn panicking_session_store_gets_503() {
 #[tokio::test]
 async fn sessions_are_refreshed_after_the_store_panicked() {
     let store = Arc::new(Fragile::default());
-    let (a, b) = two(&store).await;
+    // Each has a bus of its own: nobody tells the other.
+    let alone = async || replica(&store, &(Arc::new(LocalBus::new()) as Arc<dyn ChangeBus>), Limits::default()).await;
+    let (a, b) = (alone().await, alone().await);
     let session = a.session(NEWEST).await;
     let (head, mut stream) = b.begin(&stream_of(&session)).await;
     assert_eq!(head.status, 200);
@@ -152,7 +154,6 @@ async fn sessions_are_refreshed_after_the_store_panicked() {
     mcp_tests::http::until(|| store.panicked.load(Ordering::SeqCst) >= 2).await;
     store.panics.store(false, Ordering::SeqCst);
     assert_eq!(a.ask(&delete(&session)).await.status, 204);
-    // Nobody tells the other replica: it asks the store.
     soon(async { while stream.chunk().await.is_some() {} }).await;
 }
 

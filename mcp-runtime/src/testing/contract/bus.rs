@@ -87,6 +87,8 @@ async fn delivered_once(bus: Arc<dyn ChangeBus>) -> Verdict {
         updated("1"),
         updated("ü?a=b"),
         Change::Task("a task".into()),
+        Change::SessionEnded("a digest".into()),
+        Change::SessionMessage("a digest".into(), u64::MAX),
         Change::All,
         Change::ToolList,
     ];

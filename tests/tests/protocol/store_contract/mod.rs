@@ -5,6 +5,7 @@
 
 mod bus;
 mod events;
+mod inbox;
 mod sessions;
 mod tasks;
 

@@ -22,8 +22,8 @@ impl Service {
     pub(crate) async fn message_in_session(&self, http: HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
         match self.session(&http).await {
             Ok(session) => {
-                if let Err(refusal) = relay::forward(&session, frame).await {
-                    return refusal;
+                if let Err(away) = relay::forward(&session, frame).await {
+                    return persistence::unavailable(away);
                 }
                 let response = serve::message(&session, &http, frame);
                 persistence::save(&session).await.err().unwrap_or(response)
@@ -64,8 +64,8 @@ impl Service {
     pub(crate) async fn batch_in_session(&self, http: HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
         match self.session(&http).await {
             Ok(session) => {
-                if let Err(refusal) = relay::forward_batch(&session, frame).await {
-                    return refusal;
+                if let Err(away) = relay::forward_batch(&session, frame).await {
+                    return persistence::unavailable(away);
                 }
                 let response = serve::batch(&session, &http, frame).await;
                 persistence::save(&session).await.err().unwrap_or(response)

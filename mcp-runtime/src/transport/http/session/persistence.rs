@@ -55,7 +55,7 @@ pub(crate) async fn open(
     }
     start_refreshing(stores, sessions, &connection.core);
     let copied = Some(stores.session(&id, record));
-    stores.enter(&sessions.insert(&id, Session::new(connection, opener, Duration::ZERO, copied)));
+    sessions.insert(&id, Session::new(connection, opener, Duration::ZERO, copied));
     Ok(id)
 }
 
@@ -90,9 +90,7 @@ pub(crate) async fn find(
         }
         None => {
             start_refreshing(stores, sessions, core);
-            let session = sessions.insert(id, restore(stores, core, id, &record));
-            stores.enter(&session);
-            session
+            sessions.insert(id, restore(stores, core, id, &record))
         }
     };
     session.touch();
@@ -138,7 +136,7 @@ fn is_session_id(id: &str) -> bool {
     id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-pub(super) fn end_copy(sessions: &Sessions, id: &str) {
+fn end_copy(sessions: &Sessions, id: &str) {
     if let Some(session) = sessions.remove(id) {
         drop(session.control.abort());
     }

@@ -9,27 +9,23 @@
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
-use http::Response;
 use tokio::runtime::Handle;
 
 use super::stores::{Reading, StoredSession, Stores};
-use super::{Session, Sessions, persistence};
+use super::{Session, Sessions};
 use crate::dispatch::relay::{apply, is_for_another};
 use crate::era::batch;
 use crate::jsonrpc;
 use crate::server::core::Core;
 use crate::store::{self, Change, ChangeListener, Unavailable, with_timeout};
-use crate::transport::http::response::body::Body;
 
 /// How long a message waits in the inbox. It is read at once, or a second later; longer only while the store is away.
 const TTL: Duration = Duration::from_mins(1);
 /// How far the clocks of replicas may be apart.
 const CLOCK_SKEW: Duration = Duration::from_secs(5);
-/// The bytes before the message: the time when it was sent, in milliseconds since the Unix epoch.
-const HEAD_BYTES: usize = 8;
 
 /// Pushes a message to the session's inbox if it is about a call or a question of another replica.
-pub(crate) async fn forward(session: &Session, frame: &[u8]) -> Result<(), Response<Body>> {
+pub(crate) async fn forward(session: &Session, frame: &[u8]) -> Result<(), Unavailable> {
     let Some(stored) = stored_with_inbox(session) else { return Ok(()) };
     match jsonrpc::parse(frame) {
         Ok(message) if is_for_another(&session.control, &message) => push(session, stored, frame).await,
@@ -38,7 +34,7 @@ pub(crate) async fn forward(session: &Session, frame: &[u8]) -> Result<(), Respo
 }
 
 /// Like [`forward`], for the messages of a batch.
-pub(crate) async fn forward_batch(session: &Session, frame: &[u8]) -> Result<(), Response<Body>> {
+pub(crate) async fn forward_batch(session: &Session, frame: &[u8]) -> Result<(), Unavailable> {
     let Some(stored) = stored_with_inbox(session) else { return Ok(()) };
     // What is wrong with a batch is answered by who receives it.
     if !session.connection().session.has_batches() {
@@ -57,12 +53,12 @@ fn stored_with_inbox(session: &Session) -> Option<&StoredSession> {
     session.stored.as_deref().filter(|stored| stored.stores.inbox.is_some())
 }
 
-async fn push(session: &Session, stored: &StoredSession, frame: &[u8]) -> Result<(), Response<Body>> {
+async fn push(session: &Session, stored: &StoredSession, frame: &[u8]) -> Result<(), Unavailable> {
     let Some(inbox) = &stored.stores.inbox else { return Ok(()) };
-    let message = [&now_ms().to_be_bytes(), frame].concat();
+    // When it was sent, and the message.
+    let message = [format!("{} ", ms(SystemTime::now())).as_bytes(), frame].concat();
     let push = inbox.push(&stored.id, &message, TTL);
-    let pushed = with_timeout(session.core.limits.store_timeout, "push to inbox", push).await;
-    let position = pushed.map_err(persistence::unavailable)?;
+    let position = with_timeout(session.core.limits.store_timeout, "push to inbox", push).await?;
     session.core.shared.publish(&Change::SessionMessage(stored.digest.clone(), position));
     Ok(())
 }
@@ -87,19 +83,17 @@ pub(super) async fn read(session: &Session) -> Result<(), Unavailable> {
 }
 
 fn deliver(session: &Session, stored: &StoredSession, message: &[u8]) {
-    let Some((sent, frame)) = message.split_first_chunk::<HEAD_BYTES>() else { return };
+    let Some(space) = message.iter().position(|byte| *byte == b' ') else { return };
+    let (sent, frame) = (std::str::from_utf8(&message[..space]).map(str::parse::<u64>), &message[space..]);
+    let Ok(Ok(sent)) = sent else { return };
     // A new copy reads from the start. A client may use the id of a cancelled request again, though it should not.
     let copied = ms(stored.copied.checked_sub(CLOCK_SKEW).unwrap_or(SystemTime::UNIX_EPOCH));
-    apply(&session.control, frame, session.core.limits.depth, u64::from_be_bytes(*sent) < copied);
+    apply(&session.control, frame, session.core.limits.depth, sent < copied);
 }
 
 /// Whether a message could be about something of this copy.
 fn has_calls(session: &Session) -> bool {
     session.control.in_flight.is_busy() || session.control.pending_requests.is_waiting()
-}
-
-fn now_ms() -> u64 {
-    ms(SystemTime::now())
 }
 
 fn ms(time: SystemTime) -> u64 {
@@ -142,18 +136,16 @@ impl SessionListener {
 
 impl ChangeListener for SessionListener {
     fn changed(&self, change: &Change) {
-        let Some(stores) = self.stores.upgrade() else { return };
+        let Some((stores, sessions)) = self.stores.upgrade().zip(self.sessions.upgrade()) else { return };
         match change {
             Change::SessionMessage(digest, position) => {
-                if let Some(session) = stores.copy(digest) {
+                if let Some(session) = stores.copied_id(digest).and_then(|id| sessions.get(&id)) {
                     self.message(session, *position);
                 }
             }
             Change::SessionEnded(digest) => {
-                if let (Some(session), Some(sessions)) = (stores.copy(digest), self.sessions.upgrade())
-                    && let Some(stored) = &session.stored
-                {
-                    persistence::end_copy(&sessions, &stored.id);
+                if let Some(session) = stores.copied_id(digest).and_then(|id| sessions.remove(&id)) {
+                    session.control.abort();
                 }
             }
             Change::All => stores.resync.notify_one(),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use base64::Engine as _;
@@ -10,9 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ring::digest::{SHA256, digest};
 use tokio::sync::Notify;
 
-use super::Session;
-use super::relay::SessionListener;
-use crate::store::{DynEventStore, DynInbox, DynSessionStore, SessionRecord};
+use crate::store::{ChangeListener, DynEventStore, DynInbox, DynSessionStore, SessionRecord};
 use crate::sync::lock;
 
 /// The store of sessions, and those of their events and messages if there are any.
@@ -20,10 +18,10 @@ pub(crate) struct Stores {
     pub(super) sessions: Arc<dyn DynSessionStore>,
     pub(crate) events: Option<Arc<dyn DynEventStore>>,
     pub(crate) inbox: Option<Arc<dyn DynInbox>>,
-    /// The copies of sessions in this process, by their digests.
-    copies: Mutex<HashMap<String, Weak<Session>>>,
+    /// The ids of the sessions that this process has copies of, and how many, by their digests.
+    copies: Mutex<HashMap<String, (Box<str>, usize)>>,
     /// Listens for the copies. Set when the first one is made, as is the task that refreshes those in use.
-    pub(super) listener: OnceLock<Arc<SessionListener>>,
+    pub(super) listener: OnceLock<Arc<dyn ChangeListener>>,
     /// Notified when a change may have been lost: the copies are refreshed at once.
     pub(super) resync: Notify,
 }
@@ -67,25 +65,20 @@ impl Stores {
 
     pub(super) fn session(self: &Arc<Self>, id: &str, record: SessionRecord) -> Box<StoredSession> {
         let state = StoredState { record, touched: Instant::now(), position: 0, told: 0, reading: false };
+        let digest = digest_of(id);
+        lock(&self.copies).entry(digest.clone()).or_insert_with(|| (id.into(), 0)).1 += 1;
         Box::new(StoredSession {
             id: id.into(),
-            digest: digest_of(id),
+            digest,
             stores: Arc::clone(self),
             copied: SystemTime::now(),
             state: Mutex::new(state),
         })
     }
 
-    /// Makes a copy known to the listener.
-    pub(super) fn enter(&self, session: &Arc<Session>) {
-        if let Some(stored) = &session.stored {
-            lock(&self.copies).insert(stored.digest.clone(), Arc::downgrade(session));
-        }
-    }
-
-    /// The copy of the session with this digest.
-    pub(super) fn copy(&self, digest: &str) -> Option<Arc<Session>> {
-        lock(&self.copies).get(digest)?.upgrade()
+    /// The id of the session with this digest, if this process has a copy.
+    pub(super) fn copied_id(&self, digest: &str) -> Option<Box<str>> {
+        Some(lock(&self.copies).get(digest)?.0.clone())
     }
 }
 
@@ -147,8 +140,10 @@ impl Drop for Reading<'_> {
 impl Drop for StoredSession {
     fn drop(&mut self) {
         let mut copies = lock(&self.stores.copies);
-        // Another copy of the session may have been entered since.
-        if copies.get(&self.digest).is_some_and(|copy| copy.strong_count() == 0) {
+        // Concurrent requests may each have made one.
+        let Some((_, count)) = copies.get_mut(&self.digest) else { return };
+        *count -= 1;
+        if *count == 0 {
             copies.remove(&self.digest);
         }
     }
