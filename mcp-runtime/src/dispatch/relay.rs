@@ -9,11 +9,10 @@ use crate::jsonrpc::{self, Message, depth};
 /// Whether a message is about a call or a question that this connection does not have, and another replica may.
 pub(crate) fn is_for_another(control: &ConnectionControl, message: &Message<'_>) -> bool {
     match message {
-        Message::Request(_) => false,
         Message::Notification(notification) if notification.method == "notifications/cancelled" => {
             cancelled_id(notification).is_some_and(|id| !control.in_flight.contains(id))
         }
-        Message::Notification(_) => false,
+        Message::Request(_) | Message::Notification(_) => false,
         Message::Response(response) => response.id.is_some_and(|id| control.pending_requests.is_of_another(id)),
     }
 }

@@ -43,6 +43,7 @@ mod backend;
 mod bus;
 #[cfg(feature = "http")]
 mod events;
+mod health;
 #[cfg(feature = "http")]
 mod inbox;
 mod memory;
@@ -55,7 +56,7 @@ mod tasks;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::panic::catch;
 
@@ -97,19 +98,32 @@ pub(crate) type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> 
 pub(crate) struct Unavailable;
 
 /// Runs a store operation with a deadline. A panic is a failure like any other: the request that needs the store is
-/// told so, and a task that watches or sweeps it goes on.
+/// told so, and a task that watches or sweeps it goes on. The log has a line when a kind of store goes away and one when
+/// it is back.
 pub(crate) async fn with_timeout<T>(
     limit: Duration,
     what: &'static str,
     operation: StoreFuture<'_, T>,
 ) -> Result<T, Unavailable> {
     match tokio::time::timeout(limit, Guarded(Some(operation))).await {
-        Ok(Some(Ok(value))) => return Ok(value),
-        Ok(Some(Err(error))) => tracing::error!(%error, what, "store operation failed"),
-        Ok(None) => tracing::error!(what, "store operation panicked"),
-        Err(_) => tracing::error!(?limit, what, "store operation timed out"),
+        Ok(Some(Ok(value))) => {
+            if let Some(away) = health::STORES.succeeded(what) {
+                tracing::info!(what, ?away, "the store is back");
+            }
+            return Ok(value);
+        }
+        Ok(Some(Err(error))) => log_failure(what, format_args!("store operation failed: {error}")),
+        Ok(None) => log_failure(what, format_args!("store operation panicked")),
+        Err(_) => log_failure(what, format_args!("store operation timed out after {limit:?}")),
     }
     Err(Unavailable)
+}
+
+/// Logs that a store went away, once until it is back.
+fn log_failure(what: &'static str, failure: std::fmt::Arguments<'_>) {
+    if let Some(failures) = health::STORES.failed(what, Instant::now()) {
+        tracing::error!(what, failures, "{failure}");
+    }
 }
 
 /// A store operation whose panics are caught, when it is polled and when it is dropped: `None`.
