@@ -11,7 +11,9 @@ pub(crate) mod watchdog;
 use std::sync::Arc;
 #[cfg(feature = "http")]
 use std::sync::Weak;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+#[cfg(feature = "http")]
+use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 #[cfg(feature = "http")]
 use self::watchdog::Watched;
@@ -41,15 +43,17 @@ impl BlockingProfile {
             logged: AtomicBool::new(false),
         }
     }
-
-    /// Whether the handler has blocked lately, and occupies a thread of its own.
-    pub(crate) fn is_blocking(&self) -> bool {
-        self.probation.load(Ordering::Relaxed) > 0
-    }
 }
 
 #[cfg(not(feature = "http"))]
 impl BlockingProfile {
+    /// Whether the handler has blocked lately: nobody looks.
+    #[inline]
+    #[expect(clippy::unused_self, reason = "as with HTTP")]
+    pub(crate) fn is_blocking(&self) -> bool {
+        false
+    }
+
     /// Runs a step of the handler.
     #[inline]
     #[expect(clippy::unused_self, reason = "as with HTTP")]
@@ -60,6 +64,12 @@ impl BlockingProfile {
 
 #[cfg(feature = "http")]
 impl BlockingProfile {
+    /// Whether the handler has blocked lately, and occupies a thread of its own.
+    #[inline]
+    pub(crate) fn is_blocking(&self) -> bool {
+        self.probation.load(Ordering::Relaxed) > 0
+    }
+
     /// Runs a step of the handler, under the eyes of the watchdog if there is one.
     #[inline]
     pub(crate) fn run<T>(self: &Arc<Self>, step: impl FnOnce() -> T) -> T {
