@@ -17,6 +17,7 @@ use tokio::sync::Notify;
 use super::AskError;
 use crate::error::{Error, Result};
 use crate::jsonrpc::raw::to_text;
+use crate::sort;
 use crate::sync::{lock, until_some};
 
 /// The blocks that are remembered. Beyond it, the oldest of the principal that has the most are forgotten.
@@ -196,25 +197,24 @@ impl ClaimTable {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         self.forget(|_, owner, _| owner.until < now);
         while self.is_full() {
-            let mut shares = HashMap::<Option<Arc<str>>, (usize, Vec<u64>)>::new();
-            for (block, entry) in &self.blocks {
-                if let ClaimEntry::Settled { owner, order, .. } = entry {
-                    let share = shares.entry(owner.principal.clone()).or_default();
-                    share.0 += SHARE_BYTES + block.bytes() + entry.bytes();
-                    share.1.push(*order);
-                }
-            }
-            let Some((greediest, (_, mut orders))) = shares.into_iter().max_by_key(|(_, (bytes, _))| *bytes) else {
-                return;
-            };
-            orders.sort_unstable();
-            let newest_forgotten = orders[orders.len() / 2];
+            let Some((greediest, newest_forgotten)) = self.older_half_of_the_greediest() else { return };
             self.forget(|_, owner, order| owner.principal == greediest && order <= newest_forgotten);
             tracing::warn!(
                 principal = greediest.as_deref().unwrap_or("anonymous"),
                 "results of `ctx.once` were forgotten before their dialogues expired: too many of one caller's"
             );
         }
+    }
+
+    /// The principal that has the most, and the order of the newest block in the older half of its own.
+    fn older_half_of_the_greediest(&self) -> Option<(Option<Arc<str>>, u64)> {
+        let settled: Vec<Settled<'_>> = self.blocks.iter().filter_map(Settled::of).collect();
+        let by_principal = sort::order(settled.len(), &|one, other| settled[one].place().cmp(&settled[other].place()));
+        let same = |one: &usize, other: &usize| settled[*one].principal == settled[*other].principal;
+        let shares = by_principal.chunk_by(same);
+        let greediest = shares.max_by_key(|share| share.iter().map(|block| settled[*block].bytes).sum::<usize>())?;
+        let newest = &settled[greediest[greediest.len() / 2]];
+        Some((newest.principal.cloned(), newest.order))
     }
 
     fn forget(&mut self, is_forgotten: impl Fn(&Block, &Owner, u64) -> bool) {
@@ -226,6 +226,25 @@ impl ClaimTable {
             !forgotten
         });
         self.bytes -= freed;
+    }
+}
+
+/// A settled block, as one of its principal's.
+struct Settled<'a> {
+    principal: Option<&'a Arc<str>>,
+    order: u64,
+    bytes: usize,
+}
+
+impl<'a> Settled<'a> {
+    fn of((block, entry): (&'a Block, &'a ClaimEntry)) -> Option<Self> {
+        let ClaimEntry::Settled { owner, order, .. } = entry else { return None };
+        let bytes = SHARE_BYTES + block.bytes() + entry.bytes();
+        Some(Settled { principal: owner.principal.as_ref(), order: *order, bytes })
+    }
+
+    fn place(&self) -> (Option<&Arc<str>>, u64) {
+        (self.principal, self.order)
     }
 }
 
