@@ -14,7 +14,6 @@
 
 pub(crate) mod claims;
 mod job;
-mod sweeper;
 pub(crate) mod watch;
 
 use std::fmt;
@@ -34,11 +33,11 @@ use crate::jsonrpc::object::optional_object;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, MissingCapability};
 use crate::server::core::Core;
+use crate::store::sweeper::{Expiring, SweptStore};
 use crate::store::{Change, DynTaskStore, MemoryTasks, TaskRecord, Unavailable, with_timeout};
 
 use claims::QuestionClaims;
 pub(crate) use job::{Job, Ready, launch};
-use sweeper::Sweeper;
 pub(crate) use watch::TaskReader;
 
 /// The shortest time to live: a task that expires before its client can fetch the result is of no use to it.
@@ -56,19 +55,26 @@ pub(crate) struct Tasks {
     /// Who asks the questions of tasks in 2025-11-25.
     pub(crate) claims: Arc<QuestionClaims>,
     stopped: Sender<bool>,
-    sweeper: Arc<Sweeper>,
+    /// The store, as what is swept.
+    expiring: Arc<dyn Expiring>,
 }
 
 impl Default for Tasks {
     fn default() -> Self {
-        Self::new(Arc::new(MemoryTasks::new()))
+        let store = Arc::new(MemoryTasks::new());
+        Self::swept(Arc::clone(&store) as Arc<dyn DynTaskStore>, store)
     }
 }
 
 impl Tasks {
     pub(crate) fn new(store: Arc<dyn DynTaskStore>) -> Self {
-        let (running, stopped, sweeper) = (Arc::default(), Sender::new(false), Sweeper::of(&store));
-        Tasks { store, running, stopped, claims: Arc::default(), sweeper }
+        let expiring = Arc::new(SweptStore(Arc::clone(&store)));
+        Self::swept(store, expiring)
+    }
+
+    fn swept(store: Arc<dyn DynTaskStore>, expiring: Arc<dyn Expiring>) -> Self {
+        let (running, stopped) = (Arc::default(), Sender::new(false));
+        Tasks { store, running, stopped, claims: Arc::default(), expiring }
     }
 
     /// Stops the tasks that run in this process, since no client can fetch their results now. They may

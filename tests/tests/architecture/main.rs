@@ -102,7 +102,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "ask",
         why: "questions to the client, in the middle of a call or a task",
-        imports: "call task era outcome protocol schema error jsonrpc limits random sync",
+        imports: "call task era outcome store protocol schema error jsonrpc limits random sync",
     },
     Folder {
         name: "task",
