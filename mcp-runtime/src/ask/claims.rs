@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -18,12 +18,16 @@ use super::AskError;
 use crate::error::{Error, Result};
 use crate::jsonrpc::raw::to_text;
 use crate::sort;
+use crate::store::sweeper::{Expiring, Sweep, Sweeper, shrink};
 use crate::sync::{lock, until_some};
 
 /// The blocks that are remembered. Beyond it, the oldest of the principal that has the most are forgotten.
 const MAX_BLOCKS: usize = 8192;
 /// The size of the keys and results that are remembered.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// The time between two sweeps: blocks of many dialogues are forgotten together.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A `once` block of a dialogue.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -116,11 +120,46 @@ impl Drop for ClaimGuard<'_> {
 }
 
 /// Claims in the memory of a process.
-#[derive(Default)]
 pub(crate) struct MemoryClaims {
     table: Mutex<ClaimTable>,
     /// Notified when a block is settled or abandoned.
     changed: Notify,
+    sweeper: Arc<Sweeper>,
+    /// Itself, for the sweeper.
+    swept: Weak<Self>,
+}
+
+impl MemoryClaims {
+    /// No claims yet. They are forgotten when they expire.
+    pub(crate) fn swept_by(sweeper: &Arc<Sweeper>) -> Arc<Self> {
+        Arc::new_cyclic(|swept| MemoryClaims {
+            table: Mutex::default(),
+            changed: Notify::new(),
+            sweeper: Arc::clone(sweeper),
+            swept: Weak::clone(swept),
+        })
+    }
+
+    fn expect(&self, until: u64) {
+        let swept: Weak<Self> = Weak::clone(&self.swept);
+        self.sweeper.expect(swept, wait(until, now()));
+    }
+}
+
+impl Expiring for MemoryClaims {
+    fn remove_expired(&self, _: Duration) -> Sweep<'_> {
+        Box::pin(async { lock(&self.table).sweep(now()) })
+    }
+}
+
+/// In seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// How long to wait until a block that is remembered until then can be forgotten.
+fn wait(until: u64, now: u64) -> Duration {
+    Duration::from_secs(until.saturating_sub(now).saturating_add(1)).max(SWEEP_INTERVAL)
 }
 
 #[derive(Default)]
@@ -144,6 +183,7 @@ impl OnceClaims for MemoryClaims {
     fn settle(&self, block: &Block, owner: &Owner, result: Option<Box<str>>) {
         lock(&self.table).settle(block, owner.clone(), result);
         self.changed.notify_waiters();
+        self.expect(owner.until);
     }
 
     fn abandon(&self, block: &Block) {
@@ -194,8 +234,7 @@ impl ClaimTable {
         if !self.is_full() {
             return;
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        self.forget(|_, owner, _| owner.until < now);
+        self.forget_expired(now());
         while self.is_full() {
             let Some((greediest, newest_forgotten)) = self.older_half_of_the_greediest() else { return };
             self.forget(|_, owner, order| owner.principal == greediest && order <= newest_forgotten);
@@ -215,6 +254,21 @@ impl ClaimTable {
         let greediest = shares.max_by_key(|share| share.iter().map(|block| settled[*block].bytes).sum::<usize>())?;
         let newest = &settled[greediest[greediest.len() / 2]];
         Some((newest.principal.cloned(), newest.order))
+    }
+
+    fn forget_expired(&mut self, now: u64) {
+        self.forget(|_, owner, _| owner.until < now);
+    }
+
+    /// Forgets what has expired, and returns how long it is until more has.
+    fn sweep(&mut self, now: u64) -> Option<Duration> {
+        self.forget_expired(now);
+        shrink(&mut self.blocks);
+        let until = self.blocks.values().filter_map(|entry| match entry {
+            ClaimEntry::Running => None,
+            ClaimEntry::Settled { owner, .. } => Some(owner.until),
+        });
+        until.min().map(|until| wait(until, now))
     }
 
     fn forget(&mut self, is_forgotten: impl Fn(&Block, &Owner, u64) -> bool) {
@@ -322,6 +376,31 @@ mod tests {
         }
         assert!(granted(&table.claim(&block(MAX_BLOCKS))));
         assert_eq!(table.blocks.len(), 1, "what has expired is gone");
+    }
+
+    #[test]
+    fn sweep_forgets_what_has_expired_and_tells_when_to_come_again() {
+        let mut table = ClaimTable::default();
+        for number in 0..1000 {
+            table.settle(&block(number), owner("ada", 100), Some("1".into()));
+        }
+        table.settle(&block(1000), owner("ada", 500), Some("1".into()));
+        assert!(granted(&table.claim(&block(1001))), "running");
+        assert_eq!(table.sweep(100), Some(SWEEP_INTERVAL), "many are forgotten together");
+        assert_eq!((table.blocks.len(), table.sweep(101)), (1002, Some(Duration::from_secs(400))));
+        assert!(table.blocks.len() == 2 && table.blocks.capacity() < 100, "{}", table.blocks.capacity());
+        assert_eq!(table.sweep(501), None, "a block that runs is settled or abandoned");
+        assert_eq!(table.bytes, block(1001).bytes());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn expired_results_are_forgotten_though_nobody_comes() {
+        let claims = MemoryClaims::swept_by(&Arc::new(Sweeper::new(Duration::from_secs(1))));
+        claims.settle(&block(1), &owner("ada", now() - 1), Some("1".into()));
+        assert_eq!(lock(&claims.table).blocks.len(), 1);
+        tokio::time::sleep(2 * SWEEP_INTERVAL).await;
+        let table = lock(&claims.table);
+        assert_eq!((table.blocks.len(), table.bytes), (0, 0));
     }
 
     #[test]

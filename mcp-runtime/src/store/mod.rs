@@ -45,6 +45,7 @@ mod events;
 mod memory;
 #[cfg(feature = "http")]
 mod sessions;
+pub(crate) mod sweeper;
 mod task_quota;
 mod task_record;
 mod tasks;

@@ -14,7 +14,6 @@
 
 pub(crate) mod claims;
 mod job;
-mod sweeper;
 pub(crate) mod watch;
 
 use std::fmt;
@@ -37,12 +36,12 @@ use crate::jsonrpc::object::optional_object;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, MissingCapability};
 use crate::server::core::Core;
+use crate::store::sweeper::{Expiring, SweptStore};
 use crate::store::{Change, DynTaskStore, MemoryTasks, TaskRecord, Unavailable, with_timeout};
 use crate::sync::until;
 
 use claims::QuestionClaims;
 pub(crate) use job::{Job, Ready, launch};
-use sweeper::Sweeper;
 pub(crate) use watch::TaskReader;
 
 /// The shortest time to live: a task that expires before its client can fetch the result is of no use to it.
@@ -62,19 +61,26 @@ pub(crate) struct Tasks {
     is_stopped: AtomicBool,
     /// Notified when that is set.
     stopped: Notify,
-    sweeper: Arc<Sweeper>,
+    /// The store, as what is swept.
+    expiring: Arc<dyn Expiring>,
 }
 
 impl Default for Tasks {
     fn default() -> Self {
-        Self::new(Arc::new(MemoryTasks::new()))
+        let store = Arc::new(MemoryTasks::new());
+        Self::swept(Arc::clone(&store) as Arc<dyn DynTaskStore>, store)
     }
 }
 
 impl Tasks {
     pub(crate) fn new(store: Arc<dyn DynTaskStore>) -> Self {
-        let (running, claims, sweeper) = (Arc::default(), Arc::default(), Sweeper::of(&store));
-        Tasks { store, running, claims, is_stopped: AtomicBool::new(false), stopped: Notify::new(), sweeper }
+        let expiring = Arc::new(SweptStore(Arc::clone(&store)));
+        Self::swept(store, expiring)
+    }
+
+    fn swept(store: Arc<dyn DynTaskStore>, expiring: Arc<dyn Expiring>) -> Self {
+        let (running, claims) = (Arc::default(), Arc::default());
+        Tasks { store, running, claims, is_stopped: AtomicBool::new(false), stopped: Notify::new(), expiring }
     }
 
     /// Stops the tasks that run in this process, since no client can fetch their results now. They may

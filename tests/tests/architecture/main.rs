@@ -103,7 +103,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "ask",
         why: "questions to the client, in the middle of a call or a task",
-        imports: "call task era outcome protocol schema error jsonrpc limits random sort sync",
+        imports: "call task era outcome store protocol schema error jsonrpc limits random sort sync",
     },
     Folder {
         name: "task",

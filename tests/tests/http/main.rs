@@ -12,6 +12,7 @@ mod eras;
 mod fleet;
 mod guards;
 mod headers;
+mod leftovers;
 mod listening;
 mod log;
 mod long_answers;

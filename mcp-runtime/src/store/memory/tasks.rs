@@ -12,6 +12,7 @@ use std::{fmt, io};
 use tokio::time::Instant;
 
 use crate::sort;
+use crate::store::sweeper::{Expiring, Sweep, shrink};
 use crate::store::{TaskLimit, TaskQuota, TaskRecord, TaskStore};
 use crate::sync::lock;
 
@@ -275,8 +276,16 @@ impl TaskStore for MemoryTasks {
     }
 
     async fn sweep(&self) -> io::Result<Option<Duration>> {
-        let table = self.live();
+        let mut table = self.live();
+        shrink(&mut table.tasks);
         Ok(table.expiry.first().map(|next| Duration::from_nanos(next.rank[0].saturating_sub(table.now()))))
+    }
+}
+
+/// As the default store, which no other replica writes to: it is swept when a task expires, and not in between.
+impl Expiring for MemoryTasks {
+    fn remove_expired(&self, _: Duration) -> Sweep<'_> {
+        Box::pin(async { TaskStore::sweep(self).await.ok().flatten() })
     }
 }
 

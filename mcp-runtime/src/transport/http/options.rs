@@ -152,7 +152,7 @@ impl HttpService {
         );
         self.with(|options| {
             if let Some(stores) = options.stores.as_mut().and_then(Arc::get_mut) {
-                stores.events = Some(store);
+                stores.set_events(store);
             }
         })
     }

@@ -54,7 +54,7 @@ pub(crate) async fn open(
     if with_timeout(limits.store_timeout, "create session", create).await.is_err() {
         return Err(std::io::ErrorKind::Other.into());
     }
-    start_refreshing(stores, sessions);
+    start_refreshing(stores, sessions, &connection.core);
     sessions.insert(&id, Session::new(connection, opener, Duration::ZERO, Some(stores.session(&id, record))));
     Ok(id)
 }
@@ -89,7 +89,7 @@ pub(crate) async fn find(
             return Err(response::later(StatusCode::SERVICE_UNAVAILABLE, "too many sessions; retry later"));
         }
         None => {
-            start_refreshing(stores, sessions);
+            start_refreshing(stores, sessions, core);
             sessions.insert(id, restore(stores, core, id, &record))
         }
     };
@@ -252,10 +252,11 @@ async fn touch(session: &Session) -> Result<(), Unavailable> {
 
 /// Starts the task that refreshes copies in use without requests: an open stream, a running call. It ends
 /// sessions that were ended at other replicas, and picks up subscriptions made there.
-fn start_refreshing(stores: &Arc<Stores>, sessions: &Arc<Sessions>) {
+fn start_refreshing(stores: &Arc<Stores>, sessions: &Arc<Sessions>, core: &Core) {
     if stores.refreshing.swap(true, Ordering::AcqRel) {
         return;
     }
+    stores.sweep(&core.sweeper);
     let sessions = Arc::downgrade(sessions);
     tokio::spawn(async move {
         loop {

@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::{Duration, Instant};
 
+use crate::store::sweeper::{Sweeper, SweptStore};
 use crate::store::{DynEventStore, DynSessionStore, SessionRecord};
 use crate::sync::lock;
 
@@ -15,6 +16,8 @@ pub(crate) struct Stores {
     pub(crate) events: Option<Arc<dyn DynEventStore>>,
     /// Whether a task refreshes the local copies that are in use.
     pub(super) refreshing: AtomicBool,
+    swept_sessions: Arc<SweptStore<dyn DynSessionStore>>,
+    swept_events: Option<Arc<SweptStore<dyn DynEventStore>>>,
 }
 
 /// The store's side of a session, of which the session in this process is a copy.
@@ -34,7 +37,23 @@ pub(super) struct StoredState {
 
 impl Stores {
     pub(crate) fn new(sessions: Arc<dyn DynSessionStore>) -> Self {
-        Stores { sessions, events: None, refreshing: AtomicBool::new(false) }
+        let swept_sessions = Arc::new(SweptStore(Arc::clone(&sessions)));
+        Stores { sessions, events: None, refreshing: AtomicBool::new(false), swept_sessions, swept_events: None }
+    }
+
+    pub(crate) fn set_events(&mut self, events: Arc<dyn DynEventStore>) {
+        self.swept_events = Some(Arc::new(SweptStore(Arc::clone(&events))));
+        self.events = Some(events);
+    }
+
+    /// Has the stores swept from now on.
+    pub(super) fn sweep(&self, sweeper: &Arc<Sweeper>) {
+        let sessions: Weak<SweptStore<_>> = Arc::downgrade(&self.swept_sessions);
+        sweeper.expect(sessions, Duration::MAX);
+        if let Some(events) = &self.swept_events {
+            let events: Weak<SweptStore<_>> = Arc::downgrade(events);
+            sweeper.expect(events, Duration::MAX);
+        }
     }
 
     pub(super) fn session(self: &Arc<Self>, id: &str, record: SessionRecord) -> Box<StoredSession> {
