@@ -57,6 +57,7 @@ pub mod protocol;
 mod random;
 mod schema;
 mod server;
+mod sort;
 pub mod store;
 mod subscription;
 mod suggest;

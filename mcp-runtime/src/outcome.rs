@@ -102,6 +102,8 @@ pub(crate) struct Question {
 
 /// A handler's future.
 pub(crate) type Work = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+/// A synchronous function that may block.
+pub(crate) type BlockingWork = Box<dyn FnOnce() -> Outcome + Send>;
 
 /// A started call of a handler.
 pub(crate) enum Step {
@@ -110,5 +112,5 @@ pub(crate) enum Step {
     /// An asynchronous function, not yet polled.
     Future(Work),
     /// A synchronous function to run on a thread of its own.
-    Blocking(Box<dyn FnOnce() -> Outcome + Send>),
+    Blocking(BlockingWork),
 }

@@ -11,13 +11,16 @@ use std::collections::{HashSet, VecDeque};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 
 use crate::call::outbox::Outgoing;
 use crate::catalog::Catalog;
 use crate::era::encode::notification;
 use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::object::Object;
+use crate::jsonrpc::raw::{Raw, to_text};
 use crate::store::{Change, ChangeBus, ChangeListener};
 use crate::sync::{lock, until_some};
 use crate::task::TaskReader;
@@ -26,22 +29,64 @@ use crate::task::TaskReader;
 const FILTER_BYTES: usize = 32 * 1024;
 
 /// The changes a client subscribes to; on the wire, the filter of `subscriptions/listen`.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Filter {
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     tools_list_changed: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     prompts_list_changed: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     resources_list_changed: bool,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     resource_subscriptions: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     task_ids: Vec<String>,
 }
 
+fn read_flag(members: &Object<'_>, name: &str) -> Result<bool, RpcError> {
+    match members.get(name).map(Raw::get) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(other) => Err(wrong(name, "boolean", Raw::new_unchecked(other).kind())),
+    }
+}
+
+fn read_texts(members: &Object<'_>, name: &str) -> Result<Vec<String>, RpcError> {
+    let Some(raw) = members.get(name) else { return Ok(Vec::new()) };
+    let Ok(Value::Array(items)) = serde_json::from_str(raw.get()) else { return Err(wrong(name, "array", raw.kind())) };
+    let mut texts = Vec::with_capacity(items.len());
+    for item in items {
+        match item {
+            Value::String(text) => texts.push(text),
+            other => {
+                return Err(wrong(
+                    &format!("{name}.{}", texts.len()),
+                    "string",
+                    Raw::new_unchecked(&to_text(&other)).kind(),
+                ));
+            }
+        }
+    }
+    Ok(texts)
+}
+
+fn wrong(field: &str, expected: &str, actual: &str) -> RpcError {
+    RpcError::wrong_field(&format!("notifications.{field}"), expected, actual)
+}
+
 impl Filter {
+    /// Reads the filter of a stream. By hand: the derived parser is 5 KB.
+    pub(crate) fn read(members: &Object<'_>) -> Result<Self, RpcError> {
+        Ok(Filter {
+            tools_list_changed: read_flag(members, "toolsListChanged")?,
+            prompts_list_changed: read_flag(members, "promptsListChanged")?,
+            resources_list_changed: read_flag(members, "resourcesListChanged")?,
+            resource_subscriptions: read_texts(members, "resourceSubscriptions")?,
+            task_ids: read_texts(members, "taskIds")?,
+        })
+    }
+
     /// The filter of a legacy session: changes of all lists.
     pub(crate) fn lists() -> Self {
         Filter {

@@ -3,11 +3,16 @@
 use serde_json::json;
 
 use crate::jsonrpc::error::RpcError;
+use crate::sort;
 
 impl RpcError {
     /// Adds the candidate closest to `word` as a suggestion, if it is close enough to be a typo.
-    pub(crate) fn suggest<'a>(self, word: &str, candidates: impl Iterator<Item = &'a str>) -> Self {
-        match closest(word, candidates) {
+    pub(crate) fn suggest<'a>(self, word: &str, mut candidates: impl Iterator<Item = &'a str>) -> Self {
+        self.suggest_any(word, &mut candidates)
+    }
+
+    fn suggest_any(self, word: &str, candidates: &mut dyn Iterator<Item = &str>) -> Self {
+        match closest_of(word, candidates) {
             Some(meant) => self.with_data(json!({"details": format!("Did you mean '{meant}'?"), "suggestion": meant})),
             None => self,
         }
@@ -17,7 +22,13 @@ impl RpcError {
 /// Longer names get no suggestion: comparison is quadratic in their length.
 const LONGEST: usize = 128;
 
-pub(crate) fn closest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// The candidate closest to `word`, if it is close enough to be a typo.
+pub(crate) fn closest<'a>(word: &str, mut candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    closest_of(word, &mut candidates)
+}
+
+/// Not generic, so that it is compiled once.
+fn closest_of<'a>(word: &str, candidates: &mut dyn Iterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LONGEST {
         return None;
     }
@@ -43,9 +54,8 @@ fn sorted(name: &str) -> String {
         }
         spaced.extend(letter.to_lowercase().filter(|letter| letter.is_alphanumeric()));
     }
-    let mut words: Vec<&str> = spaced.split(' ').collect();
-    words.sort_unstable();
-    words.concat()
+    let words: Vec<&str> = spaced.split(' ').collect();
+    sort::by_text(&words, |word| word).concat()
 }
 
 /// The words of a name in lower case: of `getHTTPStatus2`, `get`, `http` and `status2`.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::{Raw, string_end};
+use crate::sort;
 
 /// Values nested deeper than this are bound as they are written, so that the recursion is bounded, whatever
 /// `Limits::depth` allows.
@@ -29,8 +30,7 @@ impl StateBinding {
         let params = self.params.as_deref().and_then(|raw| Object::read(Raw::new_unchecked(raw)).ok());
         let params = params.unwrap_or_default();
         let of_the_round = |name: &str| matches!(name, "_meta" | "inputResponses" | "requestState");
-        let mut members: Vec<_> = params.iter().filter(|(name, _)| !of_the_round(name)).collect();
-        members.sort_unstable_by_key(|(name, _)| *name);
+        let members: Vec<_> = params.iter().filter(|(name, _)| !of_the_round(name)).collect();
         let mut out = Vec::new();
         write_string(&self.server, &mut out);
         write_string(self.method, &mut out);
@@ -38,7 +38,7 @@ impl StateBinding {
             Some(principal) => write_string(principal, &mut out),
             None => out.extend_from_slice(b"null"),
         }
-        for (name, value) in members {
+        for (name, value) in sort::by_text(&members, |(name, _)| name) {
             write_string(name, &mut out);
             Canonical { text: value.get(), at: 0 }.value(&mut out, 0);
         }
@@ -121,9 +121,9 @@ impl<'a> Canonical<'a> {
         if !members.is_sorted_by(|(one, _), (other, _)| out[start..][one.clone()] <= out[start..][other.clone()]) {
             let written = out.split_off(start);
             // Stable: of duplicate keys, readers take the first or the last.
-            members.sort_by(|(one, _), (other, _)| written[one.clone()].cmp(&written[other.clone()]));
-            for (_, member) in members {
-                out.extend_from_slice(&written[member]);
+            let key = |member: usize| &written[members[member].0.clone()];
+            for member in sort::order(members.len(), &|one, other| key(one).cmp(key(other))) {
+                out.extend_from_slice(&written[members[member].1.clone()]);
             }
         }
         out.push(b'}');

@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -17,12 +17,17 @@ use tokio::sync::Notify;
 use super::AskError;
 use crate::error::{Error, Result};
 use crate::jsonrpc::raw::to_text;
+use crate::sort;
+use crate::store::sweeper::{Expiring, Sweep, Sweeper, shrink};
 use crate::sync::{lock, until_some};
 
 /// The blocks that are remembered. Beyond it, the oldest of the principal that has the most are forgotten.
 const MAX_BLOCKS: usize = 8192;
 /// The size of the keys and results that are remembered.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// The time between two sweeps: blocks of many dialogues are forgotten together.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A `once` block of a dialogue.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -115,11 +120,46 @@ impl Drop for ClaimGuard<'_> {
 }
 
 /// Claims in the memory of a process.
-#[derive(Default)]
 pub(crate) struct MemoryClaims {
     table: Mutex<ClaimTable>,
     /// Notified when a block is settled or abandoned.
     changed: Notify,
+    sweeper: Arc<Sweeper>,
+    /// Itself, for the sweeper.
+    swept: Weak<Self>,
+}
+
+impl MemoryClaims {
+    /// No claims yet. They are forgotten when they expire.
+    pub(crate) fn swept_by(sweeper: &Arc<Sweeper>) -> Arc<Self> {
+        Arc::new_cyclic(|swept| MemoryClaims {
+            table: Mutex::default(),
+            changed: Notify::new(),
+            sweeper: Arc::clone(sweeper),
+            swept: Weak::clone(swept),
+        })
+    }
+
+    fn expect(&self, until: u64) {
+        let swept: Weak<Self> = Weak::clone(&self.swept);
+        self.sweeper.expect(swept, wait(until, now()));
+    }
+}
+
+impl Expiring for MemoryClaims {
+    fn remove_expired(&self, _: Duration) -> Sweep<'_> {
+        Box::pin(async { lock(&self.table).sweep(now()) })
+    }
+}
+
+/// In seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// How long to wait until a block that is remembered until then can be forgotten.
+fn wait(until: u64, now: u64) -> Duration {
+    Duration::from_secs(until.saturating_sub(now).saturating_add(1)).max(SWEEP_INTERVAL)
 }
 
 #[derive(Default)]
@@ -143,6 +183,7 @@ impl OnceClaims for MemoryClaims {
     fn settle(&self, block: &Block, owner: &Owner, result: Option<Box<str>>) {
         lock(&self.table).settle(block, owner.clone(), result);
         self.changed.notify_waiters();
+        self.expect(owner.until);
     }
 
     fn abandon(&self, block: &Block) {
@@ -193,28 +234,41 @@ impl ClaimTable {
         if !self.is_full() {
             return;
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        self.forget(|_, owner, _| owner.until < now);
+        self.forget_expired(now());
         while self.is_full() {
-            let mut shares = HashMap::<Option<Arc<str>>, (usize, Vec<u64>)>::new();
-            for (block, entry) in &self.blocks {
-                if let ClaimEntry::Settled { owner, order, .. } = entry {
-                    let share = shares.entry(owner.principal.clone()).or_default();
-                    share.0 += SHARE_BYTES + block.bytes() + entry.bytes();
-                    share.1.push(*order);
-                }
-            }
-            let Some((greediest, (_, mut orders))) = shares.into_iter().max_by_key(|(_, (bytes, _))| *bytes) else {
-                return;
-            };
-            orders.sort_unstable();
-            let newest_forgotten = orders[orders.len() / 2];
+            let Some((greediest, newest_forgotten)) = self.older_half_of_the_greediest() else { return };
             self.forget(|_, owner, order| owner.principal == greediest && order <= newest_forgotten);
             tracing::warn!(
                 principal = greediest.as_deref().unwrap_or("anonymous"),
                 "results of `ctx.once` were forgotten before their dialogues expired: too many of one caller's"
             );
         }
+    }
+
+    /// The principal that has the most, and the order of the newest block in the older half of its own.
+    fn older_half_of_the_greediest(&self) -> Option<(Option<Arc<str>>, u64)> {
+        let settled: Vec<Settled<'_>> = self.blocks.iter().filter_map(Settled::of).collect();
+        let by_principal = sort::order(settled.len(), &|one, other| settled[one].place().cmp(&settled[other].place()));
+        let same = |one: &usize, other: &usize| settled[*one].principal == settled[*other].principal;
+        let shares = by_principal.chunk_by(same);
+        let greediest = shares.max_by_key(|share| share.iter().map(|block| settled[*block].bytes).sum::<usize>())?;
+        let newest = &settled[greediest[greediest.len() / 2]];
+        Some((newest.principal.cloned(), newest.order))
+    }
+
+    fn forget_expired(&mut self, now: u64) {
+        self.forget(|_, owner, _| owner.until < now);
+    }
+
+    /// Forgets what has expired, and returns how long it is until more has.
+    fn sweep(&mut self, now: u64) -> Option<Duration> {
+        self.forget_expired(now);
+        shrink(&mut self.blocks);
+        let until = self.blocks.values().filter_map(|entry| match entry {
+            ClaimEntry::Running => None,
+            ClaimEntry::Settled { owner, .. } => Some(owner.until),
+        });
+        until.min().map(|until| wait(until, now))
     }
 
     fn forget(&mut self, is_forgotten: impl Fn(&Block, &Owner, u64) -> bool) {
@@ -226,6 +280,25 @@ impl ClaimTable {
             !forgotten
         });
         self.bytes -= freed;
+    }
+}
+
+/// A settled block, as one of its principal's.
+struct Settled<'a> {
+    principal: Option<&'a Arc<str>>,
+    order: u64,
+    bytes: usize,
+}
+
+impl<'a> Settled<'a> {
+    fn of((block, entry): (&'a Block, &'a ClaimEntry)) -> Option<Self> {
+        let ClaimEntry::Settled { owner, order, .. } = entry else { return None };
+        let bytes = SHARE_BYTES + block.bytes() + entry.bytes();
+        Some(Settled { principal: owner.principal.as_ref(), order: *order, bytes })
+    }
+
+    fn place(&self) -> (Option<&Arc<str>>, u64) {
+        (self.principal, self.order)
     }
 }
 
@@ -259,62 +332,4 @@ impl fmt::Debug for MemoryClaims {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn block(number: usize) -> Block {
-        Block { dialogue: "d".into(), key: number.to_string().into() }
-    }
-
-    fn owner(principal: &str, until: u64) -> Owner {
-        Owner { principal: Some(principal.into()), until }
-    }
-
-    fn granted(claim: &Result<Option<Claim>>) -> bool {
-        matches!(claim, Ok(Some(Claim::Granted)))
-    }
-
-    #[test]
-    fn flood_costs_the_greediest_its_own_memory() {
-        let mut table = ClaimTable::default();
-        assert!(granted(&table.claim(&block(0))));
-        table.settle(&block(0), owner("ada", u64::MAX), Some("1".into()));
-        for number in 1..3 * MAX_BLOCKS {
-            assert!(granted(&table.claim(&block(number))));
-            table.settle(&block(number), owner("mallory", u64::MAX), None);
-            assert!(table.blocks.len() <= MAX_BLOCKS);
-        }
-        assert!(matches!(table.claim(&block(0)), Ok(Some(Claim::Done(Some(_))))), "hers is kept");
-        assert!(granted(&table.claim(&block(1))), "the flood's oldest is forgotten");
-    }
-
-    #[test]
-    fn results_are_bounded_in_bytes_and_expire() {
-        let mut table = ClaimTable::default();
-        let long: Box<str> = "x".repeat(1024 * 1024).into();
-        for number in 0..100 {
-            assert!(granted(&table.claim(&block(number))));
-            table.settle(&block(number), owner("ada", u64::MAX), Some(long.clone()));
-            assert!(table.bytes <= MAX_BYTES);
-        }
-        let mut table = ClaimTable::default();
-        for number in 0..MAX_BLOCKS {
-            table.settle(&block(number), owner("ada", 1), None);
-        }
-        assert!(granted(&table.claim(&block(MAX_BLOCKS))));
-        assert_eq!(table.blocks.len(), 1, "what has expired is gone");
-    }
-
-    #[test]
-    fn running_blocks_are_never_forgotten() {
-        let mut table = ClaimTable::default();
-        for number in 0..MAX_BLOCKS {
-            assert!(granted(&table.claim(&block(number))));
-        }
-        assert!(table.claim(&block(MAX_BLOCKS)).is_err());
-        assert!(matches!(table.claim(&block(0)), Ok(None)));
-        table.remove(&block(0));
-        assert!(granted(&table.claim(&block(MAX_BLOCKS))));
-        assert_eq!(table.bytes, table.blocks.keys().map(Block::bytes).sum::<usize>());
-    }
-}
+mod tests;

@@ -10,6 +10,7 @@ use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::optional_object;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::Question;
+use crate::sort;
 
 impl Question {
     pub(super) const ELICIT: &'static str = "elicitation/create";
@@ -110,10 +111,9 @@ pub(crate) fn read_responses(raw: Raw<'_>) -> Result<Vec<(String, Value)>, RpcEr
 fn canonical(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Object(map) => {
-            let mut keys: Vec<&str> = map.keys().map(String::as_str).collect();
-            keys.sort_unstable();
+            let keys: Vec<&str> = map.keys().map(String::as_str).collect();
             out.push(b'{');
-            for key in keys {
+            for key in sort::by_text(&keys, |key| key) {
                 scalar(key, out);
                 out.push(b':');
                 canonical(&map[key], out);

@@ -93,6 +93,7 @@ impl StateSealer {
 
     /// Whether states can be sealed and opened: not before replicas have agreed on a secret. If they have not, because
     /// the backend was away, it is asked again.
+    #[cfg_attr(not(feature = "http"), expect(clippy::unused_self, reason = "as with HTTP"))]
     pub(crate) fn is_ready(self: &Arc<Self>) -> bool {
         #[cfg(feature = "http")]
         if self.agreement.is_some() && self.own.get().is_none() {

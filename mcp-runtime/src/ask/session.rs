@@ -100,15 +100,15 @@ impl PendingRequests {
 
     /// Delivers a response. Returns false if it matches no pending request.
     pub(crate) fn answered(&self, response: &Response<'_>) -> bool {
-        self.settle(response.id, || read(response))
+        self.settle(response.id, &|| read(response))
     }
 
     /// Fails the request of this id: its response is unreadable.
     pub(crate) fn reject_unreadable(&self, id: Option<Id<'_>>, why: &str) {
-        self.settle(id, || Err(AskError::Invalid(why.to_owned())));
+        self.settle(id, &|| Err(AskError::Invalid(why.to_owned())));
     }
 
-    fn settle(&self, id: Option<Id<'_>>, answer: impl FnOnce() -> Result<Value, AskError>) -> bool {
+    fn settle(&self, id: Option<Id<'_>>, answer: &dyn Fn() -> Result<Value, AskError>) -> bool {
         let waiting = id.and_then(|id| self.number(id)).and_then(|number| self.table().waiting.remove(&number));
         // The receiver is gone if the call was dropped meanwhile.
         waiting.map(|waiting| waiting.send(answer())).is_some()

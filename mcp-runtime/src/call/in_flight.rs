@@ -44,6 +44,7 @@ pub(crate) enum CallKind {
 pub(crate) struct RunningGuard(Arc<InFlight>);
 
 impl Drop for RunningGuard {
+    #[inline(never)]
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::AcqRel);
         self.0.finished.notify_waiters();
@@ -78,6 +79,7 @@ impl InFlight {
     }
 
     /// Whether a request with this id is still being answered.
+    #[inline]
     pub(crate) fn contains(&self, id: Id<'_>) -> bool {
         // Every call in the table has a task, so without tasks the lock is not needed.
         self.running.load(Ordering::Acquire) > 0 && self.calls().contains_key(&*key(id))

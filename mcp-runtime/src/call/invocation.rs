@@ -85,15 +85,24 @@ impl<'a> CallChannel<'a> {
     }
 
     /// Takes what a call brings back from an earlier round, if it brings anything.
+    #[inline]
     pub(crate) fn resume(&self, call: &Accepted<'_>) -> Result<(), Failure> {
         // Asked first: most revisions have no rounds.
         if call.envelope.revision.asks_by_rounds()
             && call.params.get("inputResponses").or_else(|| call.params.get("requestState")).is_some()
-            && let Some(binding) = self.state_binding(call)
         {
-            if !self.core.secrets.is_ready() {
-                return Err(Failure::Unavailable("The server cannot read a `requestState` now; retry later"));
-            }
+            return self.read_resumed(call);
+        }
+        Ok(())
+    }
+
+    /// Reads what a call brings back from an earlier round.
+    #[cold]
+    fn read_resumed(&self, call: &Accepted<'_>) -> Result<(), Failure> {
+        if !self.core.secrets.is_ready() {
+            return Err(Failure::Unavailable("The server cannot read a `requestState` now; retry later"));
+        }
+        if let Some(binding) = self.state_binding(call) {
             let state_bytes = self.core.limits.state_bytes;
             self.resumed.replace(Resumed::read(&call.params, &binding, &self.core.secrets, state_bytes)?);
         }
@@ -176,6 +185,7 @@ impl<'a> CallChannel<'a> {
     }
 
     /// The notifier, if a handler needed it.
+    #[inline]
     pub(crate) fn into_notifier(mut self) -> Option<Arc<Notifier>> {
         self.notifier.take()
     }

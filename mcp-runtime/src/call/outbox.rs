@@ -1,8 +1,12 @@
 //! Where the messages of calls go: the queue of a connection, or of one HTTP request.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+#[cfg(feature = "http")]
+use std::sync::OnceLock;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
+#[cfg(feature = "http")]
+use tokio::sync::watch;
 
 use crate::server::memory::{Charge, Owner};
 use crate::server::peer::Peer;
@@ -30,14 +34,17 @@ pub(crate) enum Outgoing {
 pub(crate) struct Outbox {
     queue: Queue,
     /// The authenticated caller, if there is one.
+    #[cfg(feature = "http")]
     principal: Option<Arc<str>>,
     /// The address the caller has, if that is known.
-    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP requests have a peer"))]
+    #[cfg(feature = "http")]
     peer: Option<Peer>,
     /// What the request takes of the memory budget, if it is long.
+    #[cfg(feature = "http")]
     held: Option<Arc<Charge>>,
     /// Whether the response to an HTTP request is a stream in a session, which the client can resume and
     /// respond on.
+    #[cfg(feature = "http")]
     resumable: bool,
     /// The HTTP request without its body.
     #[cfg(feature = "http")]
@@ -48,11 +55,12 @@ pub(crate) struct Outbox {
 }
 
 /// Whether a client reads the response to its request now. It may leave a stream and come back.
+#[cfg(feature = "http")]
 #[derive(Debug, Clone)]
 pub(crate) struct Presence(Arc<watch::Sender<bool>>);
 
+#[cfg(feature = "http")]
 impl Presence {
-    #[cfg(feature = "http")]
     pub(crate) fn set(&self, present: bool) {
         self.0.send_replace(present);
     }
@@ -69,9 +77,27 @@ impl Presence {
 }
 
 /// Present until it leaves.
+#[cfg(feature = "http")]
 impl Default for Presence {
     fn default() -> Self {
         Presence(Arc::new(watch::Sender::new(true)))
+    }
+}
+
+/// Without HTTP, a client that leaves ends its connection.
+#[cfg(not(feature = "http"))]
+#[derive(Debug, Clone)]
+pub(crate) enum Presence {}
+
+#[cfg(not(feature = "http"))]
+impl Presence {
+    pub(crate) fn is_present(&self) -> bool {
+        match *self {}
+    }
+
+    #[expect(clippy::unused_async, reason = "as with HTTP")]
+    pub(crate) async fn left(&self) {
+        match *self {}
     }
 }
 
@@ -80,7 +106,7 @@ enum Queue {
     /// Shared by all calls of a connection.
     Connection(mpsc::Sender<Outgoing>),
     /// Of one request; made when a call needs it, since most never do.
-    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP requests have queues of their own"))]
+    #[cfg(feature = "http")]
     Request(OnceLock<(mpsc::Sender<Outgoing>, mpsc::Receiver<Outgoing>)>),
 }
 
@@ -90,9 +116,13 @@ impl Outbox {
         let (sender, receiver) = mpsc::channel(CAPACITY);
         let outbox = Outbox {
             queue: Queue::Connection(sender),
+            #[cfg(feature = "http")]
             principal: None,
+            #[cfg(feature = "http")]
             peer: None,
+            #[cfg(feature = "http")]
             held: None,
+            #[cfg(feature = "http")]
             resumable: false,
             #[cfg(feature = "http")]
             parts: None,
@@ -122,23 +152,9 @@ impl Outbox {
         Outbox { held, ..self }
     }
 
-    /// What the request takes of the memory budget. Whoever keeps the arguments keeps this.
-    pub(crate) fn held(&self) -> Option<&Arc<Charge>> {
-        self.held.as_ref()
-    }
-
     /// Who the memory is kept for that the caller leaves behind.
     pub(crate) fn owner(&self) -> Owner {
-        Owner::of(self.principal.as_ref(), self.peer)
-    }
-
-    pub(crate) fn principal(&self) -> Option<&Arc<str>> {
-        self.principal.as_ref()
-    }
-
-    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP requests have a peer"))]
-    pub(crate) fn peer(&self) -> Option<Peer> {
-        self.peer
+        Owner::of(self.principal(), self.peer())
     }
 
     /// The HTTP request, where there is one.
@@ -153,34 +169,21 @@ impl Outbox {
         self.resumable
     }
 
-    /// Whether the client of a request reads its response. `None` for a connection, which ends when its client leaves.
-    #[cfg_attr(
-        not(feature = "http"),
-        allow(clippy::unused_self, reason = "only HTTP requests have a queue of their own")
-    )]
-    pub(crate) fn presence(&self) -> Option<Presence> {
-        #[cfg(feature = "http")]
-        if let Queue::Request(_) = self.queue {
-            return Some(self.presence.get_or_init(Presence::default).clone());
-        }
-        None
-    }
-
     /// What is to be told whether the client reads the response, if a call needs to know.
     #[cfg(feature = "http")]
     pub(crate) fn take_presence(&mut self) -> Option<Presence> {
         self.presence.take()
     }
 
-    /// Whether the client can receive a request here, and respond to it.
-    pub(crate) fn can_ask(&self) -> bool {
-        self.resumable || self.connection_sender().is_some()
-    }
-
     /// The queue that outlives the request, if there is one.
+    #[cfg_attr(
+        not(feature = "http"),
+        expect(clippy::unnecessary_wraps, reason = "only HTTP requests have queues of their own")
+    )]
     pub(crate) fn connection_sender(&self) -> Option<&mpsc::Sender<Outgoing>> {
         match &self.queue {
             Queue::Connection(sender) => Some(sender),
+            #[cfg(feature = "http")]
             Queue::Request(_) => None,
         }
     }
@@ -188,6 +191,7 @@ impl Outbox {
     pub(crate) fn sender(&self) -> &mpsc::Sender<Outgoing> {
         match &self.queue {
             Queue::Connection(sender) => sender,
+            #[cfg(feature = "http")]
             Queue::Request(queue) => &queue.get_or_init(|| mpsc::channel(CAPACITY)).0,
         }
     }
@@ -199,5 +203,61 @@ impl Outbox {
             Queue::Connection(_) => None,
             Queue::Request(queue) => queue.into_inner().map(|(_, receiver)| receiver),
         }
+    }
+}
+
+/// The caller, where there are several.
+#[cfg(feature = "http")]
+impl Outbox {
+    /// What the request takes of the memory budget. Whoever keeps the arguments keeps this.
+    pub(crate) fn held(&self) -> Option<&Arc<Charge>> {
+        self.held.as_ref()
+    }
+
+    pub(crate) fn principal(&self) -> Option<&Arc<str>> {
+        self.principal.as_ref()
+    }
+
+    pub(crate) fn peer(&self) -> Option<Peer> {
+        self.peer
+    }
+
+    /// Whether the client of a request reads its response. `None` for a connection, which ends when its client leaves.
+    pub(crate) fn presence(&self) -> Option<Presence> {
+        match self.queue {
+            Queue::Connection(_) => None,
+            Queue::Request(_) => Some(self.presence.get_or_init(Presence::default).clone()),
+        }
+    }
+
+    /// Whether the client can receive a request here, and respond to it.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.resumable || self.connection_sender().is_some()
+    }
+}
+
+/// Without HTTP there is one caller, who is not authenticated and has a connection. What is known of it at compile time
+/// is left out of the server.
+#[cfg(not(feature = "http"))]
+#[expect(clippy::unused_self, reason = "as with HTTP")]
+impl Outbox {
+    pub(crate) fn held(&self) -> Option<&Arc<Charge>> {
+        None
+    }
+
+    pub(crate) fn principal(&self) -> Option<&Arc<str>> {
+        None
+    }
+
+    pub(crate) fn peer(&self) -> Option<Peer> {
+        None
+    }
+
+    pub(crate) fn presence(&self) -> Option<Presence> {
+        None
+    }
+
+    pub(crate) fn can_ask(&self) -> bool {
+        true
     }
 }

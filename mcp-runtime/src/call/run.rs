@@ -1,11 +1,11 @@
 //! Runs handlers: the first poll on the thread that read the message, the rest in a task, `blocking` ones on threads
 //! of their own.
 
+use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use std::{fmt, thread};
 
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
@@ -15,10 +15,10 @@ use crate::call::blocking::BlockingProfile;
 use crate::call::blocking::call_turns::CallTurns;
 use crate::call::telemetry::log::CallLog;
 use crate::jsonrpc::error::RpcError;
-use crate::outcome::{Failure, Outcome, Reply, Step, Work};
+use crate::outcome::{BlockingWork, Failure, Outcome, Reply, Step, Work};
 use crate::panic::catch;
 use crate::server::core::Core;
-use crate::sync::BoxedTask;
+use crate::sync::{spawn, spawn_thread};
 use crate::task;
 
 /// A call that has been routed: the handler's first step, and its timeout.
@@ -135,9 +135,9 @@ impl DroppedCall {
     /// Runs the handler on until its `once` block returns: a client that retries gets the result. Interrupted halfway,
     /// the effect might have happened, and the retry would repeat it.
     fn finish_once(mut self) {
-        let (Ok(runtime), Ok(permit)) = (Handle::try_current(), FINISHING.try_acquire()) else { return };
+        let (Ok(_), Ok(permit)) = (Handle::try_current(), FINISHING.try_acquire()) else { return };
         let limit = self.dialogue.as_ref().map_or(Duration::ZERO, |dialogue| dialogue.answer_timeout());
-        let finish: BoxedTask = Box::pin(async move {
+        spawn(async move {
             let once = std::future::poll_fn(|cx| {
                 let Some(future) = &mut self.future else { return Poll::Ready(()) };
                 let ended = catch(|| future.as_mut().poll(cx)).is_none_or(|step| step.is_ready());
@@ -147,7 +147,6 @@ impl DroppedCall {
             let _ = tokio::time::timeout(limit, once).await;
             drop((self, permit));
         });
-        runtime.spawn(finish);
     }
 }
 
@@ -165,6 +164,7 @@ impl Drop for DroppedCall {
 /// handler that may have to wait is started only if `has_room`.
 ///
 /// The first poll has no waker. A pending call is polled again by the task it becomes, so no wake-up is lost.
+#[inline]
 pub(crate) fn start(
     blocking_threads: &BlockingThreads,
     log: Option<CallLog>,
@@ -186,22 +186,30 @@ pub(crate) fn start(
         // Rejected before any of it has run, so that the client can safely retry.
         Step::Future(_) | Step::Blocking(_) if !has_room() => FirstPoll::Done(Err(busy())),
         Step::Future(future) => {
-            let mut future = GuardedFuture::new(future, dialogue, blocking);
-            let first = CallLog::with(log.as_ref(), || future.poll(&mut Context::from_waker(Waker::noop())));
-            match first {
-                Poll::Ready(answer) => FirstPoll::Done(answer),
-                Poll::Pending => FirstPoll::Pending(PendingCall { future, timeout, log }),
-            }
+            poll_first(PendingCall { future: GuardedFuture::new(future, dialogue, blocking), timeout, log })
         }
-        Step::Blocking(work) => match blocking_threads.start(with_subscriber(log, work)) {
+        Step::Blocking(work) => match start_blocking(blocking_threads, log, work) {
             Ok(done) => {
-                let done = async move { done.await.ok().flatten().unwrap_or(Err(Failure::Panicked)) };
-                let future = GuardedFuture::new(Box::pin(done), dialogue, None);
+                let future = GuardedFuture::new(done, dialogue, None);
                 FirstPoll::Pending(PendingCall { future, timeout, log: None })
             }
             Err(failure) => FirstPoll::Done(Err(failure)),
         },
     }
+}
+
+fn poll_first(mut call: PendingCall) -> FirstPoll {
+    let future = &mut call.future;
+    match CallLog::with(call.log.as_ref(), || future.poll(&mut Context::from_waker(Waker::noop()))) {
+        Poll::Ready(answer) => FirstPoll::Done(answer),
+        Poll::Pending => FirstPoll::Pending(call),
+    }
+}
+
+/// Runs a `blocking` handler on a thread of its own.
+fn start_blocking(threads: &BlockingThreads, log: Option<CallLog>, work: BlockingWork) -> Result<Work, Failure> {
+    let done = threads.start(with_subscriber(log, work))?;
+    Ok(Box::pin(async move { done.await.ok().flatten().unwrap_or(Err(Failure::Panicked)) }))
 }
 
 /// Wraps work for another thread. If the call's `tracing` events go to its client, they go to this thread's
@@ -244,7 +252,7 @@ impl BlockingThreads {
             let _ = sender.send(work());
             drop(permit);
         };
-        thread::Builder::new().name("mcp-blocking".to_owned()).spawn(body).map_err(|_| busy())?;
+        spawn_thread("mcp-blocking", Box::new(body)).map_err(|_| busy())?;
         Ok(done)
     }
 }
@@ -266,14 +274,7 @@ impl PendingCall {
         let work: Work = match step {
             Step::Ready(answer) => Box::pin(async { answer }),
             Step::Future(future) => future,
-            Step::Blocking(work) => Box::pin(async move {
-                core.blocking_threads
-                    .start(with_subscriber(None, work))?
-                    .await
-                    .ok()
-                    .flatten()
-                    .unwrap_or(Err(Failure::Panicked))
-            }),
+            Step::Blocking(work) => Box::pin(async move { start_blocking(&core.blocking_threads, None, work)?.await }),
         };
         PendingCall { future: GuardedFuture::new(work, dialogue, blocking), timeout, log: None }
     }

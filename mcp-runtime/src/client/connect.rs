@@ -75,28 +75,36 @@ impl TestClient {
         match tokio::time::timeout(probe, asked).await {
             Ok(Ok(about)) => about["supportedVersions"].is_array(),
             // Only revisions without sessions have these.
-            Ok(Err(error)) => error.code().is_some_and(|code| RpcError::OF_STATELESS_REVISIONS.contains(&code)),
+            Ok(Err(error)) => is_of_stateless_revision(&error),
             Err(_) => false,
         }
     }
 
     /// Agrees on a revision, with a handshake if it has one. `declared` are the capabilities that hold in all of them.
-    async fn negotiate(
+    pub(super) async fn negotiate(
         &mut self,
         negotiates: bool,
         declared: Map<String, Value>,
         probe: Duration,
     ) -> Result<(), ServerError> {
+        let stateless = (self.identity.revision, self.identity.capabilities.clone());
         if negotiates && !self.is_stateless(probe).await {
             let identity = &mut self.identity;
             identity.revision = Revision::newest_with_sessions();
             identity.capabilities = declared;
             self.responder.replies.declare(identity.revision, &mut identity.capabilities);
         }
-        if !self.identity.revision.is_stateless() {
-            self.initialize().await?;
+        if self.identity.revision.is_stateless() {
+            return Ok(());
         }
-        Ok(())
+        match self.initialize().await {
+            // It was only slow to answer `server/discover`.
+            Err(error) if negotiates && is_of_stateless_revision(&error) => {
+                (self.identity.revision, self.identity.capabilities) = stateless;
+                Ok(())
+            }
+            initialized => initialized,
+        }
     }
 
     /// A server that does not answer: what it says instead tells what is wrong.
@@ -114,6 +122,11 @@ impl TestClient {
             limit.as_secs_f64()
         ))
     }
+}
+
+/// Whether only a server of a revision without sessions answers with this error.
+fn is_of_stateless_revision(error: &ServerError) -> bool {
+    error.code().is_some_and(|code| RpcError::OF_STATELESS_REVISIONS.contains(&code))
 }
 
 impl TestClientBuilder {

@@ -265,3 +265,25 @@ async fn new_server_per_round_serves_later_rounds() {
     let error = client.call("t", json!({})).await.unwrap_err();
     assert_eq!(error.code(), Some(RpcError::METHOD_NOT_FOUND), "the other server has no tools: {error}");
 }
+
+/// It answers `server/discover` after the client has given up on it, and refuses `initialize`.
+#[tokio::test]
+async fn slow_stateless_server_is_not_taken_for_an_old_one() {
+    let mut discover = None;
+    let script = move |request: Value| match request["method"].as_str() {
+        Some("server/discover") => {
+            discover = Some(request["id"].clone());
+            Vec::new()
+        }
+        Some("initialize") => {
+            let error = json!({"code": RpcError::UNSUPPORTED_VERSION, "message": "no sessions"});
+            let refusal = json!({"jsonrpc": "2.0", "id": request["id"], "error": error});
+            vec![json!({"jsonrpc": "2.0", "id": discover, "result": {"supportedVersions": []}}), refusal]
+        }
+        _ => vec![done(&request, "served")],
+    };
+    let mut client = scripted(builder(Revision::LATEST), script);
+    client.negotiate(true, Map::new(), std::time::Duration::from_millis(20)).await.unwrap();
+    assert_eq!(client.revision(), Revision::LATEST);
+    assert_eq!(client.call("t", json!({})).await.unwrap().text(), "served");
+}

@@ -260,6 +260,7 @@ impl Connection {
     }
 
     /// Admits a request and applies it to the connection. What there is no call to begin for is handled then.
+    #[inline]
     pub(super) fn accept<'a>(
         &mut self,
         era: Era,

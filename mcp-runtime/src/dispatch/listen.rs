@@ -94,10 +94,7 @@ pub(crate) fn open<'a>(env: &CallEnv<'a>, id: Id<'a>, call: &'a Accepted<'a>) ->
     let raw = call.params.get("notifications");
     let raw = raw.ok_or_else(|| RpcError::wrong_field("notifications", "object", "missing"))?;
     let mut filter: Filter = match raw.kind() {
-        "object" => {
-            optional_object("notifications", Some(raw))?;
-            serde_json::from_str(raw.get()).map_err(|error| filter_error(raw.get(), &error))?
-        }
+        "object" => Filter::read(&optional_object("notifications", Some(raw))?)?,
         other => return Err(RpcError::wrong_field("notifications", "object", other).into()),
     };
     let limit = router.core.limits.subscriptions;
@@ -144,10 +141,4 @@ impl ListenStream {
 fn not_subscribable(uri: &str) -> RpcError {
     RpcError::invalid_params(format!("Resource does not support subscriptions: {}", shorten(uri)))
         .with_data(json!({"uri": shorten(uri)}))
-}
-
-fn filter_error(raw: &str, error: &serde_json::Error) -> RpcError {
-    let error = crate::handler::args::explain(raw, error);
-    let field = format!("notifications.{}", error.field);
-    RpcError::wrong_field(&field, &error.expected_type, &error.actual_type)
 }

@@ -37,6 +37,7 @@ pub(crate) struct Router<'a> {
 }
 
 /// Finds the handler of a call and takes its first step.
+#[inline]
 pub(crate) fn route<'a>(
     core: &'a Core,
     catalog: &'a Catalog,
@@ -47,6 +48,7 @@ pub(crate) fn route<'a>(
 }
 
 impl<'a> Router<'a> {
+    #[inline]
     fn start(&self, call: &Accepted<'a>) -> Result<Started, Failure> {
         let params = &call.params;
         match call.method {
@@ -84,6 +86,7 @@ impl<'a> Router<'a> {
         capabilities
     }
 
+    #[inline]
     fn call_tool(&self, params: &Object<'a>) -> Result<Started, Failure> {
         let name = params.string("name")?;
         let tool = self.catalog.tools.get(&name).filter(|tool| self.sees(&tool.handler));

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::jsonrpc::object::Object;
-use crate::jsonrpc::raw::Raw;
+use crate::jsonrpc::raw::{Raw, constant};
 use crate::protocol::{ClientCapability, Revision, TASKS_EXTENSION};
 
 impl ClientCapability {
@@ -47,9 +47,9 @@ impl ClientCapability {
     pub(crate) fn required(self) -> Value {
         match self.parts() {
             // Names the mode: `{}` would mean the same, but a client may have declared the other mode.
-            _ if self == Self::Elicitation => json!({"elicitation": {"form": {}}}),
-            (name, Some(part), _) => json!({name: {part: {}}}),
-            (name, None, _) => json!({name: {}}),
+            _ if self == Self::Elicitation => constant(r#"{"elicitation":{"form":{}}}"#),
+            (name, Some(part), _) => constant(&format!(r#"{{"{name}":{{"{part}":{{}}}}}}"#)),
+            (name, None, _) => constant(&format!(r#"{{"{name}":{{}}}}"#)),
         }
     }
 
@@ -86,6 +86,8 @@ impl fmt::Display for ClientCapability {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn declares(declared: &str, revision: Revision, capability: ClientCapability) -> bool {

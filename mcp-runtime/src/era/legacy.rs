@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client_info::{self, ClientInfo};
 use super::{ClientSource, Envelope, Method};
@@ -71,6 +71,7 @@ impl LegacySession {
     }
 
     /// The context of the session's messages.
+    #[inline]
     pub(super) fn envelope<'a>(&self, meta: Option<Raw<'a>>) -> Envelope<'a> {
         let client = self.negotiated.get().map(|negotiated| Arc::clone(&negotiated.client)).unwrap_or_default();
         let log_level = Some(self.log_level());
@@ -84,6 +85,7 @@ impl LegacySession {
 }
 
 /// Validates a request by the lifecycle: only `ping` and `shutdown` may come before `initialize`.
+#[inline]
 pub(super) fn accept<'a>(
     method: &str,
     params: &Object<'a>,
@@ -137,5 +139,8 @@ fn not_initialized(method: &str) -> RpcError {
         shorten(method),
         super::modern::VERSION
     );
-    RpcError::invalid_params(message).with_data(json!({"supported": Revision::MODERN, "legacy": Revision::LEGACY}))
+    let names = |revisions: &[Revision]| -> Value { revisions.iter().map(|revision| revision.as_str()).collect() };
+    let mut data = json!({"supported": names(&Revision::MODERN)});
+    data["legacy"] = names(&Revision::LEGACY);
+    RpcError::invalid_params(message).with_data(data)
 }

@@ -150,6 +150,7 @@ pub(crate) enum HeaderConflict<'a> {
 
 /// The era of a request over HTTP, by its body and the version its header names.
 #[cfg(feature = "http")]
+#[inline]
 pub(crate) fn of_http<'a>(
     request: &Request<'_>,
     params: Option<&RequestParams<'_>>,
@@ -228,12 +229,12 @@ pub(crate) fn is_modern(request: &Request<'_>) -> bool {
 pub(crate) fn envelope<'a>(params: &Object<'a>, session: &LegacySession) -> Envelope<'a> {
     let meta = params.get("_meta").filter(|raw| raw.kind() == "object");
     let entries = optional_object("_meta", meta).unwrap_or_default();
-    modern::envelope(meta, &entries, |_| Ok(())).unwrap_or_else(|_| session.envelope(meta))
+    modern::envelope(meta, &entries, &|_| Ok(())).unwrap_or_else(|_| session.envelope(meta))
 }
 
 /// Reads a log level; the error lists the valid ones.
 fn log_level(raw: Raw<'_>, field: &str) -> Result<LogLevel, RpcError> {
-    serde_json::from_str(raw.get()).map_err(|_| match raw.kind() {
+    raw.text().and_then(|text| text.parse().ok()).ok_or_else(|| match raw.kind() {
         "string" => RpcError::invalid_params(format!("Invalid params: `{field}` is not a log level"))
             .with_data(json!({"field": field, "allowed": LogLevel::ALL})),
         other => RpcError::wrong_field(field, "string", other),

@@ -42,7 +42,7 @@ pub(super) fn accept<'a>(
     catalog: &impl Offers,
     headers: &impl HeaderCheck,
 ) -> Result<(Method, Envelope<'a>), RpcError> {
-    let envelope = envelope(meta, entries, |claim| headers.version(claim, method, params))?;
+    let envelope = envelope(meta, entries, &|claim| headers.version(claim, method, params))?;
     headers.call(method, params)?;
     Ok((Method::find(method, envelope.revision, catalog)?, envelope))
 }
@@ -51,7 +51,7 @@ pub(super) fn accept<'a>(
 pub(super) fn envelope<'a>(
     meta: Option<Raw<'a>>,
     entries: &Object<'a>,
-    check_version: impl FnOnce(&str) -> Result<(), RpcError>,
+    check_version: &dyn Fn(&str) -> Result<(), RpcError>,
 ) -> Result<Envelope<'a>, RpcError> {
     let claim = required_string(entries.get(VERSION), format_args!("_meta.{VERSION}"))?;
     let capabilities = entries.get(CAPABILITIES).ok_or_else(|| missing(CAPABILITIES, "object"))?;

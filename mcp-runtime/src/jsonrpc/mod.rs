@@ -60,6 +60,7 @@ impl<'a> Id<'a> {
 
     /// The id in `raw`, if it is a string or an integer. Some clients have only floats, and write the integer 1 as
     /// `1.0`, which JSON Schema counts as an integer, too.
+    #[inline]
     pub(crate) fn parse(raw: &'a str) -> Option<Self> {
         let usable = match raw.as_bytes().first()? {
             b'"' => true,

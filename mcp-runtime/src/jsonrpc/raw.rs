@@ -59,6 +59,11 @@ pub(crate) fn to_text(value: &Value) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
+/// A value that is known. `json!` is code for every member; this is text, for what is rarely needed.
+pub(crate) fn constant(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_default()
+}
+
 /// Reads JSON from bytes. They become text first: `from_slice` would be a second parser in every server.
 pub(crate) fn from_bytes<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
     serde_json::from_str(std::str::from_utf8(json).ok()?).ok()

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::jsonrpc::error::shorten;
 use crate::jsonrpc::object::JsonStr;
+use crate::sort;
 
 /// A JSON value. Strings borrow from the text unless they have escapes.
 #[derive(Debug, Clone)]
@@ -169,9 +170,8 @@ impl<'a> Instance<'a> {
             Instance::Object(members) => {
                 let members: Vec<String> =
                     members.iter().map(|(name, value)| format!("{name:?}:{}", value.canonical())).collect();
-                let mut sorted: Vec<&str> = members.iter().map(String::as_str).collect();
-                sorted.sort_unstable();
-                format!("{{{}", sorted.join(","))
+                let members: Vec<&str> = members.iter().map(String::as_str).collect();
+                format!("{{{}", sort::by_text(&members, |member| member).join(","))
             }
             other => serde_json::to_string(other).unwrap_or_default(),
         }

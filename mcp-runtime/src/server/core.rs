@@ -10,6 +10,7 @@ use crate::ask::sealed_state::StateSealer;
 use crate::call::run::BlockingThreads;
 use crate::era::server_info::ServerInfo;
 use crate::limits::Limits;
+use crate::store::sweeper::Sweeper;
 use crate::task::Tasks;
 
 /// A fully configured server, shared by all transports that serve it.
@@ -25,5 +26,7 @@ pub(crate) struct Core {
     /// The `once` blocks of calls that ask in rounds.
     pub(crate) once: Arc<dyn OnceClaims>,
     pub(crate) tasks: Tasks,
+    /// Sweeps every table whose entries expire.
+    pub(crate) sweeper: Arc<Sweeper>,
     pub(crate) shared: Arc<ServerState>,
 }

@@ -40,6 +40,7 @@ use crate::server::hooks::Hooks;
 use crate::server::memory::MemoryBudget;
 use crate::server::state::ServerState;
 use crate::store::ChangeBus;
+use crate::store::sweeper::Sweeper;
 #[cfg(feature = "http")]
 use crate::store::{DynEventStore, DynInbox, DynSessionStore};
 use crate::task::Tasks;
@@ -303,7 +304,8 @@ impl Server {
         let Server { instructions, limits, caches, hooks, secrets, tasks, shared, .. } = self;
         let info = ServerInfo { name, implementation, instructions, caches };
         let blocking_threads = BlockingThreads::new(limits.in_flight);
-        let (memory, once) = (Arc::new(MemoryBudget::new(&limits)), Arc::new(MemoryClaims::default()));
-        Arc::new(Core { info, limits, hooks, memory, blocking_threads, secrets, once, tasks, shared })
+        let sweeper = Arc::new(Sweeper::new(limits.store_timeout));
+        let (memory, once) = (Arc::new(MemoryBudget::new(&limits)), MemoryClaims::swept_by(&sweeper));
+        Arc::new(Core { info, limits, hooks, memory, blocking_threads, secrets, once, tasks, sweeper, shared })
     }
 }

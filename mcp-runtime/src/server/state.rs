@@ -1,6 +1,7 @@
 //! The mutable state of a server: the current catalog, the change bus, and the shutdown phase.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
@@ -112,10 +113,12 @@ impl ServerState {
         self.lifecycle.borrow().phase
     }
 
-    /// Waits until the server is at `phase` or further.
-    pub(crate) async fn reaches(&self, phase: Phase) {
-        // Fails only if the sender is dropped; `self` owns it.
-        let _ = self.lifecycle.subscribe().wait_for(|lifecycle| lifecycle.phase >= phase).await;
+    /// Waits until the server is at `phase` or further. Boxed: the wait is a kilobyte of code wherever it is awaited.
+    pub(crate) fn reaches(&self, phase: Phase) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move {
+            // Fails only if the sender is dropped; `self` owns it.
+            let _ = self.lifecycle.subscribe().wait_for(|lifecycle| lifecycle.phase >= phase).await;
+        })
     }
 
     pub(crate) fn is_served(&self) -> bool {

@@ -40,6 +40,12 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
 
     /// Removes the stream and its events. Removing an unknown stream succeeds.
     fn remove(&self, stream: &str) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// Removes expired streams, and returns how long it is until the next one expires, if there is one. The server
+    /// calls it then, and every half a minute; a store that expires records itself need not implement it.
+    fn sweep(&self) -> impl Future<Output = io::Result<Option<Duration>>> + Send {
+        async { Ok(None) }
+    }
 }
 
 /// The events read by [`EventStore::read_after`].
@@ -66,6 +72,7 @@ pub(crate) trait DynEventStore: fmt::Debug + Send + Sync {
     fn close<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()>;
     fn read_after<'a>(&'a self, stream: &'a str, number: u64) -> StoreFuture<'a, Option<EventTail>>;
     fn remove<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()>;
+    fn sweep(&self) -> StoreFuture<'_, Option<Duration>>;
 }
 
 impl<T: EventStore> DynEventStore for T {
@@ -87,5 +94,9 @@ impl<T: EventStore> DynEventStore for T {
 
     fn remove<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(async move { EventStore::remove(self, stream).await })
+    }
+
+    fn sweep(&self) -> StoreFuture<'_, Option<Duration>> {
+        Box::pin(async move { EventStore::sweep(self).await })
     }
 }

@@ -49,6 +49,7 @@ mod inbox;
 mod memory;
 #[cfg(feature = "http")]
 mod sessions;
+pub(crate) mod sweeper;
 mod task_quota;
 mod task_record;
 mod tasks;

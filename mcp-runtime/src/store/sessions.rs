@@ -90,6 +90,12 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
 
     /// Removes a session. Removing an unknown session succeeds.
     fn remove(&self, id: &str) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// Removes expired sessions, and returns how long it is until the next one expires, if there is one. The server
+    /// calls it then, and every half a minute; a store that expires records itself need not implement it.
+    fn sweep(&self) -> impl Future<Output = io::Result<Option<Duration>>> + Send {
+        async { Ok(None) }
+    }
 }
 
 /// The state of a session, enough to serve it at any replica. Serializes to JSON.
@@ -147,6 +153,7 @@ pub(crate) trait DynSessionStore: fmt::Debug + Send + Sync {
     fn update<'a>(&'a self, id: &'a str, record: &'a SessionRecord, ttl: Duration) -> StoreFuture<'a, bool>;
     fn touch<'a>(&'a self, id: &'a str, ttl: Duration) -> StoreFuture<'a, bool>;
     fn remove<'a>(&'a self, id: &'a str) -> StoreFuture<'a, ()>;
+    fn sweep(&self) -> StoreFuture<'_, Option<Duration>>;
 }
 
 impl<T: SessionStore> DynSessionStore for T {
@@ -168,6 +175,10 @@ impl<T: SessionStore> DynSessionStore for T {
 
     fn remove<'a>(&'a self, id: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(async move { SessionStore::remove(self, id).await })
+    }
+
+    fn sweep(&self) -> StoreFuture<'_, Option<Duration>> {
+        Box::pin(async move { SessionStore::sweep(self).await })
     }
 }
 

@@ -142,7 +142,7 @@ impl Job {
         let created = with_timeout(limits.store_timeout, "tasks", tasks.store.create(&self.task, self.ttl, quota));
         match created.await.map_err(unavailable)? {
             Ok(()) => {
-                tasks.sweeper.expect(self.ttl, limits.store_timeout);
+                self.core.sweeper.expect(Arc::downgrade(&tasks.expiring), self.ttl);
                 Ok(Some(self.task.clone()))
             }
             Err(limit) => match self.task.revision.task_negotiation() {

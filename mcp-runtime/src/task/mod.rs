@@ -14,14 +14,16 @@
 
 pub(crate) mod claims;
 mod job;
-mod sweeper;
 pub(crate) mod watch;
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::watch::Sender;
+use serde_json::Value;
+use tokio::sync::Notify;
 
 use crate::ask::{ClientCapability, required};
 use crate::call::in_flight::InFlight;
@@ -34,11 +36,12 @@ use crate::jsonrpc::object::optional_object;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, MissingCapability};
 use crate::server::core::Core;
+use crate::store::sweeper::{Expiring, SweptStore};
 use crate::store::{Change, DynTaskStore, MemoryTasks, TaskRecord, Unavailable, with_timeout};
+use crate::sync::until;
 
 use claims::QuestionClaims;
 pub(crate) use job::{Job, Ready, launch};
-use sweeper::Sweeper;
 pub(crate) use watch::TaskReader;
 
 /// The shortest time to live: a task that expires before its client can fetch the result is of no use to it.
@@ -55,33 +58,42 @@ pub(crate) struct Tasks {
     pub(crate) running: Arc<InFlight>,
     /// Who asks the questions of tasks in 2025-11-25.
     pub(crate) claims: Arc<QuestionClaims>,
-    stopped: Sender<bool>,
-    sweeper: Arc<Sweeper>,
+    is_stopped: AtomicBool,
+    /// Notified when that is set.
+    stopped: Notify,
+    /// The store, as what is swept.
+    expiring: Arc<dyn Expiring>,
 }
 
 impl Default for Tasks {
     fn default() -> Self {
-        Self::new(Arc::new(MemoryTasks::new()))
+        let store = Arc::new(MemoryTasks::new());
+        Self::swept(Arc::clone(&store) as Arc<dyn DynTaskStore>, store)
     }
 }
 
 impl Tasks {
     pub(crate) fn new(store: Arc<dyn DynTaskStore>) -> Self {
-        let (running, stopped, sweeper) = (Arc::default(), Sender::new(false), Sweeper::of(&store));
-        Tasks { store, running, stopped, claims: Arc::default(), sweeper }
+        let expiring = Arc::new(SweptStore(Arc::clone(&store)));
+        Self::swept(store, expiring)
+    }
+
+    fn swept(store: Arc<dyn DynTaskStore>, expiring: Arc<dyn Expiring>) -> Self {
+        let (running, claims) = (Arc::default(), Arc::default());
+        Tasks { store, running, claims, is_stopped: AtomicBool::new(false), stopped: Notify::new(), expiring }
     }
 
     /// Stops the tasks that run in this process, since no client can fetch their results now. They may
     /// finish within `grace`; then they fail, and their outcome is stored.
     pub(crate) async fn end(&self, grace: Duration) {
         let _ = tokio::time::timeout(grace, self.running.at_most(0)).await;
-        self.stopped.send_replace(true);
+        self.is_stopped.store(true, Ordering::Release);
+        self.stopped.notify_waiters();
         let _ = tokio::time::timeout(STOP_GRACE, self.running.at_most(0)).await;
     }
 
     async fn stopped(&self) {
-        // The channel cannot be closed: `self` owns the sender.
-        let _ = self.stopped.subscribe().wait_for(|stopped| *stopped).await;
+        until(&self.stopped, || self.is_stopped.load(Ordering::Acquire)).await;
     }
 }
 
@@ -92,8 +104,11 @@ impl fmt::Debug for Tasks {
     }
 }
 
-pub(crate) async fn load(core: &Core, id: &str) -> Result<Option<TaskRecord>, Unavailable> {
-    with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.load(id)).await
+/// An access to the store. Boxed, so that each of the many places that await one does not have its code.
+type Access<'a> = Pin<Box<dyn Future<Output = Result<Option<TaskRecord>, Unavailable>> + Send + 'a>>;
+
+pub(crate) fn load<'a>(core: &'a Core, id: &'a str) -> Access<'a> {
+    Box::pin(with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.load(id)))
 }
 
 /// Updates a task that is not over, with optimistic concurrency, and publishes the change. `change` may run
@@ -102,8 +117,8 @@ pub(crate) fn change<'a>(
     core: &'a Core,
     id: &'a str,
     change: impl FnMut(&mut TaskRecord) -> bool + Send + 'a,
-) -> impl Future<Output = Result<Option<TaskRecord>, Unavailable>> + Send + 'a {
-    change_boxed(core, id, Box::new(change))
+) -> Access<'a> {
+    Box::pin(change_boxed(core, id, Box::new(change)))
 }
 
 /// Not generic, so that the loop is compiled once, not for every change.
@@ -187,10 +202,12 @@ fn augmented(
 fn read_ttl(raw: Raw<'_>) -> Result<Duration, RpcError> {
     let rejected = || RpcError::wrong_field("task.ttl", "number of milliseconds", raw.kind());
     match serde_json::from_str(raw.get()).map_err(|_| rejected())? {
-        None => Ok(Duration::MAX),
-        // More than a `Duration` can hold is no limit either.
-        Some(millis) if millis >= 0.0 => Ok(Duration::try_from_secs_f64(millis / 1000.0).unwrap_or(Duration::MAX)),
-        Some::<f64>(_) => Err(rejected()),
+        Value::Null => Ok(Duration::MAX),
+        ttl => match ttl.as_f64() {
+            // More than a `Duration` can hold is no limit either.
+            Some(millis) if millis >= 0.0 => Ok(Duration::try_from_secs_f64(millis / 1000.0).unwrap_or(Duration::MAX)),
+            _ => Err(rejected()),
+        },
     }
 }
 

@@ -1,11 +1,12 @@
 //! Graceful shutdown on SIGTERM and Ctrl-C.
 
+use std::io;
 use std::sync::Arc;
-use std::{io, thread};
 
 use tokio::runtime::Builder;
 
 use crate::server::state::{Phase, ServerState};
+use crate::sync::spawn_thread;
 
 /// Shuts the server down on the first signal. On the second, or when nothing is served any more, the process
 /// exits at once, as it would without this handler.
@@ -33,8 +34,7 @@ pub(crate) fn end_on_signal(shared: &Arc<ServerState>) -> io::Result<()> {
             }
         });
     };
-    thread::Builder::new().name("mcp-signals".to_owned()).spawn(wait)?;
-    Ok(())
+    spawn_thread("mcp-signals", Box::new(wait))
 }
 
 #[cfg(unix)]

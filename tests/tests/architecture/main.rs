@@ -39,7 +39,7 @@ const ORDER: &[&[&str]] = &[
     &["schema"],
     &["error", "suggest"],
     &["jsonrpc"],
-    &["limits", "panic", "random", "sync"],
+    &["limits", "panic", "random", "sort", "sync"],
 ];
 
 /// What each folder imports, and why. Those that import none are not listed.
@@ -68,7 +68,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "schema",
         why: "what a type demands of a value, and whether a value complies; near misses are suggested",
-        imports: "suggest jsonrpc",
+        imports: "suggest jsonrpc sort",
     },
     Folder {
         name: "dispatch",
@@ -103,7 +103,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "ask",
         why: "questions to the client, in the middle of a call or a task",
-        imports: "call task era outcome protocol schema error jsonrpc limits random sync",
+        imports: "call task era outcome store protocol schema error jsonrpc limits random sort sync",
     },
     Folder {
         name: "task",
@@ -119,7 +119,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "era",
         why: "how the revisions differ: it reads requests, and writes outcomes and stored tasks",
-        imports: "outcome store protocol schema jsonrpc",
+        imports: "outcome store protocol schema jsonrpc sort",
     },
     Folder {
         name: "outcome",
@@ -129,11 +129,11 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "store",
         why: "records that replicas share, in wire types; stores are user code",
-        imports: "panic protocol sync",
+        imports: "panic random protocol sort sync",
     },
     Folder { name: "protocol", why: "wire types, and why one was rejected", imports: "error jsonrpc" },
     Folder { name: "error", why: "a handler's error becomes a JSON-RPC error", imports: "jsonrpc" },
-    Folder { name: "suggest", why: "adds a suggestion to a JSON-RPC error", imports: "jsonrpc" },
+    Folder { name: "suggest", why: "adds a suggestion to a JSON-RPC error", imports: "jsonrpc sort" },
 ];
 
 /// The files of the heart's cycle.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::ask::binding::StateBinding;
 use crate::ask::question::read_responses;
@@ -18,8 +18,7 @@ use crate::jsonrpc::raw::from_bytes;
 pub(crate) type OnceResults = BTreeMap<String, Value>;
 
 /// What the client carries between rounds, sealed.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct RoundState {
     /// The id of the dialogue, which all of its rounds have in common.
     #[serde(rename = "d")]
@@ -44,7 +43,7 @@ pub(super) struct RoundState {
 }
 
 /// A question. `Limits::asks_per_call` bounds their number, so they are searched one by one.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct Asked {
     #[serde(rename = "k")]
     pub(super) key: String,
@@ -55,14 +54,69 @@ pub(super) struct Asked {
     #[serde(rename = "a")]
     pub(super) answer: Value,
     /// Until when the answer counts, in milliseconds since 1970, if the ask has a timeout of its own.
-    #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "t", skip_serializing_if = "Option::is_none")]
     pub(super) deadline: Option<u64>,
     /// Whether the deadline passed without an answer. It stays so: the handler may have acted on it.
-    #[serde(rename = "l", default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(rename = "l", skip_serializing_if = "std::ops::Not::not")]
     pub(super) late: bool,
 }
 
+// Read by hand from a `Value`, which is in every server: derived, the parsers of these two are 14 KB.
+
+impl RoundState {
+    /// Reads a state; `None` if it has other members than this version's.
+    fn read(state: Value) -> Option<Self> {
+        let Value::Object(mut members) = state else { return None };
+        let Value::Object(returned) = members.remove("o")? else { return None };
+        let mut once_results = OnceResults::new();
+        for (key, result) in returned {
+            once_results.insert(key, result);
+        }
+        let state = RoundState {
+            dialogue: take_text(&mut members, "d")?,
+            expires: take_number(&mut members, "e")?,
+            last_expires: take_number(&mut members, "l")?,
+            answered: Asked::read_all(members.remove("a")?)?,
+            pending: Asked::read_all(members.remove("p")?)?,
+            once_results,
+            rounds: take_number(&mut members, "r")?.try_into().ok()?,
+        };
+        members.is_empty().then_some(state)
+    }
+}
+
+fn take_text(members: &mut Map<String, Value>, name: &str) -> Option<String> {
+    match members.remove(name)? {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn take_number(members: &mut Map<String, Value>, name: &str) -> Option<u64> {
+    members.remove(name)?.as_u64()
+}
+
 impl Asked {
+    fn read_all(list: Value) -> Option<Vec<Self>> {
+        let Value::Array(items) = list else { return None };
+        let mut all = Vec::with_capacity(items.len());
+        for item in items {
+            all.push(Self::read(item)?);
+        }
+        Some(all)
+    }
+
+    fn read(asked: Value) -> Option<Self> {
+        let Value::Object(mut members) = asked else { return None };
+        Some(Asked {
+            key: take_text(&mut members, "k")?,
+            question: take_number(&mut members, "q")?,
+            answer: members.remove("a")?,
+            deadline: take_number(&mut members, "t"),
+            late: members.remove("l").is_some_and(|late| late == true),
+        })
+    }
+
     pub(super) fn find<'a>(asked: &'a [Asked], key: &str) -> Option<&'a Asked> {
         asked.iter().find(|asked| asked.key == key)
     }
@@ -132,7 +186,8 @@ fn open(text: &str, binding: &StateBinding, sealer: &StateSealer, state_bytes: u
         sealer.warn_once();
         rejected("is not what this server sent for this call; make the call again without it and `inputResponses`")
     })?;
-    let state: RoundState = from_bytes(&bytes)
+    let state = from_bytes(&bytes)
+        .and_then(RoundState::read)
         .ok_or_else(|| rejected("is of another version of this server; make the call again without it"))?;
     if state.expires < now() {
         return Err(rejected("has expired; make the call again without it and `inputResponses`"));

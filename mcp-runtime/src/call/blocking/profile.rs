@@ -3,7 +3,9 @@
 use std::sync::Arc;
 #[cfg(feature = "http")]
 use std::sync::Weak;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+#[cfg(feature = "http")]
+use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
 
 #[cfg(feature = "http")]
 use super::threads::{hand_over, watch};
@@ -57,15 +59,17 @@ impl BlockingProfile {
             logged: AtomicBool::new(false),
         }
     }
-
-    /// Whether the handler has blocked lately, and occupies a thread of its own.
-    pub(crate) fn is_blocking(&self) -> bool {
-        self.probation.load(Ordering::Relaxed) > 0
-    }
 }
 
 #[cfg(not(feature = "http"))]
 impl BlockingProfile {
+    /// Whether the handler has blocked lately: nobody looks.
+    #[inline]
+    #[expect(clippy::unused_self, reason = "as with HTTP")]
+    pub(crate) fn is_blocking(&self) -> bool {
+        false
+    }
+
     /// Runs a step of the handler.
     #[inline]
     #[expect(clippy::unused_self, reason = "as with HTTP")]
@@ -85,6 +89,12 @@ impl BlockingProfile {
 
 #[cfg(feature = "http")]
 impl BlockingProfile {
+    /// Whether the handler has blocked lately, or is new, and occupies a thread of its own.
+    #[inline]
+    pub(crate) fn is_blocking(&self) -> bool {
+        self.probation.load(Ordering::Relaxed) > 0
+    }
+
     /// Runs a step of the handler, under the eyes of the watchdog if there is one. `is_last` tells whether the call is over
     /// then: one that has only begun proves nothing by being quick.
     #[inline]

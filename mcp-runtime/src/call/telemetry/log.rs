@@ -28,6 +28,7 @@ impl CallLog {
     }
 
     /// Runs `work` with `log` as the current call. Without a log, the current call stays as it is.
+    #[inline]
     pub(crate) fn with<T>(log: Option<&CallLog>, work: impl FnOnce() -> T) -> T {
         /// Restores the previous value, also if the work panics.
         struct Restore(Option<CallLog>);

@@ -153,6 +153,8 @@ enum MissingCapabilityFormat {
 
 /// The key of the server's name and version in the `_meta` of results.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// The same as the beginning of a member.
+const SERVER_INFO_MEMBER: &str = r#""io.modelcontextprotocol/serverInfo":"#;
 /// The key of the subscription in the `_meta` of its messages.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -212,10 +214,18 @@ fn begin_response(id: Id<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(id.as_str().as_bytes());
 }
 
+fn error_value(RpcError { code, message, data }: RpcError) -> Value {
+    let mut error = json!({"code": code, "message": message});
+    if let Some(data) = data {
+        error["data"] = data;
+    }
+    error
+}
+
 /// The `result` of the response, or else its `error`, without the response around it.
 pub(crate) fn result_or_error(server: &ServerInfo, to: ResponseTo<'_>, outcome: Outcome) -> Result<Value, Value> {
     let reply = outcome.or_else(|failure| failure::translate(failure, to.method, to.revision.wire()).map(Reply::Tool));
-    let reply = reply.map_err(|error| json!(error))?;
+    let reply = reply.map_err(error_value)?;
     let mut result = Vec::new();
     result::write(server, to, &reply, &mut result);
     Ok(from_bytes(&result).unwrap_or_default())

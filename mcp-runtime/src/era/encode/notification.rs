@@ -21,9 +21,9 @@ pub(crate) fn change(change: &Change, stream: Option<&str>) -> Vec<u8> {
         Change::Task(_) | Change::SessionEnded(_) | Change::SessionMessage(..) | Change::All => return Vec::new(),
     };
     if stream.is_none() && uri.is_none() {
-        return message(method, |_| {});
+        return message(method, &|_| {});
     }
-    notification(method, |params| {
+    notification(method, &|params| {
         if let Some(stream) = stream {
             subscription(stream, params);
         }
@@ -33,7 +33,7 @@ pub(crate) fn change(change: &Change, stream: Option<&str>) -> Vec<u8> {
 
 /// The state of a task, on a subscription.
 pub(crate) fn task(task: &TaskRecord, stream: &str) -> Vec<u8> {
-    notification("notifications/tasks", |params| {
+    notification("notifications/tasks", &|params| {
         subscription(stream, params);
         params.extend(&super::task::state(task));
     })
@@ -41,7 +41,7 @@ pub(crate) fn task(task: &TaskRecord, stream: &str) -> Vec<u8> {
 
 /// The first message of a subscription: what the server agreed to send.
 pub(crate) fn acknowledged(stream: &str, filter: &impl Serialize) -> Vec<u8> {
-    notification("notifications/subscriptions/acknowledged", |params| {
+    notification("notifications/subscriptions/acknowledged", &|params| {
         subscription(stream, params);
         params.member("notifications", filter);
     })
@@ -50,7 +50,7 @@ pub(crate) fn acknowledged(stream: &str, filter: &impl Serialize) -> Vec<u8> {
 /// Appends the message after a subscription's result. The specification asks for either, depending on the page.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation>
 pub(crate) fn subscription_cancelled(stream: &str, out: &mut Vec<u8>) {
-    out.append(&mut notification("notifications/cancelled", |params| {
+    out.append(&mut notification("notifications/cancelled", &|params| {
         params.raw("requestId", stream);
         params.member("reason", "the server ends the subscription");
     }));
@@ -76,7 +76,7 @@ pub(crate) fn progress(
     message: Option<&str>,
     NotificationTo { revision, task }: NotificationTo<'_>,
 ) -> Vec<u8> {
-    notification("notifications/progress", |params| {
+    notification("notifications/progress", &|params| {
         params.raw("progressToken", token);
         // `to_string` rather than serde: 3, not 3.0.
         params.raw("progress", &done.to_string());
@@ -92,7 +92,7 @@ pub(crate) fn progress(
 
 /// A log message.
 pub(crate) fn log(level: LogLevel, logger: Option<&str>, data: &impl Serialize, task: Option<&str>) -> Vec<u8> {
-    notification("notifications/message", |params| {
+    notification("notifications/message", &|params| {
         params.member("level", &level);
         params.optional("logger", logger);
         write_handler_value(params.key("data"), data);
@@ -110,7 +110,7 @@ fn related_task(task: Option<&str>, params: &mut ObjectWriter<'_>) {
 
 /// A request of the server's own.
 pub(crate) fn question(id: &str, method: &str, params: &Value) -> Vec<u8> {
-    message(method, |request| {
+    message(method, &|request| {
         request.member("params", params);
         request.member("id", id);
     })
@@ -118,7 +118,7 @@ pub(crate) fn question(id: &str, method: &str, params: &Value) -> Vec<u8> {
 
 /// Cancels a request of the server's own.
 pub(crate) fn request_cancelled(id: &str) -> Vec<u8> {
-    notification("notifications/cancelled", |params| {
+    notification("notifications/cancelled", &|params| {
         params.member("requestId", id);
         params.member("reason", "the answer is no longer needed");
     })
@@ -127,15 +127,15 @@ pub(crate) fn request_cancelled(id: &str) -> Vec<u8> {
 /// The user has completed what the page of a URL elicitation asked for.
 /// <https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#completion-notifications-for-url-mode-elicitation>
 pub(crate) fn elicitation_complete(id: &str) -> Vec<u8> {
-    notification("notifications/elicitation/complete", |params| params.member("elicitationId", id))
+    notification("notifications/elicitation/complete", &|params| params.member("elicitationId", id))
 }
 
-fn notification(method: &str, params: impl FnOnce(&mut ObjectWriter<'_>)) -> Vec<u8> {
-    message(method, |message| message.object("params", params))
+fn notification(method: &str, params: &dyn Fn(&mut ObjectWriter<'_>)) -> Vec<u8> {
+    message(method, &|message| message.object("params", params))
 }
 
-/// A message of a method, with the members after it.
-fn message(method: &str, members: impl FnOnce(&mut ObjectWriter<'_>)) -> Vec<u8> {
+/// A message of a method, with the members after it. Not generic, so that it is compiled once.
+fn message(method: &str, members: &dyn Fn(&mut ObjectWriter<'_>)) -> Vec<u8> {
     let mut line = Vec::with_capacity(128);
     ObjectWriter::write(&mut line, |message| {
         message.raw("jsonrpc", r#""2.0""#);

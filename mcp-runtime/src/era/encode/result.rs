@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::object_writer::{ObjectWriter, write_handler_json, write_json};
-use super::{ResponseTo, SERVER_INFO, SUBSCRIPTION, WireFormat, task};
+use super::{ResponseTo, SERVER_INFO, SERVER_INFO_MEMBER, SUBSCRIPTION, WireFormat, task};
 use crate::era::server_info::ServerInfo;
 use crate::jsonrpc::Id;
 use crate::outcome::{Question, Reply};
@@ -94,22 +94,29 @@ impl ResultWriter<'_> {
     fn complete(self, meta: &Meta, out: &mut Vec<u8>, members: impl FnOnce(&mut ObjectWriter<'_>)) {
         ObjectWriter::write(out, |result| {
             if self.wire.result_type {
-                result.raw("resultType", r#""complete""#);
+                result.literal(r#""resultType":"complete""#);
             }
             members(result);
-            if self.wire.server_info_in_meta && !meta.contains_key(SERVER_INFO) {
-                result.object("_meta", |entries| {
-                    entries.extend(meta);
-                    self.server_info(entries);
-                });
-            } else if !meta.is_empty() {
-                result.member("_meta", meta);
+            if self.wire.server_info_in_meta || !meta.is_empty() {
+                self.meta(meta, result);
             }
         });
     }
 
+    /// The `_meta` of a result: its own entries, and what the revision adds.
+    fn meta(self, meta: &Meta, result: &mut ObjectWriter<'_>) {
+        if self.wire.server_info_in_meta && !meta.contains_key(SERVER_INFO) {
+            ObjectWriter::write(result.literal(r#""_meta":"#), |entries| {
+                entries.extend(meta);
+                self.server_info(entries);
+            });
+        } else {
+            result.member("_meta", meta);
+        }
+    }
+
     fn server_info(self, meta: &mut ObjectWriter<'_>) {
-        meta.raw(SERVER_INFO, &self.server.implementation);
+        meta.literal(SERVER_INFO_MEMBER).extend_from_slice(self.server.implementation.as_bytes());
     }
 
     fn cache_hint(self, cache: CacheHint, result: &mut ObjectWriter<'_>) {

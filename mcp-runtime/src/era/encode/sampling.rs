@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::sampling::{IncludeContext, SampleMessage, SampleRequest};
 use crate::protocol::{Revision, Role};
+use crate::sort;
 
 /// The client's capabilities beyond plain sampling.
 #[derive(Debug, Clone, Copy, Default)]
@@ -86,9 +87,8 @@ impl SampleMessage {
     /// The ids of its blocks of a kind, sorted.
     fn ids(&self, kind: &str, member: &str) -> Vec<&str> {
         let blocks = self.blocks.iter().filter(|block| block["type"] == kind);
-        let mut ids: Vec<&str> = blocks.filter_map(|block| block[member].as_str()).collect();
-        ids.sort_unstable();
-        ids
+        let ids: Vec<&str> = blocks.filter_map(|block| block[member].as_str()).collect();
+        sort::by_text(&ids, |id| id)
     }
 }
 

@@ -4,8 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use super::TaskFormat;
+use crate::jsonrpc::raw::constant;
 use crate::protocol::{Revision, TASKS_EXTENSION};
-use crate::store::{TaskOutcome, TaskRecord, TaskStatus};
+use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus};
 
 /// The interval at which a client should poll a task, in milliseconds.
 const POLL_INTERVAL: u64 = 500;
@@ -18,7 +19,7 @@ pub(crate) fn declare(capabilities: &mut Value, revision: Revision, listed: bool
     match revision.wire().tasks {
         TaskFormat::Extension => capabilities["extensions"][TASKS_EXTENSION] = json!({}),
         TaskFormat::Capability => {
-            capabilities["tasks"] = json!({"cancel": {}, "requests": {"tools": {"call": {}}}});
+            capabilities["tasks"] = constant(r#"{"cancel":{},"requests":{"tools":{"call":{}}}}"#);
             if listed {
                 capabilities["tasks"]["list"] = json!({});
             }
@@ -39,6 +40,13 @@ pub(super) fn created(task: &TaskRecord) -> Map<String, Value> {
     result
 }
 
+fn asked_question(question: &TaskQuestion) -> Value {
+    let mut asked = Map::new();
+    asked.insert("method".to_owned(), question.method.clone().into());
+    asked.insert("params".to_owned(), question.params.clone());
+    Value::Object(asked)
+}
+
 /// The state of a task; as an extension with its open questions or its outcome.
 pub(super) fn state(task: &TaskRecord) -> Map<String, Value> {
     let mut state = summary(task);
@@ -47,7 +55,7 @@ pub(super) fn state(task: &TaskRecord) -> Map<String, Value> {
     }
     let (name, value) = match (task.status, &task.outcome) {
         (TaskStatus::InputRequired, _) => {
-            let asked = task.questions.iter().map(|(key, question)| (key.clone(), json!(question)));
+            let asked = task.questions.iter().map(|(key, question)| (key.clone(), asked_question(question)));
             ("inputRequests", asked.collect())
         }
         (_, Some(TaskOutcome::Result(result))) => ("result", result.clone()),

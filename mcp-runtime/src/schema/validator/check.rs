@@ -202,12 +202,16 @@ impl<'v> Checker<'v> {
             return check(self);
         }
         let length = self.path.len();
-        if length > 0 {
+        self.enter(name);
+        check(self);
+        self.path.truncate(length);
+    }
+
+    fn enter(&mut self, name: &str) {
+        if !self.path.is_empty() {
             self.path.push('.');
         }
         self.path.push_str(&shorten(name));
-        check(self);
-        self.path.truncate(length);
     }
 
     fn at_index(&mut self, index: usize, check: impl FnOnce(&mut Self)) {
@@ -246,9 +250,18 @@ impl<'v> Checker<'v> {
         if self.quiet {
             return;
         }
-        let place = if self.path.is_empty() { String::new() } else { format!("`{}`: ", self.path) };
+        let text = text(&self.place());
+        self.add(expected_type, actual_type, text);
+    }
+
+    /// The beginning of a sentence about the current path.
+    fn place(&self) -> String {
+        if self.path.is_empty() { String::new() } else { format!("`{}`: ", self.path) }
+    }
+
+    fn add(&mut self, expected_type: Cow<'static, str>, actual_type: Cow<'static, str>, text: String) {
         let field = if self.path.is_empty() { Cow::Borrowed("arguments") } else { Cow::Owned(self.path.clone()) };
-        self.problems.push(Problem { field, expected_type, actual_type, text: text(&place) });
+        self.problems.push(Problem { field, expected_type, actual_type, text });
     }
 }
 

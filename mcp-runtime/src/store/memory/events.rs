@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use std::{fmt, io};
 
-use super::expiry::WithExpiry;
+use super::expiry::{WithExpiry, sweep};
 use crate::store::{EventStore, EventTail};
 use crate::sync::lock;
 
@@ -87,6 +87,10 @@ impl EventStore for MemoryEvents {
     async fn remove(&self, stream: &str) -> io::Result<()> {
         self.all().remove(stream);
         Ok(())
+    }
+
+    async fn sweep(&self) -> io::Result<Option<Duration>> {
+        Ok(sweep(&mut self.all()))
     }
 }
 

@@ -11,6 +11,8 @@ use crate::sync::lock;
 
 /// The number of inboxes the store holds at most.
 const CAPACITY: usize = 10_000;
+/// With fewer inboxes, expired ones are not looked for.
+const SWEPT_FROM: usize = 16;
 
 /// An [`Inbox`] in memory, for several services in one process and for tests. It holds up to 10 000 inboxes and rejects
 /// more.
@@ -22,6 +24,8 @@ struct Table {
     /// The position of the last message, of any session.
     last: u64,
     sessions: HashMap<Box<str>, WithExpiry<Messages>>,
+    /// With so many inboxes, the expired ones are removed: a push costs the same however many there are.
+    next_sweep: usize,
 }
 
 #[derive(Debug, Default)]
@@ -50,12 +54,14 @@ impl Messages {
 impl Inbox for MemoryInbox {
     async fn push(&self, session: &str, message: &[u8], ttl: Duration) -> io::Result<u64> {
         let mut table = lock(&self.0);
-        let Table { last, sessions } = &mut *table;
-        if !sessions.contains_key(session) && sessions.len() >= CAPACITY {
+        let Table { last, sessions, next_sweep } = &mut *table;
+        if sessions.len() >= *next_sweep {
             sessions.retain(|_, inbox| inbox.is_live());
-            if sessions.len() >= CAPACITY {
-                return Err(io::Error::other("MemoryInbox is full; use an inbox outside the process"));
-            }
+            *next_sweep = SWEPT_FROM.max(2 * sessions.len());
+        }
+        if sessions.len() >= CAPACITY && !sessions.contains_key(session) {
+            *next_sweep = CAPACITY;
+            return Err(io::Error::other("MemoryInbox is full; use an inbox outside the process"));
         }
         *last += 1;
         let inbox = sessions.entry(session.into()).or_insert_with(|| WithExpiry::new(Messages::default(), ttl));

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use std::{fmt, io};
 
-use super::expiry::WithExpiry;
+use super::expiry::{WithExpiry, sweep};
 use crate::store::{SessionRecord, SessionStore};
 use crate::sync::lock;
 
@@ -62,6 +62,10 @@ impl SessionStore for MemorySessions {
     async fn remove(&self, id: &str) -> io::Result<()> {
         self.all().remove(id);
         Ok(())
+    }
+
+    async fn sweep(&self) -> io::Result<Option<Duration>> {
+        Ok(sweep(&mut self.all()))
     }
 }
 

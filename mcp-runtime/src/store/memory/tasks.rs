@@ -4,7 +4,6 @@
 //! found by their expiry, evicted ones by the rank of their account. What finished tasks keep is bounded in bytes, too:
 //! running ones hold a part of the server's memory budget, but results wait for a client that may never fetch them.
 
-use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -12,6 +11,8 @@ use std::{fmt, io};
 
 use tokio::time::Instant;
 
+use crate::sort;
+use crate::store::sweeper::{Expiring, Sweep, shrink};
 use crate::store::{TaskLimit, TaskQuota, TaskRecord, TaskStore};
 use crate::sync::lock;
 
@@ -23,57 +24,78 @@ const FINISHED_BYTES: usize = 32 * 1024 * 1024;
 #[derive(Default)]
 pub struct MemoryTasks(Mutex<TaskTable>);
 
-#[derive(Default)]
 struct TaskTable {
     tasks: HashMap<Arc<str>, StoredTask>,
-    /// The tasks that expire, the next one first.
-    expiry: BTreeSet<(Instant, Arc<str>)>,
+    /// The tasks that expire, the next one first, by the time of the table's clock.
+    expiry: Queue,
     accounts: HashMap<AccountName, Account>,
     /// The accounts with finished tasks; the one that loses the next task is last.
-    ranking: BTreeSet<(Rank, AccountName)>,
+    ranking: Queue,
     /// The bytes of finished tasks.
     bytes: usize,
+    /// When the table's clock was started.
+    started: Instant,
 }
 
 struct StoredTask {
     record: TaskRecord,
     account: AccountName,
-    /// `None` if it is beyond the range of the clock.
-    expires: Option<Instant>,
+    /// By the table's clock; `None` if it is beyond its range.
+    expires: Option<u64>,
     /// What it keeps, if it has finished.
     bytes: usize,
 }
 
 type AccountName = Option<Arc<str>>;
 
+/// Tasks or accounts in an order. One type for all of them: each would have its own 10 KB of a server.
+type Queue = BTreeSet<Place>;
+
+/// A place in a queue: by rank, then by name.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    rank: [u64; 3],
+    /// The id of a task, or an account.
+    name: Option<Arc<str>>,
+}
+
+impl Place {
+    /// Of a task that expires at this time.
+    fn expiry(time: u64, id: &Arc<str>) -> Self {
+        Place { rank: [time, 0, 0], name: Some(Arc::clone(id)) }
+    }
+
+    /// Of a task in the order of eviction, if it has finished: those that were fetched go first, then the oldest.
+    fn finished(id: &Arc<str>, task: &TaskRecord) -> Option<Self> {
+        let rank = [u64::from(!task.is_spent()), task.created_ms, 0];
+        task.status.is_over().then(|| Place { rank, name: Some(Arc::clone(id)) })
+    }
+
+    /// Of an account that loses `next` when it has to lose a task: by whether that is spent, how many tasks it has, and
+    /// how old that is.
+    fn account(name: &AccountName, tasks: usize, next: &Place) -> Self {
+        let [unfetched, created_ms, _] = next.rank;
+        Place { rank: [1 - unfetched, tasks as u64, u64::MAX - created_ms], name: name.clone() }
+    }
+}
+
 #[derive(Default)]
 struct Account {
     tasks: usize,
     /// The finished tasks; the one that is evicted next is first.
-    finished: BTreeSet<Finished>,
+    finished: Queue,
 }
-
-/// A finished task in the order of eviction.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Finished {
-    unfetched: bool,
-    created_ms: u64,
-    id: Arc<str>,
-}
-
-/// The rank of an account: whether its next task is spent, how many tasks it has, and how old its next task is.
-type Rank = (bool, usize, Reverse<u64>);
 
 impl Account {
-    fn rank(&self) -> Option<Rank> {
-        self.finished.first().map(|next| (!next.unfetched, self.tasks, Reverse(next.created_ms)))
+    /// Its place among the accounts that can lose a task.
+    fn place(&self, name: &AccountName) -> Option<Place> {
+        self.finished.first().map(|next| Place::account(name, self.tasks, next))
     }
-}
 
-/// The place of a task among the finished ones, if it has finished.
-fn finished(id: &Arc<str>, task: &TaskRecord) -> Option<Finished> {
-    let (unfetched, created_ms) = (!task.is_spent(), task.created_ms);
-    task.status.is_over().then(|| Finished { unfetched, created_ms, id: Arc::clone(id) })
+    /// The task it loses next, but for `kept`.
+    fn next(&self, kept: &str) -> Option<Arc<str>> {
+        self.finished.iter().filter_map(|place| place.name.as_ref()).find(|id| &***id != kept).cloned()
+    }
 }
 
 /// What a task keeps, if it has finished.
@@ -81,19 +103,31 @@ fn finished_bytes(task: &TaskRecord) -> usize {
     if task.status.is_over() { task.retained_bytes() } else { 0 }
 }
 
+impl Default for TaskTable {
+    fn default() -> Self {
+        let (tasks, accounts) = (HashMap::new(), HashMap::new());
+        TaskTable { tasks, expiry: Queue::new(), accounts, ranking: Queue::new(), bytes: 0, started: Instant::now() }
+    }
+}
+
 impl TaskTable {
-    /// Changes an account, and its rank with it.
-    fn account(&mut self, name: &AccountName, change: impl FnOnce(&mut Account)) {
+    /// The time of the table's clock, so much later than now: nanoseconds since it was started. `None` if that is beyond
+    /// its range of some centuries.
+    fn time(&self, later: Duration) -> Option<u64> {
+        self.started.elapsed().checked_add(later).and_then(|time| u64::try_from(time.as_nanos()).ok())
+    }
+
+    fn now(&self) -> u64 {
+        self.time(Duration::ZERO).unwrap_or(u64::MAX)
+    }
+
+    /// Changes an account, and its place among the others with it.
+    fn account(&mut self, name: &AccountName, change: &mut dyn FnMut(&mut Account)) {
         let account = self.accounts.entry(name.clone()).or_default();
-        let before = account.rank();
+        let before = account.place(name);
         change(account);
-        let (after, is_empty) = (account.rank(), account.tasks == 0);
-        if before != after {
-            if let Some(rank) = before {
-                self.ranking.remove(&(rank, name.clone()));
-            }
-            self.ranking.extend(after.map(|rank| (rank, name.clone())));
-        }
+        let (after, is_empty) = (account.place(name), account.tasks == 0);
+        move_place(&mut self.ranking, before.as_ref(), after);
         if is_empty {
             self.accounts.remove(name);
         }
@@ -106,11 +140,11 @@ impl TaskTable {
         // Shared with the tasks that the account has already.
         let known = self.accounts.get_key_value(&name.map(Arc::from)).map(|(known, _)| known.clone());
         let account = known.unwrap_or_else(|| name.map(Arc::from));
-        let expires = Instant::now().checked_add(ttl);
-        self.expiry.extend(expires.map(|expires| (expires, Arc::clone(&id))));
-        self.account(&account, |account| {
+        let expires = self.time(ttl);
+        move_place(&mut self.expiry, None, expires.map(|time| Place::expiry(time, &id)));
+        self.account(&account, &mut |account| {
             account.tasks += 1;
-            account.finished.extend(finished(&id, record));
+            move_place(&mut account.finished, None, Place::finished(&id, record));
         });
         let bytes = finished_bytes(record);
         self.bytes += bytes;
@@ -120,29 +154,22 @@ impl TaskTable {
     fn remove(&mut self, id: &str) {
         let Some((id, task)) = self.tasks.remove_entry(id) else { return };
         self.bytes -= task.bytes;
-        let place = finished(&id, &task.record);
-        self.account(&task.account, |account| {
+        let place = Place::finished(&id, &task.record);
+        self.account(&task.account, &mut |account| {
             account.tasks -= 1;
-            if let Some(place) = &place {
-                account.finished.remove(place);
-            }
+            move_place(&mut account.finished, place.as_ref(), None);
         });
-        if let Some(expires) = task.expires {
-            self.expiry.remove(&(expires, id));
-        }
+        move_place(&mut self.expiry, task.expires.map(|time| Place::expiry(time, &id)).as_ref(), None);
     }
 
     /// Replaces the record of a task. The account stays that of its creation.
     fn replace(&mut self, id: &str, record: &TaskRecord) {
         let Some((id, task)) = self.tasks.get_key_value(id) else { return };
         let (id, name) = (Arc::clone(id), task.account.clone());
-        let (before, after) = (finished(&id, &task.record), finished(&id, record));
+        let (before, after) = (Place::finished(&id, &task.record), Place::finished(&id, record));
         if before != after {
-            self.account(&name, |account| {
-                if let Some(place) = &before {
-                    account.finished.remove(place);
-                }
-                account.finished.extend(after);
+            self.account(&name, &mut |account| {
+                move_place(&mut account.finished, before.as_ref(), after.clone());
             });
         }
         if let Some(task) = self.tasks.get_mut(&id) {
@@ -157,16 +184,15 @@ impl TaskTable {
     /// Evicts finished tasks, but not `newest`, until the others fit.
     fn trim(&mut self, newest: &str) {
         while self.bytes > FINISHED_BYTES {
-            let mut next = self.ranking.iter().rev().filter_map(|(_, name)| self.accounts.get(name));
-            let next = next.find_map(|account| account.finished.iter().find(|task| &*task.id != newest));
-            let Some(id) = next.map(|next| Arc::clone(&next.id)) else { return };
-            self.remove(&id);
+            let mut accounts = self.ranking.iter().rev().filter_map(|place| self.accounts.get(&place.name));
+            let Some(next) = accounts.find_map(|account| account.next(newest)) else { return };
+            self.remove(&next);
         }
     }
 
     fn remove_expired(&mut self) {
-        let now = Instant::now();
-        while let Some((expires, id)) = self.expiry.first()
+        let now = self.now();
+        while let Some(Place { rank: [expires, ..], name: Some(id) }) = self.expiry.first()
             && *expires <= now
         {
             let id = Arc::clone(id);
@@ -182,13 +208,26 @@ impl TaskTable {
             let (limit, next) = if name.is_some() && own.map_or(0, |own| own.tasks) >= quota.per_account {
                 (TaskLimit::PerAccount, own)
             } else if self.tasks.len() >= quota.total {
-                (TaskLimit::Total, self.ranking.last().and_then(|(_, greediest)| self.accounts.get(greediest)))
+                (TaskLimit::Total, self.ranking.last().and_then(|greediest| self.accounts.get(&greediest.name)))
             } else {
                 return Ok(());
             };
-            let next = next.and_then(|account| account.finished.first()).map(|next| Arc::clone(&next.id));
+            let next = next.and_then(|account| account.finished.first()?.name.clone());
             self.remove(&next.ok_or(limit)?);
         }
+    }
+}
+
+/// Moves something to another place of a queue, into it, or out of it.
+fn move_place(queue: &mut Queue, before: Option<&Place>, after: Option<Place>) {
+    if before == after.as_ref() {
+        return;
+    }
+    if let Some(before) = before {
+        queue.remove(before);
+    }
+    if let Some(after) = after {
+        queue.insert(after);
     }
 }
 
@@ -228,22 +267,26 @@ impl TaskStore for MemoryTasks {
     async fn list(&self, owner: Option<&str>) -> io::Result<Vec<TaskRecord>> {
         let table = self.live();
         let own = table.tasks.values().map(|task| &task.record).filter(|task| task.owner.as_deref() == owner);
-        let mut own: Vec<&TaskRecord> = own.collect();
-        // Ids are unique, so there are no equals whose order a stable sort would keep.
-        own.sort_unstable_by(|one, other| by_age(one, other));
-        Ok(own.into_iter().cloned().collect())
+        let own: Vec<&TaskRecord> = own.collect();
+        let age = |task: usize| (own[task].created_ms, &own[task].id);
+        Ok(sort::order(own.len(), &|one, other| age(one).cmp(&age(other)))
+            .into_iter()
+            .map(|at| own[at].clone())
+            .collect())
     }
 
     async fn sweep(&self) -> io::Result<Option<Duration>> {
-        let table = self.live();
-        Ok(table.expiry.first().map(|(expires, _)| expires.saturating_duration_since(Instant::now())))
+        let mut table = self.live();
+        shrink(&mut table.tasks);
+        Ok(table.expiry.first().map(|next| Duration::from_nanos(next.rank[0].saturating_sub(table.now()))))
     }
 }
 
-/// Not inlined: the sort has a copy of it for each of its comparisons, 8 KB together.
-#[inline(never)]
-fn by_age(one: &TaskRecord, other: &TaskRecord) -> Ordering {
-    (one.created_ms, &one.id).cmp(&(other.created_ms, &other.id))
+/// As the default store, which no other replica writes to: it is swept when a task expires, and not in between.
+impl Expiring for MemoryTasks {
+    fn remove_expired(&self, _: Duration) -> Sweep<'_> {
+        Box::pin(async { TaskStore::sweep(self).await.ok().flatten() })
+    }
 }
 
 /// Omits the task ids, which are secrets. Counts what is held, expired or not.

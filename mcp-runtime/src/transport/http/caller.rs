@@ -1,5 +1,7 @@
 //! The caller of an HTTP request: its principal, and its quota.
 
+use std::sync::Arc;
+
 use http::request::Parts;
 
 use super::Service;
@@ -11,12 +13,13 @@ use crate::server::peer::Peer;
 
 impl Service {
     /// The peer of a request: the other end of the connection, or what middleware or a trusted proxy says.
-    pub(super) fn peer(&self, connection: Option<Peer>, parts: &mut Parts) -> Option<Peer> {
+    #[inline]
+    pub(super) fn peer(&self, connection: Option<Peer>, parts: &mut Arc<Parts>) -> Option<Peer> {
         let from = connection.or_else(|| parts.extensions.get().copied())?;
         let peer = self.options.proxies.peer(from, &parts.headers);
         // Extensions are a table of boxes: only for the hook that may look there.
         if self.options.principal.is_some() {
-            parts.extensions.insert(peer);
+            Arc::make_mut(parts).extensions.insert(peer);
         }
         Some(peer)
     }

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
-use tokio::sync::OwnedSemaphorePermit;
 
-use super::idle_clock::{BusyGuard, IdleClock};
+use super::idle_clock::IdleClock;
 use super::quota::Rejected;
 use super::request::{HttpRequest, body};
 use super::route::{self, EmptyRoute, MessageRoute, Route, Target, Unanswered};
 use super::session::{open, serve};
-use super::{Body, Responding, Service, legacy_no_session, response, stateless};
+use super::{Admitted, Body, Responding, Service, legacy_no_session, response, stateless};
 use crate::call::blocking::profile::{LONG, some_answers_are_long};
 use crate::call::blocking::turns;
 use crate::call::in_flight::CallKind;
@@ -23,13 +22,15 @@ use crate::jsonrpc::{self, Id, Message, Request, depth};
 use crate::server::memory::Owner;
 
 impl Service {
-    /// Answers a request. `path` is the default path of the endpoint; `None` accepts every path.
+    /// Answers a request. `path` is the default path of the endpoint; `None` accepts every path. The request is
+    /// `admitted` as soon as its message has arrived.
     pub(super) async fn answer<B>(
         &self,
         mut http: HttpRequest<'_>,
         body: B,
         path: Option<&str>,
         idle: Option<&Arc<IdleClock>>,
+        admitted: &mut Option<Admitted>,
     ) -> Response<Body>
     where
         B: http_body::Body,
@@ -41,29 +42,31 @@ impl Service {
             Target::SseStream | Target::SseWrongMethod | Target::NotFound => false,
         };
         if !has_message {
-            let Some(admitted) = self.admit(idle) else { return too_many_requests() };
-            let mut response = self.without_message(&http, &target).finish().await;
-            response.body_mut().keep(admitted);
-            return response;
+            *admitted = self.admit(idle);
+            return match admitted {
+                Some(_) => self.without_message(&http, &target).finish().await,
+                None => too_many_requests(),
+            };
         }
         let charge = || self.core.memory.open(Owner::of(None, http.peer));
         let restart = || idle.into_iter().for_each(|idle| idle.restart());
         let read = body::read(body, http.headers, &self.core.limits, &self.arrivals, charge, restart);
         let (frame, held) = match read.await {
             Ok((frame, charge)) => (frame, charge.map(Arc::new)),
-            Err(refusal) => return refusal,
+            Err(refusal) => return *refusal,
         };
         // Only now: a message that arrives slowly takes no place from others.
-        let Some(admitted) = self.admit(idle) else { return too_many_requests() };
+        *admitted = self.admit(idle);
+        if admitted.is_none() {
+            return too_many_requests();
+        }
         http.held = held.as_ref();
         let responding = match target {
             Target::SseMessages => Responding::later(self.sse_message(http.parts, &frame)),
-            _ if frame.len() > LONG => Box::pin(self.post_long(&http, &frame)).await,
+            _ if frame.len() > LONG => Responding::later(self.post_long(http, &frame)),
             _ => self.post(&http, &frame, false),
         };
-        let mut response = responding.finish().await;
-        response.body_mut().keep(admitted);
-        response
+        responding.finish().await
     }
 
     /// A place among the requests being served, until the response has been sent. `None` if there are too many.
@@ -110,8 +113,9 @@ impl Service {
 
     /// Like [`post`](Self::post), for a message that takes long to parse: in its turn, and not on a thread that other
     /// connections wait for.
-    async fn post_long<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8]) -> Responding<'a> {
-        turns::take().await.run(|| self.post(http, frame, true))
+    async fn post_long(&self, http: HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
+        let responding = turns::take().await.run(|| self.post(&http, frame, true));
+        responding.finish().await
     }
 
     /// Parses the message of a POST and routes it. `has_turn`: whether it is its turn already.
@@ -226,13 +230,6 @@ impl Service {
         let stores = self.options.stores.as_ref();
         open::open(&self.core, &self.sessions, stores, principal.as_deref(), &http, frame).await
     }
-}
-
-/// A request that is being served.
-struct Admitted {
-    _permit: OwnedSemaphorePermit,
-    /// Its connection is not idle.
-    _busy: Option<BusyGuard>,
 }
 
 fn too_many_requests() -> Response<Body> {

@@ -34,7 +34,7 @@ use std::task::{Context, Poll};
 
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
-use idle_clock::IdleClock;
+use idle_clock::{BusyGuard, IdleClock};
 use legacy_sse::SseSessions;
 use quota::{MOST_REQUESTS, Quotas};
 use refusals::Refusals;
@@ -46,7 +46,7 @@ use request::proxies::Proxies;
 pub use response::body::Body;
 use session::Sessions;
 use session::stores::Stores;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::call::blocking::watchdog;
 use crate::error::{Result, ServerError};
@@ -240,44 +240,55 @@ impl HttpService {
         B: http_body::Body,
     {
         // Outside of the future, which would carry the size of the whole request as long as it lives.
-        let (mut parts, body) = request.into_parts();
+        let (parts, body) = request.into_parts();
+        let mut parts = Arc::new(parts);
         let peer = self.0.peer(peer, &mut parts);
-        let parts = Arc::new(parts);
         async move {
-            let mut response = self.0.respond(&parts, peer, body, path, idle).await;
-            if response.status().as_u16() >= 400 {
-                self.0.refusals.report(&mut response, peer);
-            }
+            let (headers, mut admitted) = (Headers::of(&parts.headers), None);
+            let mut response = match self.0.refusal(&headers, &parts) {
+                Some(refusal) => refusal,
+                None => {
+                    let http = HttpRequest::new(&parts, &headers, peer);
+                    self.0.answer(http, body, path, idle, &mut admitted).await
+                }
+            };
+            // Only here, at the end of the way: a response is large, and is copied wherever it is changed.
+            self.0.conclude(&mut response, peer, admitted);
             Ok(response)
         }
     }
 }
 
 impl Service {
-    async fn respond<B>(
-        &self,
-        parts: &Arc<Parts>,
-        peer: Option<Peer>,
-        body: B,
-        path: Option<&str>,
-        idle: Option<&Arc<IdleClock>>,
-    ) -> Response<Body>
-    where
-        B: http_body::Body,
-    {
-        let headers = Headers::of(&parts.headers);
-        if let Some(why) = self.options.origin_policy.refusal(&headers, &parts.uri) {
-            return response::refuse(StatusCode::FORBIDDEN, RpcError::INVALID_REQUEST, &why);
-        }
-        if self.core.shared.phase() > Phase::Running {
-            return response::later(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down; retry later");
-        }
-        let mut response = self.answer(HttpRequest::new(parts, &headers, peer), body, path, idle).await;
+    /// What is known of a request when it has been answered: `admitted` is kept for a stream, a long text is charged, a
+    /// refusal logged.
+    #[inline]
+    fn conclude(&self, response: &mut Response<Body>, peer: Option<Peer>, admitted: Option<Admitted>) {
+        response.body_mut().keep(admitted);
         if !response.body_mut().charge(&self.core.memory, || Owner::of(None, peer)) {
-            return response::later(StatusCode::SERVICE_UNAVAILABLE, &response::no_memory().message);
+            *response = response::later(StatusCode::SERVICE_UNAVAILABLE, &response::no_memory().message);
         }
-        response
+        if response.status().as_u16() >= 400 {
+            self.refusals.report(response, peer);
+        }
     }
+
+    /// Why a request is not served at all, whatever it says.
+    fn refusal(&self, headers: &Headers<'_>, parts: &Parts) -> Option<Response<Body>> {
+        if let Some(why) = self.options.origin_policy.refusal(headers, &parts.uri) {
+            return Some(response::refuse(StatusCode::FORBIDDEN, RpcError::INVALID_REQUEST, &why));
+        }
+        let shuts_down = self.core.shared.phase() > Phase::Running;
+        let text = "the server is shutting down; retry later";
+        shuts_down.then(|| response::later(StatusCode::SERVICE_UNAVAILABLE, text))
+    }
+}
+
+/// A request that is being served.
+struct Admitted {
+    _permit: OwnedSemaphorePermit,
+    /// Its connection is not idle.
+    _busy: Option<BusyGuard>,
 }
 
 impl<B> tower_service::Service<Request<B>> for HttpService

@@ -135,7 +135,8 @@ impl HttpService {
     #[track_caller]
     pub(crate) fn with_stores(self, backend: server::Stores) -> Self {
         let mut stores = Stores::new(backend.sessions);
-        (stores.events, stores.inbox) = (Some(backend.events), Some(backend.inbox));
+        stores.set_events(backend.events);
+        stores.inbox = Some(backend.inbox);
         self.with(|options| options.stores = Some(Arc::new(stores)))
     }
 
@@ -154,7 +155,7 @@ impl HttpService {
         );
         self.with(|options| {
             if let Some(stores) = options.stores.as_mut().and_then(Arc::get_mut) {
-                stores.events = Some(store);
+                stores.set_events(store);
             }
         })
     }

@@ -5,7 +5,6 @@
 //! served, the process writes to a pipe of its own, which one thread always empties into a bounded buffer, and another
 //! writes the buffer to the client. Files and terminals are left alone.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, PipeReader, Read, Write};
 use std::os::fd::AsFd;
@@ -48,7 +47,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: VecDeque<u8>,
+    waiting: Vec<u8>,
     /// The bytes dropped since the client was last told.
     dropped: u64,
     /// Whether a chunk is being written.
@@ -138,7 +137,7 @@ impl Shared {
             if state.closed || state.waiting.len() + count > CAPACITY {
                 state.dropped += count as u64;
             } else {
-                state.waiting.extend(&chunk[..count]);
+                state.waiting.extend_from_slice(&chunk[..count]);
             }
             self.filled.notify_all();
             if state.ended {
@@ -163,7 +162,7 @@ impl Shared {
             if write_all(&mut client, &chunk).is_err() {
                 let mut state = self.state();
                 state.closed = true;
-                state.waiting = VecDeque::new();
+                state.waiting = Vec::new();
             }
         }
     }
@@ -193,7 +192,8 @@ impl State {
     /// The next bytes for the client; `None` at the end. What was dropped is told where it is missing.
     fn next_chunk(&mut self) -> Option<Vec<u8>> {
         let count = self.waiting.len().min(CHUNK);
-        let mut chunk: Vec<u8> = self.waiting.drain(..count).collect();
+        let mut chunk = self.waiting[..count].to_vec();
+        self.waiting.drain(..count);
         if self.waiting.is_empty() && self.dropped > 0 {
             let dropped = std::mem::take(&mut self.dropped);
             let note = format!("\n[{dropped} bytes of this log were dropped: standard error was not read]\n");

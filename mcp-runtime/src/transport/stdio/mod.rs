@@ -31,7 +31,7 @@ use crate::jsonrpc::raw::to_text;
 use crate::protocol::Implementation;
 use crate::server::Server;
 use crate::server::core::Core;
-use crate::sync::BoxedTask;
+use crate::sync::spawn_boxed;
 
 impl Server {
     /// Serves one client over standard input and output until it closes them.
@@ -78,14 +78,14 @@ where
     let subscriber = has_tracing_layer.then(|| tracing::dispatcher::get_default(Dispatch::clone));
     let (done, mut result) = oneshot::channel();
     let ended = || ServerError::internal("the runtime was shut down while the server was served");
-    let work: BoxedTask = Box::pin(async move {
+    let work = Box::pin(async move {
         let _serving = serving;
         let _ = done.send(match Conversation::start(core, subscriber, input, output) {
             Ok(conversation) => conversation.run().await,
             Err(error) => Err(error),
         });
     });
-    let mut task = AbortOnDrop(tokio::spawn(work));
+    let mut task = AbortOnDrop(spawn_boxed(work));
     match (&mut task.0).await {
         Ok(()) => result.try_recv().unwrap_or_else(|_| Err(ended())),
         Err(error) => match error.try_into_panic() {

@@ -2,14 +2,13 @@
 
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex};
-use std::thread;
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::lines::{Line, Lines};
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::dispatch::connection::Connection;
-use crate::sync::lock;
+use crate::sync::{lock, spawn_thread};
 
 /// Answers are written when they are this long together, even if there are more messages to take.
 const BATCH_BYTES: usize = 64 * 1024;
@@ -20,10 +19,8 @@ pub(super) fn spawn<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<oneshot::Receiver<T>> {
     let (done, result) = oneshot::channel();
-    thread::Builder::new().name(name.to_owned()).spawn(move || {
-        // The receiver is gone if serving was aborted.
-        let _ = done.send(body());
-    })?;
+    // The receiver is gone if serving was aborted.
+    spawn_thread(name, Box::new(move || drop(done.send(body()))))?;
     Ok(result)
 }
 

@@ -21,8 +21,8 @@ use crate::transport::http::response;
 
 const JSON: &[u8] = b"application/json";
 
-/// The response to a request whose message is rejected unread.
-type Refusal = Response<response::body::Body>;
+/// The response to a request whose message is rejected unread. Boxed: a response is larger than what is read otherwise.
+type Refusal = Box<Response<response::body::Body>>;
 
 /// Reads the message of a POST. If it is long, `charge` makes what it takes of the memory budget.
 pub(crate) async fn read<B: Body>(
@@ -65,14 +65,14 @@ fn check_content_type(headers: &Headers<'_>) -> Result<(), Refusal> {
     let essence = || kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     if kind != JSON && !essence().eq_ignore_ascii_case(JSON) {
         let text = "send messages as `Content-Type: application/json`";
-        return Err(response::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, RpcError::INVALID_REQUEST, text));
+        return Err(Box::new(response::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, RpcError::INVALID_REQUEST, text)));
     }
     Ok(())
 }
 
 /// The response to a body that could not be read.
 fn incomplete(why: Incomplete, limit: usize) -> Refusal {
-    match why {
+    Box::new(match why {
         Incomplete::NoRoom => {
             response::later(StatusCode::SERVICE_UNAVAILABLE, "too many long messages at a time; retry later")
         }
@@ -91,7 +91,7 @@ fn incomplete(why: Incomplete, limit: usize) -> Refusal {
             let text = "the message is incomplete: its body ended early";
             response::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text)
         }
-    }
+    })
 }
 
 /// Reads a whole body. One that arrives in one piece is not copied. A long one is charged twice: a call that waits has

@@ -152,8 +152,9 @@ fn check_name(name: &str) -> Result<(), String> {
 
 /// A host without its port.
 fn name_of(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.ends_with(':') => name,
+    let port = host.bytes().rev().take_while(u8::is_ascii_digit).count();
+    match host[..host.len() - port].strip_suffix(':') {
+        Some(name) if !name.ends_with(':') => name,
         _ => host,
     }
 }

@@ -29,10 +29,13 @@ impl Proxies {
     }
 
     /// The peer of a request that comes from this address.
+    #[inline]
     pub(crate) fn peer(&self, from: Peer, headers: &HeaderMap) -> Peer {
-        if self.0.is_empty() || !self.trusts(from) {
-            return from;
-        }
+        if self.0.is_empty() || !self.trusts(from) { from } else { self.forwarded(from, headers) }
+    }
+
+    /// The peer of a request that this proxy has forwarded.
+    fn forwarded(&self, from: Peer, headers: &HeaderMap) -> Peer {
         let lines = headers.get_all("x-forwarded-for").iter().rev();
         // A line that is no text ends the part that can be believed.
         let entries = lines.map_while(|line| line.to_str().ok()).flat_map(|line| line.rsplit(','));

@@ -58,18 +58,17 @@ impl Body {
     }
 
     /// Charges a long text to its reader until it has been sent. False if there is no room for it; then it is gone.
+    #[inline]
     pub(crate) fn charge(&mut self, memory: &Arc<MemoryBudget>, owner: impl FnOnce() -> Owner) -> bool {
-        let BodyKind::Full(Some(bytes)) = &mut self.0 else { return true };
-        if bytes.len() <= FREE {
-            return true;
+        match &mut self.0 {
+            BodyKind::Full(Some(bytes)) if bytes.len() > FREE => charge_long(bytes, memory, owner()),
+            _ => true,
         }
-        let charge = memory.charge(owner(), bytes.len());
-        *bytes = charge.map_or_else(Bytes::new, |charge| charged(std::mem::take(bytes), charge));
-        !bytes.is_empty()
     }
 
     /// Holds a permit or a guard until the stream has ended. A body without a stream drops it at once: its
     /// request is done.
+    #[inline]
     pub(crate) fn keep(&mut self, what: impl Send + 'static) {
         if let BodyKind::Events { kept, .. } = &mut self.0 {
             kept.push(Box::new(what));
@@ -121,6 +120,12 @@ impl fmt::Debug for Body {
             BodyKind::Events { .. } => f.write_str("Events"),
         }
     }
+}
+
+fn charge_long(bytes: &mut Bytes, memory: &Arc<MemoryBudget>, owner: Owner) -> bool {
+    let charge = memory.charge(owner, bytes.len());
+    *bytes = charge.map_or_else(Bytes::new, |charge| charged(std::mem::take(bytes), charge));
+    !bytes.is_empty()
 }
 
 /// Bytes that hold a charge for as long as they exist.

@@ -9,6 +9,7 @@
 
 pub(super) mod event_log;
 mod eviction;
+mod expiry;
 pub(super) mod get;
 pub(super) mod lookup;
 pub(super) mod open;
@@ -21,7 +22,7 @@ pub(super) mod stream;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use self::eviction::{Candidate, EVICTABLE_AFTER};
@@ -108,14 +109,16 @@ impl Sessions {
     }
 
     /// Adds a session under a new id, which is random: it is the client's credential.
-    pub(super) fn open(&self, connection: Connection, opener: Opener<'_>) -> std::io::Result<String> {
+    pub(super) fn open(self: &Arc<Self>, connection: Connection, opener: Opener<'_>) -> std::io::Result<String> {
         let id = random::id()?;
         self.insert(&id, Session::new(connection, opener, Duration::ZERO, None));
         Ok(id)
     }
 
     /// Adds a session under its id, unless a concurrent request has just added it. Returns the one in the table.
-    pub(super) fn insert(&self, id: &str, session: Session) -> Arc<Session> {
+    pub(super) fn insert(self: &Arc<Self>, id: &str, session: Session) -> Arc<Session> {
+        let swept: Weak<Self> = Arc::downgrade(self);
+        session.core.sweeper.expect(swept, session.core.limits.session_idle_timeout);
         Arc::clone(self.table().entry(id.into()).or_insert_with(|| Arc::new(session)))
     }
 
@@ -309,14 +312,6 @@ impl Session {
 
     fn age(&self) -> Duration {
         self.opened.elapsed()
-    }
-
-    /// Whether the session has expired, at this age. A session with a running call or an open stream is not idle. One
-    /// that was shut down expires when its calls have finished, whether or not the client waits for that.
-    fn has_expired(&self, age: Duration, limits: &Limits) -> bool {
-        age >= limits.session_lifetime
-            || (self.idle(age) >= limits.session_idle_timeout && !self.is_busy())
-            || (self.control.is_closing() && !self.control.in_flight.is_busy())
     }
 
     /// How long the session has been idle, at this age.

@@ -32,6 +32,8 @@ use crate::{era, random};
 
 /// How often the copies in use are compared with the store.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
+/// How long several reports of lost changes count as one.
+const RESYNC_PAUSE: Duration = Duration::from_millis(50);
 /// How often a write is attempted when other replicas write at the same time.
 const WRITE_ATTEMPTS: usize = 16;
 /// A session in use is touched in the store whenever this part of its idle timeout has passed.
@@ -263,10 +265,14 @@ fn start_refreshing(stores: &Arc<Stores>, sessions: &Arc<Sessions>, core: &Core)
     if !first {
         return;
     }
+    stores.sweep(&core.sweeper);
     let (stores, sessions) = (Arc::clone(stores), Arc::downgrade(sessions));
     tokio::spawn(async move {
         loop {
-            let _ = tokio::time::timeout(REFRESH_INTERVAL, stores.resync.notified()).await;
+            let lost = tokio::time::timeout(REFRESH_INTERVAL, stores.resync.notified()).await;
+            if lost.is_ok() {
+                tokio::time::sleep(RESYNC_PAUSE).await;
+            }
             let Some(sessions) = sessions.upgrade() else { return };
             for session in sessions.busy() {
                 // The store is unavailable: it would fail for the others, too.

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::time::{Instant, SystemTime};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::time::{Duration, Instant, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ring::digest::{SHA256, digest};
 use tokio::sync::Notify;
 
+use crate::store::sweeper::{Sweeper, SweptStore};
 use crate::store::{ChangeListener, DynEventStore, DynInbox, DynSessionStore, SessionRecord};
 use crate::sync::lock;
 
@@ -24,6 +25,8 @@ pub(crate) struct Stores {
     pub(super) listener: OnceLock<Arc<dyn ChangeListener>>,
     /// Notified when a change may have been lost: the copies are refreshed at once.
     pub(super) resync: Notify,
+    swept_sessions: Arc<SweptStore<dyn DynSessionStore>>,
+    swept_events: Option<Arc<SweptStore<dyn DynEventStore>>>,
 }
 
 /// The store's side of a session, of which the session in this process is a copy.
@@ -53,6 +56,7 @@ pub(super) struct StoredState {
 
 impl Stores {
     pub(crate) fn new(sessions: Arc<dyn DynSessionStore>) -> Self {
+        let swept_sessions = Arc::new(SweptStore(Arc::clone(&sessions)));
         Stores {
             sessions,
             events: None,
@@ -60,6 +64,23 @@ impl Stores {
             copies: Mutex::default(),
             listener: OnceLock::new(),
             resync: Notify::new(),
+            swept_sessions,
+            swept_events: None,
+        }
+    }
+
+    pub(crate) fn set_events(&mut self, events: Arc<dyn DynEventStore>) {
+        self.swept_events = Some(Arc::new(SweptStore(Arc::clone(&events))));
+        self.events = Some(events);
+    }
+
+    /// Has the stores swept from now on.
+    pub(super) fn sweep(&self, sweeper: &Arc<Sweeper>) {
+        let sessions: Weak<SweptStore<_>> = Arc::downgrade(&self.swept_sessions);
+        sweeper.expect(sessions, Duration::MAX);
+        if let Some(events) = &self.swept_events {
+            let events: Weak<SweptStore<_>> = Arc::downgrade(events);
+            sweeper.expect(events, Duration::MAX);
         }
     }
 
