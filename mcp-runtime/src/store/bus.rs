@@ -23,8 +23,7 @@ pub enum Change {
     Task(String),
     /// A session has ended. It is named by a digest of its id, which is a credential.
     SessionEnded(String),
-    /// A message was pushed to the [`Inbox`](crate::store::Backend::inbox) of the session with this digest, at this
-    /// position.
+    /// A message was pushed to the `Inbox` of the session with this digest, at this position.
     SessionMessage(String, u64),
     /// Any of the above may have changed. A bus that may have lost changes, because it was disconnected or could not
     /// keep up, delivers it to its listeners, and their clients are notified of everything they subscribed to.

@@ -83,6 +83,8 @@ fn debug_of_tasks_has_no_ids() {
     let task = TaskRecord::new("task-4711", Revision::V2026_07_28, std::time::Duration::from_secs(1));
     assert!(!format!("{task:?}").contains("4711"));
     assert_eq!(format!("{:?}", Change::Task("task-4711".into())), "Task(..)");
+    assert_eq!(format!("{:?}", Change::SessionEnded("digest".into())), "SessionEnded(..)");
+    assert_eq!(format!("{:?}", Change::SessionMessage("digest".into(), 7)), "SessionMessage(..)");
     assert_eq!(format!("{:?}", Change::ResourceUpdated("a://b".into())), "ResourceUpdated(\"a://b\")");
 }
 
