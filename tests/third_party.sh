@@ -33,11 +33,16 @@ install_python_packages() {
     fi
 }
 
-# Starts `everything --http` on a free port and sets `url`. It ends with the script, however that ends.
+# Starts `everything --http` on a free port and sets `url`. It ends with the script, however that ends. With FLEET=3 in the
+# environment, it is three replicas of it, with a Redis and behind a round-robin proxy (tests/fleet).
 start_everything() {
     local log=$1
     : >"$log"
-    "$everything" --http 127.0.0.1:0 2>"$log" &
+    if [ -n "${FLEET:-}" ]; then
+        "$fleet" serve --replicas "$FLEET" 2>"$log" &
+    else
+        "$everything" --http 127.0.0.1:0 2>"$log" &
+    fi
     server=$!
     trap 'kill "$server" 2>/dev/null || true' EXIT
     trap 'exit 130' INT TERM
@@ -51,9 +56,10 @@ start_everything() {
     exit 1
 }
 
-# Builds these packages and sets `everything`, `notes` and `cargo_mcp` to where they are.
+# Builds these packages and sets `everything`, `notes` and `cargo_mcp` to where they are, and `fleet` if FLEET is set.
 build_examples() {
     local packages=("${@/#/--package=}") target
+    if [ -n "${FLEET:-}" ]; then packages+=(--package=fleet); fi
     cargo build --quiet --locked "${packages[@]}"
     target=$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
     everything=$target/debug/everything
@@ -61,4 +67,5 @@ build_examples() {
     notes=$target/debug/notes
     # shellcheck disable=SC2034
     cargo_mcp=$target/debug/cargo-mcp
+    fleet=$target/debug/fleet
 }
