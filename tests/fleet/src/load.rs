@@ -29,6 +29,8 @@ pub(crate) struct Figures {
     pub(crate) answered: usize,
     /// Refused, or broken off, in a way that tells the client to call again.
     pub(crate) retryable: usize,
+    /// Of these, those that a replica refused, after it had accepted the connection.
+    pub(crate) refused: usize,
     /// Streams that broke after their first event; resumed, all of them.
     pub(crate) broken: usize,
     /// Neither answered nor refused.
@@ -49,6 +51,7 @@ impl Figures {
         self.calls += other.calls;
         self.answered += other.answered;
         self.retryable += other.retryable;
+        self.refused += other.refused;
         self.broken += other.broken;
         self.lost += other.lost;
         self.sessions += other.sessions;
@@ -145,7 +148,7 @@ async fn calls(client: Client, stop: Arc<AtomicBool>) -> (bool, Figures) {
             break;
         }
         let begun = Instant::now();
-        let outcome = call(&client, number, &mut figures.broken).await;
+        let outcome = call(&client, number, &mut figures).await;
         let gone = matches!(outcome, Outcome::SessionLost);
         let pause = if matches!(outcome, Outcome::Answered) { 10 } else { 100 };
         figures.count(begun.elapsed(), outcome);
@@ -157,7 +160,7 @@ async fn calls(client: Client, stop: Arc<AtomicBool>) -> (bool, Figures) {
     (modern, figures)
 }
 
-async fn call(client: &Client, number: u64, broken: &mut usize) -> Outcome {
+async fn call(client: &Client, number: u64, figures: &mut Figures) -> Outcome {
     let (tool, arguments, expected) = if number % 3 == 2 {
         ("test_tool_with_progress", json!({}), "done".to_owned())
     } else {
@@ -168,14 +171,18 @@ async fn call(client: &Client, number: u64, broken: &mut usize) -> Outcome {
     match reply.status {
         200 => {}
         404 => return Outcome::SessionLost,
-        502..=504 if reply.retry_after => return Outcome::Retryable,
+        502..=504 if reply.retry_after => {
+            figures.refused += usize::from(reply.replica.is_some());
+            return Outcome::Retryable;
+        }
         status => return Outcome::Fault(format!("{tool}: HTTP {status}, without Retry-After")),
     }
     match read(&mut reply, id).await {
+        Ok(answer) if answer.get("error").is_some() => Outcome::Fault(format!("{tool}: {answer}")),
         Ok(answer) => judge(&answer, &expected),
         Err(why) => match reply.last_event.take() {
             Some(event) => {
-                *broken += 1;
+                figures.broken += 1;
                 resume(client, event, id, &expected).await
             }
             // Without an event id nothing can be resumed; the client knows that its call broke off.
@@ -200,7 +207,7 @@ fn judge(answer: &Value, expected: &str) -> Outcome {
     match answer.get("result") {
         Some(result) if text(result) == expected => Outcome::Answered,
         Some(result) => Outcome::Fault(format!("a wrong answer: {result}")),
-        // Whatever it is, the client knows that its call has come to nothing.
+        // On a resumed stream: the replica that ran the call has died, and the client knows that nothing comes of it.
         None => Outcome::Retryable,
     }
 }

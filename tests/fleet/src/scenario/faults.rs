@@ -60,6 +60,10 @@ pub(super) async fn rolling(options: &Options) -> Result<Findings> {
     if broken > 0 {
         misses.push(format!("{broken} streams broke: calls that run are to be finished"));
     }
+    let refused = both.modern.refused + both.sessions.refused;
+    if refused > 0 {
+        misses.push(format!("{refused} requests were refused by a replica that had accepted their connection"));
+    }
     misses.extend(well(site.address()).await);
     let note = format!("rolling: the longest shutdown took {} ms", longest.as_millis());
     Ok(findings("rolling", both, misses, note))

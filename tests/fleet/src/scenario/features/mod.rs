@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::site::Site;
 
 /// How long one of them may take.
-const LONGEST: Duration = Duration::from_secs(12);
+const LONGEST: Duration = Duration::from_secs(10);
 
 const ALL: &[&str] = &[LEGACY[0], LEGACY[1], LEGACY[2], MODERN];
 const FORMS: &[&str] = &[LEGACY[1], LEGACY[2]];

@@ -76,7 +76,7 @@ pub(super) async fn cancel(address: SocketAddr, revision: &'static str) -> Resul
     until_method(&mut reply, PROGRESS).await?;
     client.avoid(reply.replica).await?;
     client.notify("notifications/cancelled", json!({ "requestId": id })).await?;
-    match timeout(Duration::from_secs(10), reply.next()).await {
+    match timeout(Duration::from_secs(8), reply.next()).await {
         Ok(Ok(None)) => Ok(()),
         Ok(other) => Err(format!("after the cancellation: {other:?}").into()),
         Err(_) => Err("the call runs on after its cancellation".into()),
