@@ -31,7 +31,7 @@ pub(crate) struct Figures {
     pub(crate) retryable: usize,
     /// Of these, those that a replica refused, after it had accepted the connection.
     pub(crate) refused: usize,
-    /// Streams that broke after their first event; resumed, all of them.
+    /// Responses that broke off. They are resumed, if they had an event with an id.
     pub(crate) broken: usize,
     /// Neither answered nor refused.
     pub(crate) lost: usize,
@@ -180,15 +180,15 @@ async fn call(client: &Client, number: u64, figures: &mut Figures) -> Outcome {
     match read(&mut reply, id).await {
         Ok(answer) if answer.get("error").is_some() => Outcome::Fault(format!("{tool}: {answer}")),
         Ok(answer) => judge(&answer, &expected),
-        Err(why) => match reply.last_event.take() {
-            Some(event) => {
-                figures.broken += 1;
-                resume(client, event, id, &expected).await
+        Err(why) => {
+            figures.broken += 1;
+            match reply.last_event.take() {
+                Some(event) => resume(client, event, id, &expected).await,
+                None if why.kind() == std::io::ErrorKind::TimedOut => Outcome::Lost(format!("{tool}: silence")),
+                // Without an event id nothing can be resumed; the client knows that its call broke off.
+                None => Outcome::Retryable,
             }
-            // Without an event id nothing can be resumed; the client knows that its call broke off.
-            None if why.kind() == std::io::ErrorKind::TimedOut => Outcome::Lost(format!("{tool}: silence")),
-            None => Outcome::Retryable,
-        },
+        }
     }
 }
 
