@@ -32,7 +32,12 @@ for (const [run, expected] of runs.map((text) => text.split('='))) {
     for (const folder of existsSync(dir) ? readdirSync(dir) : []) {
         const scenario = folder.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, '');
         scenarios.add(scenario);
-        for (const check of JSON.parse(readFileSync(join(dir, folder, 'checks.json'), 'utf8'))) {
+        const checks = join(dir, folder, 'checks.json');
+        if (!existsSync(checks)) {
+            problems.push(`${run}: ${scenario}: it did not come to an end in time; see ${join(results, run)}.log`);
+            continue;
+        }
+        for (const check of JSON.parse(readFileSync(checks, 'utf8'))) {
             const key = `${scenario} ${check.id}`;
             if (!(check.status in count)) problems.push(`${run}: ${key}: unknown status ${check.status}`);
             if (check.status === 'SKIPPED' && !skippable.test(key)) problems.push(`${run}: ${key}: skipped: ${check.errorMessage ?? check.description}`);

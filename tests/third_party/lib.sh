@@ -46,12 +46,17 @@ install_packages() {
     exec 9>&-
 }
 
-# Starts `everything --http` on a free port and sets `url`. It ends with the script, however that ends.
+# Starts `everything --http` on a free port and sets `url`. It ends with the script, however that ends. With FLEET=3 in the
+# environment, it is three replicas of it, with a Redis and behind a round-robin proxy (tests/fleet).
 servers=()
 start_everything() {
     local log=$1
     : >"$log"
-    "$everything" --http 127.0.0.1:0 2>"$log" &
+    if [ -n "${FLEET:-}" ]; then
+        "$fleet" serve --replicas "$FLEET" 2>"$log" &
+    else
+        "$everything" --http 127.0.0.1:0 2>"$log" &
+    fi
     servers+=("$!")
     trap 'kill "${servers[@]}" 2>/dev/null || true' EXIT
     trap 'exit 130' INT TERM
@@ -65,7 +70,7 @@ start_everything() {
     exit 1
 }
 
-# Builds the programs, and sets `target`, `everything`, `notes` and `cargo_mcp` to where they are. All targets, because
+# Builds the programs, and sets `target`, `everything`, `notes`, `cargo_mcp` and `fleet` to where they are. All targets, because
 # features are those of all that is built together: this way it is what `cargo test` has built, and nothing is built anew.
 build_examples() {
     cargo build --quiet --locked --workspace --all-targets
@@ -75,6 +80,7 @@ build_examples() {
     notes=$target/debug/notes
     # shellcheck disable=SC2034
     cargo_mcp=$target/debug/cargo-mcp
+    fleet=$target/debug/fleet
 }
 
 # Tries are programs that run side by side: they wait for each other's processes more than they compute. `try NAME

@@ -97,7 +97,7 @@ pub(super) fn manifest(
     }
     for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
         let Some(dependencies) = manifest.get_mut(kind).and_then(Item::as_table_like_mut) else { continue };
-        for krate in ["mcp-runtime", "mcp-macros"] {
+        for krate in ["mcp-runtime", "mcp-macros", "mcp-redis"] {
             let Some(entry) = dependencies.get_mut(krate) else { continue };
             let mut other = InlineTable::new();
             if let Some(keys) = entry.as_table_like() {
@@ -148,6 +148,7 @@ publish = false
 
 [dependencies]
 mcp-runtime = { path = \"../../mcp-runtime\" }
+mcp-redis = { path = \"../../mcp-redis\" }
 tokio = \"1\" # kept
 
 [dev-dependencies]
@@ -167,7 +168,7 @@ mcp-runtime = { path = \"../../mcp-runtime\", features = [\"cli\"] }
             made(&Source::Published, "/home/me/my-app", false),
             format!(
                 "[package]\nname = \"my-app\"\ndescription = \"An old server\"\n\n[dependencies]\nmcp-runtime = \"{version}\"\n\
-                 tokio = \"1\" # kept\n\n[dev-dependencies]\nmcp-runtime = {{ version = \"{version}\", features = [\"cli\"] }}\n"
+                 mcp-redis = \"{version}\"\ntokio = \"1\" # kept\n\n[dev-dependencies]\nmcp-runtime = {{ version = \"{version}\", features = [\"cli\"] }}\n"
             )
         );
     }
@@ -182,6 +183,7 @@ mcp-runtime = { path = \"../../mcp-runtime\", features = [\"cli\"] }
         );
         let inside = made(&checkout, "/src/mcp/examples/my-app", false);
         assert!(inside.contains(r#"mcp-runtime = { path = "../../mcp-runtime" }"#), "{inside}");
+        assert!(inside.contains(r#"mcp-redis = { path = "../../mcp-redis" }"#), "{inside}");
         assert!(inside.contains(r#"mcp-runtime = { path = "../../mcp-runtime", features = ["cli"] }"#), "{inside}");
     }
 

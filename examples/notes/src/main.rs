@@ -1,10 +1,14 @@
 //! `notes` keeps its notes where `--db FILE` says, else `NOTES_DB`, else in `notes.db` in the home directory. Not in the
-//! current directory, which depends on the client that starts the server.
+//! current directory, which depends on the client that starts the server. With `REDIS_URL`, it is a replica: what it shares
+//! with the others, besides the database, is there.
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use mcp_redis::Redis;
+use mcp_runtime::prelude::*;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -16,11 +20,19 @@ async fn main() -> ExitCode {
         eprintln!("say where to keep the notes: `notes --db /path/to/notes.db`, or set NOTES_DB");
         return ExitCode::FAILURE;
     };
-    match notes::server(&path) {
+    match replica(&path).await {
         Ok(server) => server.run_with(arguments).await,
         Err(error) => {
             eprintln!("{error}");
             ExitCode::FAILURE
         }
     }
+}
+
+async fn replica(database: &Path) -> Result<Server> {
+    let server = notes::server(database)?;
+    Ok(match env::var("REDIS_URL") {
+        Ok(url) => server.backend(Redis::builder(&url).prefix("notes").connect().await?),
+        Err(_) => server,
+    })
 }
