@@ -1,11 +1,13 @@
 //! The event store. A stream is a Redis stream whose ids are the numbers of the events, and a hash beside it, the head,
-//! which exists as long as the stream is known: the number after which it is complete, and whether it is closed.
+//! which exists as long as the stream is known: the number after which it is complete, and whether it is closed. The
+//! scripts that append and close publish an empty message on the channel of the stream; replicas subscribe to it while
+//! they have a reader.
 
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
-use mcp_runtime::store::{EventStore, EventTail};
+use mcp_runtime::store::{EventStore, EventTail, EventWatch};
 
 use super::{Inner, millis};
 use crate::link::{Repeat, Request};
@@ -37,12 +39,14 @@ impl EventStore for RedisEvents {
         let names = self.0.names.stream(stream);
         let event = self.0.sealer.seal(event.to_vec(), &place(&names, number))?;
         let mut append = script::EVENT_APPEND.key(&names.head);
-        append.key(&names.events).arg(number).arg(event).arg(oldest);
+        append.key(&names.events).arg(number).arg(event).arg(oldest).arg(names.channel);
         self.0.link.run(&Request::Script(append), Repeat::Safe).await
     }
 
     async fn close(&self, stream: &str) -> io::Result<()> {
-        let close = script::EVENT_CLOSE.key(&self.0.names.stream(stream).head);
+        let names = self.0.names.stream(stream);
+        let mut close = script::EVENT_CLOSE.key(&names.head);
+        close.arg(names.channel);
         self.0.link.run(&Request::Script(close), Repeat::Safe).await
     }
 
@@ -71,6 +75,11 @@ impl EventStore for RedisEvents {
         let mut remove = redis::cmd("DEL");
         remove.arg(names.head).arg(names.events);
         self.0.link.run(&Request::Command(remove), Repeat::Safe).await
+    }
+
+    fn watch(&self, stream: &str) -> EventWatch {
+        self.0.link.start();
+        self.0.hints.watch(&self.0.names.stream(stream).channel)
     }
 }
 

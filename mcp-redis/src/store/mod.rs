@@ -9,6 +9,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_runtime::store::EventHints;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -26,6 +27,8 @@ pub(crate) struct Inner {
     pub(crate) names: Names,
     pub(crate) sealer: Arc<Sealer>,
     pub(crate) changes: Arc<Changes>,
+    /// Readers of streams, by the channel of the stream.
+    pub(crate) hints: EventHints,
 }
 
 impl Inner {

@@ -5,6 +5,8 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use super::StoreFuture;
+use super::event_hints::EventWatch;
+use crate::panic::catch;
 
 /// Stores the events of SSE streams, so that a client that lost its connection to one replica can
 /// resume the stream at another: it replays the events it missed, then follows the call, which keeps
@@ -40,6 +42,14 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
 
     /// Removes the stream and its events. Removing an unknown stream succeeds.
     fn remove(&self, stream: &str) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// Watches the stream from now on: the watch is told of what is appended or closed, at any replica, by
+    /// [`EventHints`](super::EventHints) for example. A hint may come without a reason, or get lost now and then: readers
+    /// look for themselves every five seconds. The default gives no hints, and readers look four times a second.
+    fn watch(&self, stream: &str) -> EventWatch {
+        let _ = stream;
+        EventWatch::polling()
+    }
 }
 
 /// The events read by [`EventStore::read_after`].
@@ -66,6 +76,7 @@ pub(crate) trait DynEventStore: fmt::Debug + Send + Sync {
     fn close<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()>;
     fn read_after<'a>(&'a self, stream: &'a str, number: u64) -> StoreFuture<'a, Option<EventTail>>;
     fn remove<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()>;
+    fn watch(&self, stream: &str) -> EventWatch;
 }
 
 impl<T: EventStore> DynEventStore for T {
@@ -87,5 +98,10 @@ impl<T: EventStore> DynEventStore for T {
 
     fn remove<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(async move { EventStore::remove(self, stream).await })
+    }
+
+    fn watch(&self, stream: &str) -> EventWatch {
+        // A store of the user's that panics gives no hints.
+        catch(|| EventStore::watch(self, stream)).unwrap_or_default()
     }
 }

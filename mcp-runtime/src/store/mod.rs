@@ -41,6 +41,8 @@
 mod backend;
 mod bus;
 #[cfg(feature = "http")]
+mod event_hints;
+#[cfg(feature = "http")]
 mod events;
 mod memory;
 #[cfg(feature = "http")]
@@ -67,6 +69,8 @@ pub(crate) use backend::SecretSource;
 pub use backend::{Backend, MemoryBackend};
 pub use bus::{Change, ChangeBus, ChangeListener, LocalBus};
 pub(crate) use bus::{publish, subscribe};
+#[cfg(feature = "http")]
+pub use event_hints::{EventHints, EventWatch};
 #[cfg(feature = "http")]
 pub(crate) use events::DynEventStore;
 #[cfg(feature = "http")]

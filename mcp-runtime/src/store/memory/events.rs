@@ -6,7 +6,7 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use super::expiry::WithExpiry;
-use crate::store::{EventStore, EventTail};
+use crate::store::{EventHints, EventStore, EventTail, EventWatch};
 use crate::sync::lock;
 
 /// The number of streams the store holds at most.
@@ -15,7 +15,10 @@ const CAPACITY: usize = 100_000;
 /// An [`EventStore`] in memory, for several services in one process and for tests. It holds up to
 /// 100 000 streams and rejects more.
 #[derive(Default)]
-pub struct MemoryEvents(Mutex<EventTable>);
+pub struct MemoryEvents {
+    streams: Mutex<EventTable>,
+    hints: EventHints,
+}
 
 type EventTable = HashMap<Box<str>, WithExpiry<StoredStream>>;
 
@@ -34,7 +37,7 @@ impl MemoryEvents {
     }
 
     fn all(&self) -> MutexGuard<'_, EventTable> {
-        lock(&self.0)
+        lock(&self.streams)
     }
 
     /// Runs `act` on a stream, unless it is unknown or expired.
@@ -68,11 +71,13 @@ impl EventStore for MemoryEvents {
                 known.events.pop_front();
             }
         });
+        self.hints.tell(stream);
         Ok(())
     }
 
     async fn close(&self, stream: &str) -> io::Result<()> {
         self.with(stream, |known| known.closed = true);
+        self.hints.tell(stream);
         Ok(())
     }
 
@@ -86,7 +91,12 @@ impl EventStore for MemoryEvents {
 
     async fn remove(&self, stream: &str) -> io::Result<()> {
         self.all().remove(stream);
+        self.hints.tell(stream);
         Ok(())
+    }
+
+    fn watch(&self, stream: &str) -> EventWatch {
+        self.hints.watch(stream)
     }
 }
 

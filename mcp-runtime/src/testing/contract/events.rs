@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::{Verdict, ensure, random_id, rule};
-use crate::store::{EventStore, EventTail};
+use crate::store::{EventStore, EventTail, EventWatch};
 
 /// A ttl that outlasts every rule.
 const LONG: Duration = Duration::from_mins(10);
@@ -24,6 +24,7 @@ pub async fn events<S: EventStore>(make: impl Fn() -> S) {
     rule("stream names are compared exactly, case included", exact_names(&make())).await;
     rule("a touch does not change the stream", touched_again(&make())).await;
     rule("a concurrent reader misses no event", concurrent_reader(Arc::new(make()))).await;
+    rule("a watch is told of appends and of the close", watched(&make())).await;
     rule("a removed stream stays removed", removed(&make())).await;
     rule("an untouched stream expires", expired(&make())).await;
 }
@@ -176,6 +177,32 @@ async fn concurrent_reader(store: Arc<impl EventStore>) -> Verdict {
     }
     ensure!(at == ALL, "the stream is closed at {at} of {ALL}");
     Ok(writing.await.map_err(std::io::Error::other)??)
+}
+
+async fn watched(store: &impl EventStore) -> Verdict {
+    let name = stream_of(store, 1).await?;
+    let watch = store.watch(&name);
+    for number in 2..6 {
+        // Also before anybody waits.
+        store.append(&name, number, &event(number), 1).await?;
+        ensure!(told(&watch).await, "it is not told of an append");
+    }
+    let (told_later, appended) = tokio::join!(told(&watch), async {
+        sleep(SHORT / 4).await;
+        store.append(&name, 6, &event(6), 1).await
+    });
+    appended?;
+    ensure!(told_later, "while it waits, it is not told of an append");
+    while tokio::time::timeout(SHORT / 4, watch.changed()).await.is_ok() {}
+    store.close(&name).await?;
+    ensure!(told(&watch).await, "it is not told of the close");
+    store.remove(&name).await?;
+    Ok(())
+}
+
+/// Whether a watch is told within a time in which nobody would look for themselves.
+async fn told(watch: &EventWatch) -> bool {
+    tokio::time::timeout(Duration::from_secs(4), watch.changed()).await.is_ok()
 }
 
 async fn removed(store: &impl EventStore) -> Verdict {

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use mcp_runtime::store::{EventStore, EventTail, MemoryEvents};
+use mcp_runtime::store::{EventHints, EventStore, EventTail, EventWatch, MemoryEvents};
 use mcp_runtime::testing::contract;
 use mcp_tests::file_stores::FileStores;
 
@@ -33,6 +33,7 @@ enum Fault {
     LosesAnEvent,
     RemovesNothing,
     NeverExpires,
+    GivesNoHints,
 }
 
 #[derive(Debug)]
@@ -100,6 +101,10 @@ impl EventStore for Faulty {
         }
         self.0.remove(&self.name(stream)).await
     }
+
+    fn watch(&self, stream: &str) -> EventWatch {
+        if self.has(Fault::GivesNoHints) { EventHints::new().watch(stream) } else { self.0.watch(&self.name(stream)) }
+    }
 }
 
 #[test]
@@ -116,6 +121,7 @@ fn faulty_event_stores_are_caught() {
             (Fault::FoldsCase, "stream names are compared exactly, case included"),
             (Fault::TruncatesOnTouch, "a touch does not change the stream"),
             (Fault::LosesAnEvent, "a concurrent reader misses no event"),
+            (Fault::GivesNoHints, "a watch is told of appends and of the close"),
             (Fault::RemovesNothing, "a removed stream stays removed"),
             (Fault::NeverExpires, "an untouched stream expires"),
         ],

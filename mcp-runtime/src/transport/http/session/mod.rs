@@ -13,6 +13,7 @@ pub(super) mod get;
 pub(super) mod lookup;
 pub(super) mod open;
 pub(super) mod persistence;
+mod remote_tail;
 pub(super) mod serve;
 pub(super) mod stores;
 pub(super) mod stream;

@@ -7,6 +7,7 @@
 
 pub(super) mod claim;
 pub(crate) mod id;
+pub(super) mod log;
 pub(super) mod replay_budget;
 pub(super) mod table;
 
