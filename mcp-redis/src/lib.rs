@@ -72,7 +72,7 @@ mod store;
 use std::sync::Arc;
 use std::{fmt, io};
 
-use mcp_runtime::store::{Backend, ChangeBus, EventStore, SessionStore, TaskStore};
+use mcp_runtime::store::{Backend, ChangeBus, EventStore, LeaseStore, SessionStore, TaskStore};
 
 use crate::link::{Repeat, Request};
 use crate::store::Inner;
@@ -80,6 +80,7 @@ use crate::store::Inner;
 pub use builder::RedisBuilder;
 pub use store::bus::RedisBus;
 pub use store::events::RedisEvents;
+pub use store::leases::RedisLeases;
 pub use store::sessions::RedisSessions;
 pub use store::tasks::RedisTasks;
 
@@ -113,6 +114,11 @@ impl Redis {
     /// The events of streams.
     pub fn events(&self) -> Arc<RedisEvents> {
         Arc::new(RedisEvents(Arc::clone(&self.0)))
+    }
+
+    /// The leases of replicas.
+    pub fn leases(&self) -> Arc<RedisLeases> {
+        Arc::new(RedisLeases(Arc::clone(&self.0)))
     }
 
     /// The tasks.
@@ -151,6 +157,10 @@ impl Backend for Redis {
 
     fn events(&self) -> Arc<impl EventStore> {
         Redis::events(self)
+    }
+
+    fn leases(&self) -> Arc<impl LeaseStore> {
+        Redis::leases(self)
     }
 
     fn tasks(&self) -> Arc<impl TaskStore> {

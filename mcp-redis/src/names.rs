@@ -40,6 +40,10 @@ impl Names {
         StreamNames { head: key("head"), events: key("events"), channel }
     }
 
+    pub(crate) fn lease(&self, name: &str) -> String {
+        format!("{}:lease:{{{}}}", self.prefix, hash("lease", name))
+    }
+
     /// What the names of all keys of tasks begin with. They share a slot: a quota holds for all tasks, so that one
     /// script has to see all of them.
     pub(crate) fn tasks(&self) -> String {

@@ -18,6 +18,8 @@ scripts! {
     EVENT_TOUCH = ["lua/event_touch.lua"];
     EVENT_APPEND = ["lua/event_append.lua"];
     EVENT_CLOSE = ["lua/event_close.lua"];
+    LEASE_ACQUIRE = ["lua/lease_acquire.lua"];
+    LEASE_RELEASE = ["lua/lease_release.lua"];
     TASK_CREATE = ["lua/tasks.lua", "lua/task_create.lua"];
     TASK_UPDATE = ["lua/tasks.lua", "lua/task_update.lua"];
     TASK_LIST = ["lua/tasks.lua", "lua/task_list.lua"];

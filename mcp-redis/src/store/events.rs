@@ -19,8 +19,8 @@ use crate::seal::corrupt;
 #[derive(Clone)]
 pub struct RedisEvents(pub(crate) Arc<Inner>);
 
-/// The head of a stream, `after` and `closed`, and its entries: ids, and fields with their values.
-type Stored = ((Option<u64>, Option<u8>), Vec<(String, Vec<Vec<u8>>)>);
+/// The head of a stream, `after`, `closed` and `head`, and its entries: ids, and fields with their values.
+type Stored = ((Option<u64>, Option<u8>, Option<Vec<u8>>), Vec<(String, Vec<Vec<u8>>)>);
 
 /// What an event is sealed for: its stream and number.
 fn place(names: &StreamNames, number: u64) -> Vec<u8> {
@@ -28,6 +28,14 @@ fn place(names: &StreamNames, number: u64) -> Vec<u8> {
 }
 
 impl EventStore for RedisEvents {
+    async fn open(&self, stream: &str, head: &str, ttl: Duration) -> io::Result<()> {
+        let names = self.0.names.stream(stream);
+        let mut open = script::EVENT_TOUCH.key(&names.head);
+        let head = self.0.sealer.seal(head.as_bytes().to_vec(), names.head.as_bytes())?;
+        open.key(&names.events).arg(millis(ttl)).arg(head);
+        self.0.link.run(&Request::Script(open), Repeat::Safe).await
+    }
+
     async fn touch(&self, stream: &str, ttl: Duration) -> io::Result<()> {
         let names = self.0.names.stream(stream);
         let mut touch = script::EVENT_TOUCH.key(&names.head);
@@ -54,9 +62,10 @@ impl EventStore for RedisEvents {
         let names = self.0.names.stream(stream);
         let mut both = redis::pipe();
         both.atomic();
-        both.cmd("HMGET").arg(&names.head).arg("after").arg("closed");
+        both.cmd("HMGET").arg(&names.head).arg("after").arg("closed").arg("head");
         both.cmd("XRANGE").arg(&names.events).arg(format!("({number}-0")).arg("+");
-        let ((after, closed), entries): Stored = self.0.link.run(&Request::Transaction(both), Repeat::Safe).await?;
+        let ((after, closed, head), entries): Stored =
+            self.0.link.run(&Request::Transaction(both), Repeat::Safe).await?;
         let Some(after) = after.filter(|after| number >= *after) else { return Ok(None) };
         debug_assert!(after <= number);
         let mut events = Vec::with_capacity(entries.len());
@@ -67,7 +76,9 @@ impl EventStore for RedisEvents {
             };
             events.push((number, self.0.sealer.open(event, &place(&names, number))?));
         }
-        Ok(Some(EventTail::new(events, closed.is_some())))
+        let head = head.map(|head| self.0.sealer.open(head, names.head.as_bytes())).transpose()?;
+        let head = head.map(String::from_utf8).transpose().map_err(|_| corrupt("the head of a stream is not text"))?;
+        Ok(Some(EventTail::new(events, closed.is_some()).with_head(head)))
     }
 
     async fn remove(&self, stream: &str) -> io::Result<()> {
@@ -80,6 +91,12 @@ impl EventStore for RedisEvents {
     fn watch(&self, stream: &str) -> EventWatch {
         self.0.link.start();
         self.0.hints.watch(&self.0.names.stream(stream).channel)
+    }
+
+    async fn wake(&self, stream: &str) -> io::Result<()> {
+        let mut publish = redis::cmd("PUBLISH");
+        publish.arg(self.0.names.stream(stream).channel).arg("");
+        self.0.link.run(&Request::Command(publish), Repeat::Safe).await
     }
 }
 

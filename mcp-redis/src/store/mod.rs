@@ -2,6 +2,7 @@
 
 pub(crate) mod bus;
 pub(crate) mod events;
+pub(crate) mod leases;
 pub(crate) mod sessions;
 pub(crate) mod tasks;
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_redis::{Redis, RedisBuilder};
-use mcp_runtime::store::{Change, ChangeBus as _, ChangeListener, EventStore as _, EventWatch};
+use mcp_runtime::store::{Change, ChangeBus as _, ChangeListener, EventStore as _, EventWatch, LeaseStore as _};
 
 use crate::server::{SOON, Server, eventually, patient};
 
@@ -213,4 +213,27 @@ async fn readers_at_other_replicas_are_told_of_events() {
     is_told(&watch).await;
     drop(watch);
     eventually("unsubscribing", async || channels(&server).await.is_empty()).await;
+}
+
+#[tokio::test]
+async fn lease_of_a_replica_that_died_is_free_at_another() {
+    let server = Server::start().await;
+    let (one, other) = pair(&server).await;
+    let (ttl, long) = (Duration::from_secs(2), Duration::from_mins(1));
+    assert_eq!(one.leases().acquire("stream", "one", None, ttl).await.unwrap(), "one");
+    assert_eq!(other.leases().acquire("stream", "other", None, long).await.unwrap(), "one");
+    drop(one);
+    let leases = other.leases();
+    eventually("the lease is free", async || leases.acquire("stream", "other", None, long).await.unwrap() == "other")
+        .await;
+}
+
+#[tokio::test]
+async fn wake_reaches_a_watch_at_another_replica() {
+    let server = Server::start().await;
+    let (one, other) = pair(&server).await;
+    let watch = other.events().watch("a name");
+    is_told(&watch).await;
+    one.events().wake("a name").await.unwrap();
+    is_told(&watch).await;
 }

@@ -41,7 +41,7 @@ use crate::server::memory::MemoryBudget;
 use crate::server::state::ServerState;
 use crate::store::ChangeBus;
 #[cfg(feature = "http")]
-use crate::store::{DynEventStore, DynSessionStore};
+use crate::store::{DynEventStore, DynLeaseStore, DynSessionStore};
 use crate::task::Tasks;
 
 /// The stores that only HTTP needs.
@@ -50,6 +50,7 @@ use crate::task::Tasks;
 pub(crate) struct Stores {
     pub(crate) sessions: Arc<dyn DynSessionStore>,
     pub(crate) events: Arc<dyn DynEventStore>,
+    pub(crate) leases: Arc<dyn DynLeaseStore>,
 }
 
 /// An MCP server. Configure it by chaining methods, then serve it.

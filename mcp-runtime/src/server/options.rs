@@ -115,7 +115,8 @@ impl Server {
     #[track_caller]
     pub fn backend(mut self, backend: impl Backend) -> Self {
         let backend = Arc::new(backend);
-        self.stores = Some(Stores { sessions: backend.sessions(), events: backend.events() });
+        let (sessions, events, leases) = (backend.sessions(), backend.events(), backend.leases());
+        self.stores = Some(Stores { sessions, events, leases });
         if !self.secrets.has_secrets() {
             self.secrets = Arc::new(StateSealer::agreeing(Arc::clone(&backend) as Arc<dyn SecretSource>));
         }

@@ -4,7 +4,8 @@ use std::sync::{Arc, OnceLock};
 use std::{fmt, io};
 
 use super::{
-    ChangeBus, EventStore, LocalBus, MemoryEvents, MemorySessions, MemoryTasks, SessionStore, StoreFuture, TaskStore,
+    ChangeBus, EventStore, LeaseStore, LocalBus, MemoryEvents, MemoryLeases, MemorySessions, MemoryTasks, SessionStore,
+    StoreFuture, TaskStore,
 };
 use crate::random;
 
@@ -19,6 +20,9 @@ pub trait Backend: fmt::Debug + Send + Sync + 'static {
 
     /// The events of their streams.
     fn events(&self) -> Arc<impl EventStore>;
+
+    /// The leases, by which replicas know which of them live.
+    fn leases(&self) -> Arc<impl LeaseStore>;
 
     /// The tasks.
     fn tasks(&self) -> Arc<impl TaskStore>;
@@ -53,6 +57,7 @@ pub struct MemoryBackend(Arc<Shared>);
 struct Shared {
     sessions: Arc<MemorySessions>,
     events: Arc<MemoryEvents>,
+    leases: Arc<MemoryLeases>,
     tasks: Arc<MemoryTasks>,
     changes: Arc<LocalBus>,
     secret: OnceLock<[u8; 32]>,
@@ -72,6 +77,10 @@ impl Backend for MemoryBackend {
 
     fn events(&self) -> Arc<impl EventStore> {
         Arc::clone(&self.0.events)
+    }
+
+    fn leases(&self) -> Arc<impl LeaseStore> {
+        Arc::clone(&self.0.leases)
     }
 
     fn tasks(&self) -> Arc<impl TaskStore> {

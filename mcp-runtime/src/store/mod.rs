@@ -44,6 +44,8 @@ mod bus;
 mod event_hints;
 #[cfg(feature = "http")]
 mod events;
+#[cfg(feature = "http")]
+mod leases;
 mod memory;
 #[cfg(feature = "http")]
 mod sessions;
@@ -61,6 +63,8 @@ use crate::panic::catch;
 #[cfg(feature = "http")]
 pub use crate::store::memory::events::MemoryEvents;
 #[cfg(feature = "http")]
+pub use crate::store::memory::leases::MemoryLeases;
+#[cfg(feature = "http")]
 pub use crate::store::memory::sessions::MemorySessions;
 pub use crate::store::memory::tasks::MemoryTasks;
 #[cfg(feature = "http")]
@@ -75,6 +79,10 @@ pub use event_hints::{EventHints, EventWatch};
 pub(crate) use events::DynEventStore;
 #[cfg(feature = "http")]
 pub use events::{EventStore, EventTail};
+#[cfg(feature = "http")]
+pub(crate) use leases::DynLeaseStore;
+#[cfg(feature = "http")]
+pub use leases::LeaseStore;
 #[cfg(feature = "http")]
 pub(crate) use sessions::DynSessionStore;
 #[cfg(feature = "http")]
@@ -105,6 +113,15 @@ pub(crate) async fn with_timeout<T>(
         Err(_) => tracing::error!(?limit, what, "store operation timed out"),
     }
     Err(Unavailable)
+}
+
+/// Runs a store operation with a deadline, without a line in the log: for what is repeated all the time.
+#[cfg(feature = "http")]
+pub(crate) async fn quietly<T>(limit: Duration, operation: StoreFuture<'_, T>) -> Result<T, Unavailable> {
+    match tokio::time::timeout(limit, Guarded(Some(operation))).await {
+        Ok(Some(Ok(value))) => Ok(value),
+        _ => Err(Unavailable),
+    }
 }
 
 /// A store operation whose panics are caught, when it is polled and when it is dropped: `None`.

@@ -21,6 +21,7 @@ mod pitfalls;
 mod questions;
 mod quotas;
 mod refusals;
+mod replica_death;
 mod replicas;
 mod resume_on_replica;
 mod resuming;

@@ -28,6 +28,7 @@ struct StoredStream {
     /// No event above this number has been discarded.
     complete_after: u64,
     closed: bool,
+    head: Option<Box<str>>,
 }
 
 impl MemoryEvents {
@@ -63,8 +64,18 @@ impl EventStore for MemoryEvents {
         Ok(())
     }
 
+    async fn open(&self, stream: &str, head: &str, ttl: Duration) -> io::Result<()> {
+        self.touch(stream, ttl).await?;
+        self.with(stream, |known| known.head = Some(head.into()));
+        Ok(())
+    }
+
     async fn append(&self, stream: &str, number: u64, event: &[u8], oldest: u64) -> io::Result<()> {
         self.with(stream, |known| {
+            // An older writer may not know yet that another has taken its place.
+            if known.events.back().is_some_and(|(last, _)| *last >= number) {
+                return;
+            }
             known.events.push_back((number, event.to_vec()));
             known.complete_after = known.complete_after.max(oldest.saturating_sub(1));
             while known.events.front().is_some_and(|(number, _)| *number < oldest) {
@@ -84,7 +95,8 @@ impl EventStore for MemoryEvents {
     async fn read_after(&self, stream: &str, number: u64) -> io::Result<Option<EventTail>> {
         let tail = self.with(stream, |known| {
             let events = known.events.iter().filter(|(at, _)| *at > number).cloned().collect();
-            (number >= known.complete_after).then_some(EventTail { events, closed: known.closed })
+            let head = known.head.as_deref().map(str::to_owned);
+            (number >= known.complete_after).then_some(EventTail { events, closed: known.closed, head })
         });
         Ok(tail.flatten())
     }
@@ -97,6 +109,11 @@ impl EventStore for MemoryEvents {
 
     fn watch(&self, stream: &str) -> EventWatch {
         self.hints.watch(stream)
+    }
+
+    async fn wake(&self, stream: &str) -> io::Result<()> {
+        self.hints.tell(stream);
+        Ok(())
     }
 }
 

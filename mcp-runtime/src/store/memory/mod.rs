@@ -5,5 +5,7 @@ pub(super) mod events;
 #[cfg(feature = "http")]
 pub(super) mod expiry;
 #[cfg(feature = "http")]
+pub(super) mod leases;
+#[cfg(feature = "http")]
 pub(super) mod sessions;
 pub(super) mod tasks;

@@ -19,6 +19,8 @@ mod bus;
 #[cfg(feature = "http")]
 mod events;
 #[cfg(feature = "http")]
+mod leases;
+#[cfg(feature = "http")]
 mod sessions;
 mod task_quota;
 mod task_samples;
@@ -29,6 +31,8 @@ use std::time::Duration;
 pub use bus::bus;
 #[cfg(feature = "http")]
 pub use events::events;
+#[cfg(feature = "http")]
+pub use leases::leases;
 #[cfg(feature = "http")]
 pub use sessions::sessions;
 pub use tasks::tasks;

@@ -178,7 +178,7 @@ impl Server {
         let stores = self.stores.take();
         let service = HttpService::new(self.into_core(), keep_signals);
         match stores {
-            Some(stores) => service.with_stores(stores.sessions, stores.events),
+            Some(stores) => service.with_stores(stores),
             None => service,
         }
     }

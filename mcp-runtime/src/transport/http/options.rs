@@ -6,9 +6,11 @@ use http::request::Parts;
 
 use super::request::origin;
 use super::request::proxies::Proxies;
+use super::session::replica::Replica;
 use super::session::stores::Stores;
 use super::{HttpService, Options};
-use crate::store::{DynEventStore, DynSessionStore, EventStore, SessionStore};
+use crate::server;
+use crate::store::{EventStore, SessionStore};
 
 impl HttpService {
     /// Sets the allowed host names, without ports; `*` allows any. Requests with another `Host` are answered 403.
@@ -129,11 +131,15 @@ impl HttpService {
         self.with(|options| options.stores = Some(Arc::new(Stores::new(store))))
     }
 
-    /// Sets both stores.
+    /// Sets the stores of a backend.
     #[track_caller]
-    pub(crate) fn with_stores(self, sessions: Arc<dyn DynSessionStore>, events: Arc<dyn DynEventStore>) -> Self {
-        let mut stores = Stores::new(sessions);
-        stores.events = Some(events);
+    pub(crate) fn with_stores(self, shared: server::Stores) -> Self {
+        let mut stores = Stores::new(shared.sessions);
+        stores.events = Some(shared.events);
+        stores.replica = Replica::new(shared.leases)
+            .inspect_err(|error| tracing::error!(%error, "this replica has no id; others cannot tell that it lives"))
+            .ok()
+            .map(Arc::new);
         self.with(|options| options.stores = Some(Arc::new(stores)))
     }
 

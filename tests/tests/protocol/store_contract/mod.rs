@@ -5,6 +5,7 @@
 
 mod bus;
 mod events;
+mod leases;
 mod sessions;
 mod tasks;
 

@@ -10,8 +10,8 @@
 //! stays in the store, which expires its records itself, so that nothing cleans up after a crashed replica.
 //!
 //! Running calls do not migrate. A cancellation, or the answer to a question, must reach the replica that runs the
-//! call: that takes session affinity, and the store is for when that replica is gone. Two replicas may each have a
-//! session's own stream; changes are delivered to both.
+//! call: that takes session affinity, and the store is for when that replica is gone. Without a backend, two replicas
+//! may each have a session's own stream, and changes are delivered to both; with one, see `fleet_claim`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,7 +1,8 @@
 //! The rest of a stream that another replica writes, read from the store for a client that has reconnected here.
 //!
 //! The store tells of new events (`EventStore::watch`). Hints may get lost, so the store is asked every few seconds, too.
-//! While the store is away the client stays connected, and gets what it missed when the store is back.
+//! While the store is away the client stays connected, and gets what it missed when the store is back. When the replica
+//! that ran the call has died, its client is told to call again.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,8 +14,9 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::Session;
+use super::stream::head::StreamHead;
 use super::stream::log::EventLog;
-use crate::store::{EventTail, Unavailable};
+use crate::store::{EventTail, EventWatch, Unavailable};
 use crate::transport::http::response::body::Events;
 
 /// How often the store is asked for events without a hint.
@@ -36,36 +38,83 @@ impl RemoteTail {
             let _running = session.control.in_flight.running();
             tokio::select! {
                 () = session.closing() => {}
-                () = follow(&log, at, tail, &outbox) => {}
+                () = Follower { session: &session, log: &log, head: StreamHead::of(&tail), outbox: &outbox }.run(at, tail) => {}
             }
         });
         RemoteTail { work: Some(work), events }
     }
 }
 
-/// Follows a stream to its end, or until it has expired.
-async fn follow(log: &EventLog, mut at: u64, mut tail: EventTail, outbox: &mpsc::Sender<Vec<u8>>) {
-    let mut watch = None;
-    loop {
-        for (number, event) in std::mem::take(&mut tail.events) {
-            at = number;
-            if outbox.send(event).await.is_err() {
+/// A client that follows the stream of another replica.
+struct Follower<'a> {
+    session: &'a Session,
+    log: &'a EventLog,
+    /// Who writes the stream, if that is known.
+    head: Option<StreamHead>,
+    outbox: &'a mpsc::Sender<Vec<u8>>,
+}
+
+impl Follower<'_> {
+    /// Follows the stream to its end, or until it has expired or its replica has died.
+    async fn run(self, mut at: u64, mut tail: EventTail) {
+        let (mut watch, mut died) = (None, false);
+        loop {
+            let is_idle = tail.events.is_empty();
+            for (number, event) in std::mem::take(&mut tail.events) {
+                at = number;
+                if self.outbox.send(event).await.is_err() {
+                    return;
+                }
+            }
+            if tail.closed {
                 return;
             }
+            if died && is_idle {
+                return self.tell_of_death(at).await;
+            }
+            match &watch {
+                // What came before the watch is read once more.
+                None => watch = Some(self.log.watch()),
+                Some(watch) => died = self.wait(watch).await,
+            }
+            match self.log.read_after(at).await {
+                Ok(Some(next)) => tail = next,
+                // The client reconnects, and gets the error.
+                Ok(None) => return,
+                // Nobody is dead as long as nobody can be asked.
+                Err(Unavailable) => died = false,
+            }
         }
-        if tail.closed {
-            return;
+    }
+
+    /// Waits for news, or until it is time to look for them; true if the replica that writes the stream has died.
+    async fn wait(&self, watch: &EventWatch) -> bool {
+        let death = async {
+            match (&self.head, self.session.replica()) {
+                (Some(head), Some(replica)) => replica.death_of(&head.replica, &self.session.core.limits).await,
+                _ => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = timeout(FALLBACK_POLL, watch.changed()) => false,
+            () = death => true,
         }
-        match &watch {
-            // What came before the watch is read once more.
-            None => watch = Some(log.watch()),
-            Some(watch) => drop(timeout(FALLBACK_POLL, watch.changed()).await),
-        }
-        match log.read_after(at).await {
-            Ok(Some(next)) => tail = next,
-            // The client reconnects, and gets the error.
-            Ok(None) => return,
-            Err(Unavailable) => {}
+    }
+
+    /// Answers the requests that nobody else will answer.
+    async fn tell_of_death(&self, at: u64) {
+        let Some(head) = &self.head else { return };
+        // From the beginning, to see what was answered; if the first events were discarded, the client has the rest.
+        let written = match self.log.read_after(0).await {
+            Ok(Some(tail)) => tail.events,
+            Ok(None) => vec![(at, Vec::new())],
+            // The client reconnects.
+            Err(Unavailable) => return,
+        };
+        for event in head.errors(self.log.id, &written, at) {
+            if self.outbox.send(event).await.is_err() {
+                return;
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
+use super::replica::Replica;
 use crate::store::{DynEventStore, DynSessionStore, SessionRecord};
 use crate::sync::lock;
 
@@ -13,6 +14,8 @@ use crate::sync::lock;
 pub(crate) struct Stores {
     pub(super) sessions: Arc<dyn DynSessionStore>,
     pub(crate) events: Option<Arc<dyn DynEventStore>>,
+    /// This replica, as others know it, if there is a backend.
+    pub(crate) replica: Option<Arc<Replica>>,
     /// Whether a task refreshes the local copies that are in use.
     pub(super) refreshing: AtomicBool,
 }
@@ -34,7 +37,7 @@ pub(super) struct StoredState {
 
 impl Stores {
     pub(crate) fn new(sessions: Arc<dyn DynSessionStore>) -> Self {
-        Stores { sessions, events: None, refreshing: AtomicBool::new(false) }
+        Stores { sessions, events: None, replica: None, refreshing: AtomicBool::new(false) }
     }
 
     pub(super) fn session(self: &Arc<Self>, id: &str, record: SessionRecord) -> Box<StoredSession> {

@@ -11,21 +11,26 @@ use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::EventStream;
+use super::head::StreamHead;
 use super::id::StreamId;
 use crate::call::control::ConnectionControl;
 use crate::store::{DynEventStore, EventTail, EventWatch, Unavailable, with_timeout};
 use crate::transport::http::session::Session;
 
-/// The time to live of a stream whose writer has stopped sending heartbeats.
-pub(crate) const HEARTBEAT_TTL: Duration = Duration::from_mins(2);
-const HEARTBEAT: Duration = Duration::from_secs(30);
+/// The shortest time to live of a stream whose writer has stopped sending heartbeats.
+const SHORTEST_TTL: Duration = Duration::from_mins(2);
+/// A stream is touched whenever this part of its time to live has passed.
+const HEARTBEAT_PART: u32 = 16;
 
 /// A stream in the store.
 #[derive(Debug, Clone)]
 pub(crate) struct EventLog {
     events: Arc<dyn DynEventStore>,
     name: String,
+    pub(crate) id: StreamId,
     timeout: Duration,
+    /// As long as its session: a client may take that long to reconnect after its replica has died.
+    ttl: Duration,
 }
 
 impl EventLog {
@@ -33,11 +38,20 @@ impl EventLog {
     pub(crate) fn of(session: &Session, stream: StreamId) -> Option<Self> {
         let stored = session.stored.as_ref()?;
         let events = Arc::clone(stored.stores.events.as_ref()?);
-        Some(EventLog { events, name: format!("{}.{stream}", stored.id), timeout: session.core.limits.store_timeout })
+        let (name, limits) = (format!("{}.{stream}", stored.id), &session.core.limits);
+        let ttl = limits.session_idle_timeout.max(SHORTEST_TTL);
+        Some(EventLog { events, name, id: stream, timeout: limits.store_timeout, ttl })
     }
 
-    pub(crate) async fn touch(&self, ttl: Duration) -> Result<(), Unavailable> {
-        with_timeout(self.timeout, "touch stream", self.events.touch(&self.name, ttl)).await
+    /// Puts the stream into the store, or extends its time to live there.
+    pub(crate) async fn touch(&self) -> Result<(), Unavailable> {
+        with_timeout(self.timeout, "touch stream", self.events.touch(&self.name, self.ttl)).await
+    }
+
+    /// Puts the stream into the store, with its head.
+    pub(crate) async fn open(&self, head: &StreamHead) -> Result<(), Unavailable> {
+        let head = head.to_text();
+        with_timeout(self.timeout, "open stream", self.events.open(&self.name, &head, self.ttl)).await
     }
 
     async fn append(&self, number: u64, event: &[u8], oldest: u64) -> Result<(), Unavailable> {
@@ -60,11 +74,12 @@ impl EventLog {
         with_timeout(self.timeout, "remove stream", self.events.remove(&self.name)).await
     }
 
-    /// Copies the events after `at` until the stream ends, and keeps them for `ttl` from then on.
-    pub(crate) async fn write(self, stream: &EventStream, mut at: u64, control: &ConnectionControl, ttl: Duration) {
+    /// Copies the events after `at` until the stream ends, and keeps them for a while from then on.
+    pub(crate) async fn write(self, stream: &EventStream, mut at: u64, control: &ConnectionControl) {
         // No event from here on is missing in the store.
         let mut complete_from = 0;
-        let mut heartbeat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
+        let period = self.ttl / HEARTBEAT_PART;
+        let mut heartbeat = tokio::time::interval_at(Instant::now() + period, period);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let news = tokio::select! {
@@ -72,7 +87,7 @@ impl EventLog {
                 // are written before a closing session ends the task.
                 biased;
                 _ = heartbeat.tick() => {
-                    let _ = self.touch(HEARTBEAT_TTL).await;
+                    let _ = self.touch().await;
                     continue;
                 }
                 news = stream.news(at) => news,
@@ -84,9 +99,12 @@ impl EventLog {
                 }
                 at = number;
             }
+            if news.abandoned {
+                return;
+            }
             if news.over {
                 let _ = self.close().await;
-                let _ = self.touch(ttl).await;
+                let _ = self.touch().await;
                 return;
             }
         }
