@@ -131,3 +131,84 @@ impl fmt::Debug for Replica {
         f.debug_struct("Replica").field("id", &self.id).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::store::{LeaseStore, MemoryLeases};
+
+    /// A store that can be away.
+    #[derive(Debug, Default)]
+    struct Leases {
+        store: MemoryLeases,
+        away: AtomicBool,
+    }
+
+    impl Leases {
+        fn works(&self) -> io::Result<()> {
+            if self.away.load(Ordering::SeqCst) { Err(io::ErrorKind::NotConnected.into()) } else { Ok(()) }
+        }
+    }
+
+    impl LeaseStore for Leases {
+        async fn acquire(&self, name: &str, holder: &str, from: Option<&str>, ttl: Duration) -> io::Result<String> {
+            self.works()?;
+            LeaseStore::acquire(&self.store, name, holder, from, ttl).await
+        }
+
+        async fn release(&self, name: &str, holder: &str) -> io::Result<()> {
+            self.works()?;
+            LeaseStore::release(&self.store, name, holder).await
+        }
+
+        async fn holder(&self, name: &str) -> io::Result<Option<String>> {
+            self.works()?;
+            LeaseStore::holder(&self.store, name).await
+        }
+    }
+
+    async fn pair(leases: &Arc<Leases>, limits: &Limits) -> (Arc<Replica>, Replica) {
+        let replica = || Replica::new(Arc::clone(leases) as Arc<dyn DynLeaseStore>).unwrap();
+        let one = Arc::new(replica());
+        one.live(limits).await.unwrap();
+        (one, replica())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn replica_is_dead_within_15_seconds_and_not_before() {
+        let (leases, limits) = (Arc::default(), Limits::default());
+        let (one, other) = pair(&leases, &limits).await;
+        let id = one.id.clone();
+        assert!(timeout(Duration::from_mins(2), other.death_of(&id, &limits)).await.is_err(), "it lives");
+        drop(one);
+        let died = Instant::now();
+        other.death_of(&id, &limits).await;
+        assert!(died.elapsed() < Duration::from_secs(15), "{:?}", died.elapsed());
+        assert!(!other.has_lease(&id, &limits).await.unwrap());
+        // Somebody who asks later is told soon.
+        sleep(Duration::from_mins(1)).await;
+        timeout(Duration::from_secs(4), other.death_of(&id, &limits)).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn store_that_was_away_kills_nobody() {
+        let (leases, limits) = (Arc::<Leases>::default(), Limits::default());
+        let (one, other) = pair(&leases, &limits).await;
+        let outages = async {
+            for seconds in [1, 5, 15, 60] {
+                leases.away.store(true, Ordering::SeqCst);
+                sleep(Duration::from_secs(seconds)).await;
+                leases.away.store(false, Ordering::SeqCst);
+                sleep(Duration::from_secs(20)).await;
+            }
+        };
+        tokio::select! {
+            () = other.death_of(&one.id, &limits) => panic!("it lives"),
+            () = outages => {}
+        }
+    }
+}
