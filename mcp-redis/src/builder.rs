@@ -5,6 +5,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_runtime::store::EventHints;
+
 use crate::Redis;
 use crate::changes::Changes;
 use crate::link::Link;
@@ -112,11 +114,12 @@ impl RedisBuilder {
             response_timeout: self.response_timeout,
             connect_timeout: self.connect_timeout,
         })?;
-        let (names, sealer) = (Names::new(self.prefix), Arc::new(Sealer::new(&self.secrets)));
-        let channel = names.channel(dialer.database);
+        let (names, sealer) = (Names::new(self.prefix, dialer.database), Arc::new(Sealer::new(&self.secrets)));
+        let channel = names.channel();
         let changes = Arc::new(Changes::new(Arc::clone(&sealer), channel.clone())?);
-        let link = Link::lazy(dialer, channel, Arc::clone(&changes));
-        Ok(Redis(Arc::new(Inner { link, names, sealer, changes })))
+        let hints = EventHints::new();
+        let link = Link::lazy(dialer, channel, Arc::clone(&changes), hints.clone());
+        Ok(Redis(Arc::new(Inner { link, names, sealer, changes, hints })))
     }
 }
 

@@ -72,7 +72,7 @@ mod store;
 use std::sync::Arc;
 use std::{fmt, io};
 
-use mcp_runtime::store::{Backend, ChangeBus, EventStore, Inbox, SessionStore, TaskStore};
+use mcp_runtime::store::{Backend, ChangeBus, EventStore, Inbox, LeaseStore, SessionStore, TaskStore};
 
 use crate::link::{Repeat, Request};
 use crate::store::Inner;
@@ -81,6 +81,7 @@ pub use builder::RedisBuilder;
 pub use store::bus::RedisBus;
 pub use store::events::RedisEvents;
 pub use store::inbox::RedisInbox;
+pub use store::leases::RedisLeases;
 pub use store::sessions::RedisSessions;
 pub use store::tasks::RedisTasks;
 
@@ -119,6 +120,11 @@ impl Redis {
     /// The messages about calls that reached another replica than the one that runs the call.
     pub fn inbox(&self) -> Arc<RedisInbox> {
         Arc::new(RedisInbox(Arc::clone(&self.0)))
+    }
+
+    /// The leases of replicas.
+    pub fn leases(&self) -> Arc<RedisLeases> {
+        Arc::new(RedisLeases(Arc::clone(&self.0)))
     }
 
     /// The tasks.
@@ -161,6 +167,10 @@ impl Backend for Redis {
 
     fn inbox(&self) -> Arc<impl Inbox> {
         Redis::inbox(self)
+    }
+
+    fn leases(&self) -> Arc<impl LeaseStore> {
+        Redis::leases(self)
     }
 
     fn tasks(&self) -> Arc<impl TaskStore> {

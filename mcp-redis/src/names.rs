@@ -12,6 +12,7 @@ use ring::digest::{Context, SHA256};
 #[derive(Debug)]
 pub(crate) struct Names {
     prefix: String,
+    database: i64,
 }
 
 /// The keys of a stream of events.
@@ -19,6 +20,8 @@ pub(crate) struct StreamNames {
     /// Exists as long as the stream is known.
     pub(crate) head: String,
     pub(crate) events: String,
+    /// Tells of changes. It has the database in it, because channels are shared by all databases of a server.
+    pub(crate) channel: String,
 }
 
 /// The keys of the inbox of a session.
@@ -29,8 +32,8 @@ pub(crate) struct InboxNames {
 }
 
 impl Names {
-    pub(crate) fn new(prefix: String) -> Self {
-        Names { prefix }
+    pub(crate) fn new(prefix: String, database: i64) -> Self {
+        Names { prefix, database }
     }
 
     pub(crate) fn session(&self, id: &str) -> String {
@@ -40,7 +43,12 @@ impl Names {
     pub(crate) fn stream(&self, name: &str) -> StreamNames {
         let hash = hash("stream", name);
         let key = |what| format!("{}:{what}:{{{hash}}}", self.prefix);
-        StreamNames { head: key("head"), events: key("events") }
+        let channel = format!("{}:stream:{}:{hash}", self.prefix, self.database);
+        StreamNames { head: key("head"), events: key("events"), channel }
+    }
+
+    pub(crate) fn lease(&self, name: &str) -> String {
+        format!("{}:lease:{{{}}}", self.prefix, hash("lease", name))
     }
 
     pub(crate) fn inbox(&self, session: &str) -> InboxNames {
@@ -60,8 +68,8 @@ impl Names {
     }
 
     /// The channel of changes. Unlike keys, channels are shared by all databases of a server.
-    pub(crate) fn channel(&self, database: i64) -> String {
-        format!("{}:changes:{database}", self.prefix)
+    pub(crate) fn channel(&self) -> String {
+        format!("{}:changes:{}", self.prefix, self.database)
     }
 }
 
@@ -80,7 +88,7 @@ mod tests {
 
     #[test]
     fn names_tell_the_kind_and_not_the_id() {
-        let names = Names::new("notes".into());
+        let names = Names::new("notes".into(), 0);
         let (session, stream) = (names.session("secret-id"), names.stream("secret-id"));
         assert!(session.starts_with("notes:session:{") && !session.contains("secret-id"), "{session}");
         let slot = |key: &str| key[key.find('{').unwrap()..].to_owned();

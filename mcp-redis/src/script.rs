@@ -19,6 +19,8 @@ scripts! {
     EVENT_APPEND = ["lua/event_append.lua"];
     EVENT_CLOSE = ["lua/event_close.lua"];
     INBOX_PUSH = ["lua/inbox_push.lua"];
+    LEASE_ACQUIRE = ["lua/lease_acquire.lua"];
+    LEASE_RELEASE = ["lua/lease_release.lua"];
     TASK_CREATE = ["lua/tasks.lua", "lua/task_create.lua"];
     TASK_UPDATE = ["lua/tasks.lua", "lua/task_update.lua"];
     TASK_LIST = ["lua/tasks.lua", "lua/task_list.lua"];

@@ -116,6 +116,10 @@ pub struct Limits {
     /// How long an operation of a [store](crate::store) may take. Default: 5 seconds. After that the
     /// request that needs it fails, over HTTP with 503.
     pub store_timeout: Duration,
+    /// Over HTTP, with a `Backend`: how long a replica may be silent before others take it for dead. Default: 10 seconds. A
+    /// replica renews its lease three times as often. Clients that resume the stream of a call whose replica has died
+    /// get an error, and its place as the holder of a session's stream is free.
+    pub replica_lease: Duration,
     /// How long pending calls may take to finish during a graceful shutdown. Default: 5 seconds. Calls
     /// that are still running then are dropped.
     pub drain_timeout: Duration,
@@ -154,6 +158,7 @@ impl Default for Limits {
             write_timeout: Duration::from_mins(1),
             event_bytes: 4 * 1024 * 1024,
             store_timeout: Duration::from_secs(5),
+            replica_lease: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(5),
             eof_timeout: Duration::from_millis(1500),
         }

@@ -33,6 +33,7 @@ struct FiledStream {
     /// Everything after this event is there, or yet to come.
     whole_after: u64,
     over: bool,
+    head: Option<String>,
 }
 
 fn now() -> u128 {
@@ -160,6 +161,11 @@ impl SessionStore for FileStores {
 }
 
 impl EventStore for FileStores {
+    async fn open(&self, stream: &str, head: &str, keep: Duration) -> Result<()> {
+        let (path, _changing) = (self.path("stream", stream), self.change());
+        Self::write(&path, &FiledStream { head: Some(head.to_owned()), ..FiledStream::default() }, keep)
+    }
+
     async fn touch(&self, stream: &str, keep: Duration) -> Result<()> {
         let (path, _changing) = (self.path("stream", stream), self.change());
         let what = Self::read::<FiledStream>(&path)?.map(|filed| filed.what).unwrap_or_default();
@@ -169,7 +175,9 @@ impl EventStore for FileStores {
     async fn append(&self, stream: &str, number: u64, event: &[u8], oldest: u64) -> Result<()> {
         let event = String::from_utf8_lossy(event).into_owned();
         self.edit(stream, |stream| {
-            stream.events.push((number, event));
+            if stream.events.last().is_none_or(|(last, _)| *last < number) {
+                stream.events.push((number, event));
+            }
             stream.events.retain(|(number, _)| *number >= oldest);
             stream.whole_after = stream.whole_after.max(oldest.saturating_sub(1));
         })
@@ -181,10 +189,10 @@ impl EventStore for FileStores {
 
     async fn read_after(&self, stream: &str, number: u64) -> Result<Option<EventTail>> {
         let Some(filed) = Self::read::<FiledStream>(&self.path("stream", stream))? else { return Ok(None) };
-        let FiledStream { events, whole_after, over } = filed.what;
+        let FiledStream { events, whole_after, over, head } = filed.what;
         let events = events.into_iter().filter(|(at, _)| *at > number);
         let events = events.map(|(at, event)| (at, event.into_bytes())).collect();
-        Ok((number >= whole_after).then_some(EventTail::new(events, over)))
+        Ok((number >= whole_after).then_some(EventTail::new(events, over).with_head(head)))
     }
 
     async fn remove(&self, stream: &str) -> Result<()> {

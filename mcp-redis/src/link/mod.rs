@@ -7,12 +7,14 @@
 
 mod failure;
 pub(crate) mod handshake;
+mod subscriptions;
 mod target;
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use mcp_runtime::store::EventHints;
 use redis::aio::MultiplexedConnection;
 use redis::{FromRedisValue, PushKind, ScriptInvocation};
 use tokio::runtime::Handle;
@@ -21,6 +23,7 @@ use tokio::task::JoinHandle;
 
 use self::failure::{breaks_connection, first};
 use self::handshake::{Dialer, OnPush};
+use self::subscriptions::Subscriptions;
 use crate::changes::Changes;
 
 /// How often a server that is not used is asked whether it is there: nobody else would notice that changes stay away.
@@ -78,6 +81,7 @@ struct Shared {
     dialer: Dialer,
     channel: String,
     changes: Arc<Changes>,
+    hints: EventHints,
     state: watch::Sender<State>,
     complain: mpsc::Sender<Complaint>,
     /// Held by the engine while it runs.
@@ -86,10 +90,10 @@ struct Shared {
 
 impl Link {
     /// A link that connects on first use.
-    pub(crate) fn lazy(dialer: Dialer, channel: String, changes: Arc<Changes>) -> Self {
+    pub(crate) fn lazy(dialer: Dialer, channel: String, changes: Arc<Changes>, hints: EventHints) -> Self {
         let (complain, complaints) = mpsc::channel(16);
         let (state, complaints) = (watch::Sender::new(State::Connecting), tokio::sync::Mutex::new(complaints));
-        let shared = Arc::new(Shared { dialer, channel, changes, state, complain, complaints });
+        let shared = Arc::new(Shared { dialer, channel, changes, hints, state, complain, complaints });
         Link { shared, engine: Mutex::new(None) }
     }
 
@@ -177,12 +181,27 @@ impl Shared {
         let on_push: OnPush = Arc::new(move |push| {
             let Some(shared) = weak.upgrade() else { return };
             match push.kind {
-                PushKind::Message => shared.changes.arrived(push.data.into_iter().nth(1)),
+                PushKind::Message => shared.arrived(push.data),
                 PushKind::Disconnection => shared.lost(number, "the server closed the connection"),
                 _ => {}
             }
         });
         Ok(Connection { redis: self.dialer.dial(&self.channel, on_push).await?, number })
+    }
+
+    /// A message arrived: on the channel of changes, or on that of a stream.
+    fn arrived(&self, mut message: Vec<redis::Value>) {
+        match &message[..] {
+            [redis::Value::BulkString(channel), _] if *channel == self.channel.as_bytes() => {
+                self.changes.arrived(message.pop());
+            }
+            [redis::Value::BulkString(channel), _] => {
+                if let Ok(channel) = std::str::from_utf8(channel) {
+                    self.hints.tell(channel);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Changes may have been missed until now. Listeners look again before anybody uses the connection.
@@ -225,7 +244,7 @@ impl Shared {
 
 /// Keeps the connection, and carries changes over it.
 async fn engine_of(shared: Arc<Shared>, first: Option<Connection>) {
-    tokio::join!(supervise(&shared, first), shared.changes.deliver(), publish(&shared));
+    tokio::join!(supervise(&shared, first), shared.changes.deliver(), publish(&shared), listen(&shared));
 }
 
 /// Publishes changes as they are queued.
@@ -252,6 +271,26 @@ async fn publish(shared: &Shared) {
         }
         shared.changes.restore(&changes);
         tokio::time::sleep(PUBLISH_PAUSE).await;
+    }
+}
+
+/// Keeps the connection subscribed to the streams that are watched.
+async fn listen(shared: &Shared) {
+    let (mut state, mut subscriptions) = (shared.state.subscribe(), Subscriptions::default());
+    loop {
+        let is_up = state.wait_for(|state| matches!(state, State::Up(_))).await.map(|up| up.clone());
+        let Ok(State::Up(mut connection)) = is_up else { return };
+        if let Err(error) = subscriptions.adjust(&shared.hints, &mut connection.redis, connection.number).await {
+            if breaks_connection(&error) {
+                shared.lost(connection.number, &error.to_string());
+            }
+            tokio::time::sleep(PUBLISH_PAUSE).await;
+            continue;
+        }
+        tokio::select! {
+            () = shared.hints.watched_changed() => {}
+            _ = state.changed() => {}
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 -- Appends an event, and discards those before the oldest to be kept. KEYS: the stream's head, its events. ARGV: the event's
--- number, the event, the oldest number. `after` is the number after which no event was discarded.
+-- number, the event, the oldest number, the channel of the stream. `after` is the number after which no event was discarded.
 local after = redis.call('HGET', KEYS[1], 'after')
 if not after then
     return 0
@@ -19,4 +19,5 @@ end
 if redis.call('PTTL', KEYS[2]) < 0 then
     redis.call('PEXPIRE', KEYS[2], redis.call('PTTL', KEYS[1]))
 end
+redis.call('PUBLISH', ARGV[4], '')
 return 1

@@ -3,6 +3,7 @@
 pub(crate) mod bus;
 pub(crate) mod events;
 pub(crate) mod inbox;
+pub(crate) mod leases;
 pub(crate) mod sessions;
 pub(crate) mod tasks;
 
@@ -10,6 +11,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_runtime::store::EventHints;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -27,6 +29,8 @@ pub(crate) struct Inner {
     pub(crate) names: Names,
     pub(crate) sealer: Arc<Sealer>,
     pub(crate) changes: Arc<Changes>,
+    /// Readers of streams, by the channel of the stream.
+    pub(crate) hints: EventHints,
 }
 
 impl Inner {

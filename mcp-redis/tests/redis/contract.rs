@@ -36,6 +36,14 @@ async fn inbox_keeps_the_contract() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn leases_keep_the_contract() {
+    let server = Server::start().await;
+    for redis in handles(&server).await {
+        contract::leases(|| (*redis.leases()).clone()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tasks_keep_the_contract() {
     let server = Server::start().await;
     for redis in handles(&server).await {

@@ -5,7 +5,8 @@ use std::time::Duration;
 use mcp_redis::Redis;
 use mcp_runtime::protocol::Revision;
 use mcp_runtime::store::{
-    EventStore as _, Inbox as _, SessionRecord, SessionStore as _, TaskQuota, TaskRecord, TaskStatus, TaskStore as _,
+    EventStore as _, Inbox as _, LeaseStore as _, SessionRecord, SessionStore as _, TaskQuota, TaskRecord, TaskStatus,
+    TaskStore as _,
 };
 
 use crate::server::Server;
@@ -22,9 +23,10 @@ fn task(id: &str) -> TaskRecord {
 pub(crate) async fn fill(redis: &Redis) {
     redis.sessions().create("session-id", &SessionRecord::new(Revision::V2025_06_18), TTL).await.unwrap();
     let events = redis.events();
-    events.touch("stream-id", TTL).await.unwrap();
+    events.open("stream-id", "head-id", TTL).await.unwrap();
     events.append("stream-id", 1, b"data-id", 1).await.unwrap();
     redis.inbox().push("inbox-id", b"message-id", TTL).await.unwrap();
+    redis.leases().acquire("lease-id", "holder", None, TTL).await.unwrap();
     let (tasks, mut running) = (redis.tasks(), task("task-id"));
     tasks.create(&running, TTL, TaskQuota::new(9, 9)).await.unwrap().unwrap();
     tasks.create(&task("another-id"), TTL / 2, TaskQuota::new(9, 9)).await.unwrap().unwrap();

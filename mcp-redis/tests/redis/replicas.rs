@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_redis::{Redis, RedisBuilder};
-use mcp_runtime::store::{Change, ChangeBus as _, ChangeListener};
+use mcp_runtime::store::{Change, ChangeBus as _, ChangeListener, EventStore as _, EventWatch, LeaseStore as _};
 
-use crate::server::{Server, eventually, patient};
+use crate::server::{SOON, Server, eventually, patient};
 
 /// Records what it is told.
 #[derive(Default)]
@@ -172,4 +172,70 @@ async fn replicas_agree_on_a_secret() {
     }
     let stranger = server.builder().prefix("sealed").seal_key(&[8; 32]).connect().await.unwrap();
     assert_eq!(stranger.secret("state").await.unwrap_err().kind(), std::io::ErrorKind::InvalidData);
+}
+
+/// Waits for a hint, and then until no more come.
+async fn is_told(watch: &EventWatch) {
+    tokio::time::timeout(SOON, watch.changed()).await.expect("no hint");
+    settles(watch).await;
+}
+
+async fn settles(watch: &EventWatch) {
+    while tokio::time::timeout(Duration::from_millis(300), watch.changed()).await.is_ok() {}
+}
+
+/// The channels somebody is subscribed to, but that of changes.
+async fn channels(server: &Server) -> Vec<String> {
+    let all: Vec<String> = server.command(&["PUBSUB", "CHANNELS"]).await;
+    all.into_iter().filter(|channel| !channel.contains(":changes:")).collect()
+}
+
+#[tokio::test]
+async fn readers_at_other_replicas_are_told_of_events() {
+    let server = Server::start().await;
+    let (one, other) = pair(&server).await;
+    let (writer, reader, ttl) = (one.events(), other.events(), Duration::from_mins(1));
+    for stream in ["read", "unread"] {
+        writer.touch(stream, ttl).await.unwrap();
+    }
+    assert!(channels(&server).await.is_empty());
+    let watch = reader.watch("read");
+    is_told(&watch).await;
+    let subscribed = channels(&server).await;
+    assert!(subscribed.len() == 1 && !subscribed[0].ends_with("read"), "{subscribed:?}");
+    writer.append("read", 1, b"event", 1).await.unwrap();
+    is_told(&watch).await;
+    writer.append("unread", 1, b"event", 1).await.unwrap();
+    let hint = tokio::time::timeout(Duration::from_millis(300), watch.changed()).await;
+    assert!(hint.is_err(), "told of another stream");
+    // After a lost connection, hints may have been missed, and come again.
+    server.command::<i64>(&["CLIENT", "KILL", "TYPE", "pubsub"]).await;
+    is_told(&watch).await;
+    writer.close("read").await.unwrap();
+    is_told(&watch).await;
+    drop(watch);
+    eventually("unsubscribing", async || channels(&server).await.is_empty()).await;
+}
+
+#[tokio::test]
+async fn lease_of_a_replica_that_died_is_free_at_another() {
+    let server = Server::start().await;
+    let (one, other) = pair(&server).await;
+    let (ttl, long) = (Duration::from_secs(2), Duration::from_mins(1));
+    assert_eq!(one.leases().acquire("stream", "one", None, ttl).await.unwrap(), "one");
+    assert_eq!(other.leases().acquire("stream", "other", None, long).await.unwrap(), "one");
+    drop(one);
+    let leases = other.leases();
+    eventually("the lease is free", async || leases.acquire("stream", "other", None, long).await.unwrap() == "other")
+        .await;
+}
+
+#[tokio::test]
+async fn wake_reaches_a_watch_at_another_replica() {
+    let server = Server::start().await;
+    let (one, other) = pair(&server).await;
+    let watch = other.events().watch("a name");
+    is_told(&watch).await;
+    one.events().wake("a name").await.unwrap();
+    is_told(&watch).await;
 }

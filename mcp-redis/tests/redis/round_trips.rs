@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use mcp_runtime::protocol::Revision;
 use mcp_runtime::store::{
-    EventStore as _, Inbox as _, SessionRecord, SessionStore as _, TaskQuota, TaskRecord, TaskStatus, TaskStore as _,
+    EventStore as _, Inbox as _, LeaseStore as _, SessionRecord, SessionStore as _, TaskQuota, TaskRecord, TaskStatus,
+    TaskStore as _,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -98,6 +99,7 @@ async fn operations_of_sessions_events_and_inboxes_are_one_round_trip() {
     counter.costs(1, "remove session", async |_| sessions.remove("id").await).await;
     counter.costs(0, "impossible update", async |_| sessions.update("id", &version(0), TTL).await).await;
 
+    counter.costs(1, "open stream", async |_| events.open("s", "head", TTL).await).await;
     counter.costs(1, "touch stream", async |_| events.touch("s", TTL).await).await;
     let append = async |number: usize| events.append("s", number as u64 + 1, b"event", 1).await;
     counter.costs(1, "append", append).await;
@@ -107,6 +109,11 @@ async fn operations_of_sessions_events_and_inboxes_are_one_round_trip() {
         })
         .await;
     counter.costs(1, "close", async |_| events.close("s").await).await;
+    counter.costs(1, "wake", async |_| events.wake("s").await).await;
+    let leases = redis.leases();
+    counter.costs(1, "acquire lease", async |_| leases.acquire("l", "me", None, TTL).await).await;
+    counter.costs(1, "holder of lease", async |_| leases.holder("l").await).await;
+    counter.costs(1, "release lease", async |_| leases.release("l", "me").await).await;
     counter.costs(1, "remove stream", async |_| events.remove("s").await).await;
 
     let inbox = redis.inbox();

@@ -42,7 +42,7 @@ use crate::server::state::ServerState;
 use crate::store::ChangeBus;
 use crate::store::sweeper::Sweeper;
 #[cfg(feature = "http")]
-use crate::store::{DynEventStore, DynInbox, DynSessionStore};
+use crate::store::{DynEventStore, DynInbox, DynLeaseStore, DynSessionStore};
 use crate::task::Tasks;
 
 /// The stores that only HTTP needs.
@@ -52,6 +52,7 @@ pub(crate) struct Stores {
     pub(crate) sessions: Arc<dyn DynSessionStore>,
     pub(crate) events: Arc<dyn DynEventStore>,
     pub(crate) inbox: Arc<dyn DynInbox>,
+    pub(crate) leases: Arc<dyn DynLeaseStore>,
 }
 
 /// An MCP server. Configure it by chaining methods, then serve it.

@@ -115,7 +115,9 @@ impl Server {
     #[track_caller]
     pub fn backend(mut self, backend: impl Backend) -> Self {
         let backend = Arc::new(backend);
-        self.stores = Some(Stores { sessions: backend.sessions(), events: backend.events(), inbox: backend.inbox() });
+        let (sessions, events) = (backend.sessions(), backend.events());
+        let (inbox, leases) = (backend.inbox(), backend.leases());
+        self.stores = Some(Stores { sessions, events, inbox, leases });
         if !self.secrets.has_secrets() {
             self.secrets = Arc::new(StateSealer::agreeing(Arc::clone(&backend) as Arc<dyn SecretSource>));
         }

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 use std::{fmt, io};
 
 use super::{
-    ChangeBus, EventStore, Inbox, LocalBus, MemoryEvents, MemoryInbox, MemorySessions, MemoryTasks, SessionStore,
-    StoreFuture, TaskStore,
+    ChangeBus, EventStore, Inbox, LeaseStore, LocalBus, MemoryEvents, MemoryInbox, MemoryLeases, MemorySessions,
+    MemoryTasks, SessionStore, StoreFuture, TaskStore,
 };
 use crate::random;
 
@@ -23,6 +23,9 @@ pub trait Backend: fmt::Debug + Send + Sync + 'static {
 
     /// The messages about calls that reached another replica than the one that runs the call.
     fn inbox(&self) -> Arc<impl Inbox>;
+
+    /// The leases, by which replicas know which of them live.
+    fn leases(&self) -> Arc<impl LeaseStore>;
 
     /// The tasks.
     fn tasks(&self) -> Arc<impl TaskStore>;
@@ -58,6 +61,7 @@ struct Shared {
     sessions: Arc<MemorySessions>,
     events: Arc<MemoryEvents>,
     inbox: Arc<MemoryInbox>,
+    leases: Arc<MemoryLeases>,
     tasks: Arc<MemoryTasks>,
     changes: Arc<LocalBus>,
     secret: OnceLock<[u8; 32]>,
@@ -81,6 +85,10 @@ impl Backend for MemoryBackend {
 
     fn inbox(&self) -> Arc<impl Inbox> {
         Arc::clone(&self.0.inbox)
+    }
+
+    fn leases(&self) -> Arc<impl LeaseStore> {
+        Arc::clone(&self.0.leases)
     }
 
     fn tasks(&self) -> Arc<impl TaskStore> {

@@ -5,6 +5,8 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use super::StoreFuture;
+use super::event_hints::EventWatch;
+use crate::panic::catch;
 
 /// Stores the events of SSE streams, so that a client that lost its connection to one replica can
 /// resume the stream at another: it replays the events it missed, then follows the call, which keeps
@@ -15,7 +17,11 @@ use super::StoreFuture;
 ///
 /// [`testing::contract::events`](crate::testing::contract::events) checks an implementation.
 pub trait EventStore: fmt::Debug + Send + Sync + 'static {
-    /// Creates the stream if it is unknown, and sets its expiry to `ttl` from now. An expired stream
+    /// Creates the stream with this head, which [`read_after`](Self::read_after) returns, and sets its expiry to `ttl` from
+    /// now. The head says who writes the stream.
+    fn open(&self, stream: &str, head: &str, ttl: Duration) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// Creates the stream if it is unknown, without a head, and sets its expiry to `ttl` from now. An expired stream
     /// is removed with its events.
     fn touch(&self, stream: &str, ttl: Duration) -> impl Future<Output = io::Result<()>> + Send;
 
@@ -46,6 +52,21 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     fn sweep(&self) -> impl Future<Output = io::Result<Option<Duration>>> + Send {
         async { Ok(None) }
     }
+
+    /// Watches the stream from now on: the watch is told of what is appended or closed, at any replica, by
+    /// [`EventHints`](super::EventHints) for example. A hint may come without a reason, or get lost now and then: readers
+    /// look for themselves every five seconds. The default gives no hints, and readers look four times a second.
+    fn watch(&self, stream: &str) -> EventWatch {
+        let _ = stream;
+        EventWatch::polling()
+    }
+
+    /// Tells those who [watch](Self::watch) this name, at any replica. There need not be such a stream. The default tells
+    /// nobody; a store that gives hints implements it.
+    fn wake(&self, stream: &str) -> impl Future<Output = io::Result<()>> + Send {
+        let _ = stream;
+        async { Ok(()) }
+    }
 }
 
 /// The events read by [`EventStore::read_after`].
@@ -56,26 +77,41 @@ pub struct EventTail {
     pub events: Vec<(u64, Vec<u8>)>,
     /// Whether the stream is complete.
     pub closed: bool,
+    /// What the stream was [opened](EventStore::open) with.
+    pub head: Option<String>,
 }
 
 impl EventTail {
     /// Events with their numbers, in order; `closed` if the stream is complete.
     pub fn new(events: Vec<(u64, Vec<u8>)>, closed: bool) -> Self {
-        EventTail { events, closed }
+        EventTail { events, closed, head: None }
+    }
+
+    /// The same, of a stream that was opened with a head.
+    pub fn with_head(mut self, head: Option<String>) -> Self {
+        self.head = head;
+        self
     }
 }
 
 /// The object-safe form of [`EventStore`].
 pub(crate) trait DynEventStore: fmt::Debug + Send + Sync {
+    fn open<'a>(&'a self, stream: &'a str, head: &'a str, ttl: Duration) -> StoreFuture<'a, ()>;
     fn touch<'a>(&'a self, stream: &'a str, ttl: Duration) -> StoreFuture<'a, ()>;
     fn append<'a>(&'a self, stream: &'a str, number: u64, event: &'a [u8], oldest: u64) -> StoreFuture<'a, ()>;
     fn close<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()>;
     fn read_after<'a>(&'a self, stream: &'a str, number: u64) -> StoreFuture<'a, Option<EventTail>>;
     fn remove<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()>;
     fn sweep(&self) -> StoreFuture<'_, Option<Duration>>;
+    fn watch(&self, stream: &str) -> EventWatch;
+    fn wake<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()>;
 }
 
 impl<T: EventStore> DynEventStore for T {
+    fn open<'a>(&'a self, stream: &'a str, head: &'a str, ttl: Duration) -> StoreFuture<'a, ()> {
+        Box::pin(async move { EventStore::open(self, stream, head, ttl).await })
+    }
+
     fn touch<'a>(&'a self, stream: &'a str, ttl: Duration) -> StoreFuture<'a, ()> {
         Box::pin(async move { EventStore::touch(self, stream, ttl).await })
     }
@@ -98,5 +134,14 @@ impl<T: EventStore> DynEventStore for T {
 
     fn sweep(&self) -> StoreFuture<'_, Option<Duration>> {
         Box::pin(async move { EventStore::sweep(self).await })
+    }
+
+    fn watch(&self, stream: &str) -> EventWatch {
+        // A store of the user's that panics gives no hints.
+        catch(|| EventStore::watch(self, stream)).unwrap_or_default()
+    }
+
+    fn wake<'a>(&'a self, stream: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(async move { EventStore::wake(self, stream).await })
     }
 }

@@ -42,10 +42,14 @@
 mod backend;
 mod bus;
 #[cfg(feature = "http")]
+mod event_hints;
+#[cfg(feature = "http")]
 mod events;
 mod health;
 #[cfg(feature = "http")]
 mod inbox;
+#[cfg(feature = "http")]
+mod leases;
 mod memory;
 #[cfg(feature = "http")]
 mod sessions;
@@ -66,6 +70,8 @@ pub use crate::store::memory::events::MemoryEvents;
 #[cfg(feature = "http")]
 pub use crate::store::memory::inbox::MemoryInbox;
 #[cfg(feature = "http")]
+pub use crate::store::memory::leases::MemoryLeases;
+#[cfg(feature = "http")]
 pub use crate::store::memory::sessions::MemorySessions;
 pub use crate::store::memory::tasks::MemoryTasks;
 #[cfg(feature = "http")]
@@ -75,6 +81,8 @@ pub use backend::{Backend, MemoryBackend};
 pub use bus::{Change, ChangeBus, ChangeListener, LocalBus};
 pub(crate) use bus::{publish, subscribe};
 #[cfg(feature = "http")]
+pub use event_hints::{EventHints, EventWatch};
+#[cfg(feature = "http")]
 pub(crate) use events::DynEventStore;
 #[cfg(feature = "http")]
 pub use events::{EventStore, EventTail};
@@ -82,6 +90,10 @@ pub use events::{EventStore, EventTail};
 pub(crate) use inbox::DynInbox;
 #[cfg(feature = "http")]
 pub use inbox::{INBOX_BYTES, INBOX_MESSAGES, Inbox};
+#[cfg(feature = "http")]
+pub(crate) use leases::DynLeaseStore;
+#[cfg(feature = "http")]
+pub use leases::LeaseStore;
 #[cfg(feature = "http")]
 pub(crate) use sessions::DynSessionStore;
 #[cfg(feature = "http")]
@@ -124,6 +136,15 @@ pub(crate) async fn with_timeout<T>(
 fn log_failure(what: &'static str, failure: std::fmt::Arguments<'_>) {
     if let Some(failures) = health::STORES.failed(what, Instant::now()) {
         tracing::error!(what, failures, "{failure}");
+    }
+}
+
+/// Runs a store operation with a deadline, without a line in the log: for what is repeated all the time.
+#[cfg(feature = "http")]
+pub(crate) async fn quietly<T>(limit: Duration, operation: StoreFuture<'_, T>) -> Result<T, Unavailable> {
+    match tokio::time::timeout(limit, Guarded(Some(operation))).await {
+        Ok(Some(Ok(value))) => Ok(value),
+        _ => Err(Unavailable),
     }
 }
 

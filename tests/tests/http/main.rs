@@ -25,6 +25,7 @@ mod questions;
 mod quotas;
 mod refusals;
 mod relay;
+mod replica_death;
 mod replicas;
 mod resume_on_replica;
 mod resuming;

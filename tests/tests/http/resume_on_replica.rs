@@ -11,7 +11,7 @@ use mcp_runtime::http::HttpService;
 use mcp_runtime::prelude::*;
 use mcp_runtime::protocol::LogLevel;
 use mcp_runtime::store::{ChangeBus, LocalBus};
-use mcp_runtime::store::{EventStore, EventTail, MemoryEvents, MemorySessions, SessionStore};
+use mcp_runtime::store::{EventStore, EventTail, EventWatch, MemoryEvents, MemorySessions, SessionStore};
 use mcp_runtime::{Limits, Revision};
 use mcp_tests::file_stores::FileStores;
 use mcp_tests::http::server::server;
@@ -58,7 +58,7 @@ impl<S: SessionStore, E: EventStore> Fleet<S, E> {
     }
 
     fn service(&self) -> HttpService {
-        let server = server(&Arc::default()).tools(tools![away, dawdle]).change_bus(Arc::clone(&self.bus));
+        let server = server(&Arc::default()).tools(tools![away, dawdle, hold]).change_bus(Arc::clone(&self.bus));
         let service = server.limits(self.limits.clone()).into_service();
         let service = service.session_store(Arc::clone(&self.sessions)).event_store(Arc::clone(&self.events));
         service.principal(|parts| Some(parts.headers.get("x-user")?.to_str().ok()?.to_owned()))
@@ -209,6 +209,7 @@ struct Troubled {
     trouble: AtomicU64,
     failed: AtomicU64,
     appended: AtomicU64,
+    read: AtomicU64,
     kept: AtomicU64,
     forgotten: AtomicU64,
 }
@@ -232,6 +233,12 @@ impl Troubled {
 }
 
 impl EventStore for Troubled {
+    async fn open(&self, stream: &str, head: &str, keep: Duration) -> io::Result<()> {
+        self.works().await?;
+        self.kept.fetch_add(1, Ordering::SeqCst);
+        self.store.open(stream, head, keep).await
+    }
+
     async fn touch(&self, stream: &str, keep: Duration) -> io::Result<()> {
         self.works().await?;
         self.kept.fetch_add(1, Ordering::SeqCst);
@@ -252,12 +259,17 @@ impl EventStore for Troubled {
 
     async fn read_after(&self, stream: &str, number: u64) -> io::Result<Option<EventTail>> {
         self.works().await?;
+        self.read.fetch_add(1, Ordering::SeqCst);
         self.store.read_after(stream, number).await
     }
 
     async fn remove(&self, stream: &str) -> io::Result<()> {
         self.forgotten.fetch_add(1, Ordering::SeqCst);
         self.store.remove(stream).await
+    }
+
+    fn watch(&self, stream: &str) -> EventWatch {
+        self.store.watch(stream)
     }
 }
 
@@ -285,6 +297,35 @@ async fn failing_event_store_leaves_local_resumption_working() {
         fleet.events.trouble.store(0, Ordering::SeqCst);
         assert_eq!(b.ask(&again(&session, first)).await.status, 400, "it was never written");
     }
+}
+
+/// Say something, wait to be told, and say something else.
+#[tool]
+async fn hold(ctx: &Context) -> &'static str {
+    ctx.log(LogLevel::Warning, "waiting").await;
+    sleep(Duration::from_secs(2)).await;
+    ctx.log(LogLevel::Warning, "going on").await;
+    "done"
+}
+
+#[tokio::test]
+async fn follower_is_told_of_events_and_does_not_poll() {
+    let fleet = troubled();
+    let (a, b) = (fleet.replica().await, fleet.replica().await);
+    let session = a.session(NEWEST).await;
+    let (_, mut wire) = a.begin(&call_in(&session, 7, "hold", &json!({}))).await;
+    let (last, _) = soon(raw_event(&mut wire)).await.unwrap();
+    drop(wire);
+    let (_, mut wire) = b.begin(&again(&session, &last)).await;
+    let before = fleet.events.read.load(Ordering::SeqCst);
+    let mut text = String::new();
+    while let Some((_, data)) = soon(raw_event(&mut wire)).await {
+        text.push_str(&data);
+    }
+    assert!(text.contains("going on") && text.contains("done"), "{text}");
+    // Two seconds of polling would be eight.
+    let reads = fleet.events.read.load(Ordering::SeqCst) - before;
+    assert!(reads <= 5, "{reads} reads");
 }
 
 /// Events that could not be written in time are missing; a replica does not skip over them.
@@ -333,7 +374,7 @@ async fn stream_ttl_is_extended_while_it_is_written() {
     let said = response.into_body().collect().await.unwrap().to_bytes();
     let said = std::str::from_utf8(&said).unwrap();
     assert_eq!(said.matches("notifications/message").count(), 20, "{said}");
-    // Every two of five minutes, and once for the time after the end.
+    // When it is opened, every two of five minutes, and once for the time after the end.
     let kept = fleet.events.kept.load(Ordering::SeqCst);
     assert!((4..20).contains(&kept), "{kept}");
 }

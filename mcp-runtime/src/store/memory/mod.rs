@@ -7,5 +7,7 @@ pub(super) mod expiry;
 #[cfg(feature = "http")]
 pub(super) mod inbox;
 #[cfg(feature = "http")]
+pub(super) mod leases;
+#[cfg(feature = "http")]
 pub(super) mod sessions;
 pub(super) mod tasks;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::{Verdict, ensure, random_id, rule};
-use crate::store::{EventStore, EventTail};
+use crate::store::{EventStore, EventTail, EventWatch};
 
 /// A ttl that outlasts every rule.
 const LONG: Duration = Duration::from_mins(10);
@@ -16,14 +16,17 @@ const SHORT: Duration = Duration::from_millis(400);
 /// Checks an [`EventStore`]; panics with the first rule it breaks.
 pub async fn events<S: EventStore>(make: impl Fn() -> S) {
     rule("a touched stream exists before its first event", touched(&make())).await;
+    rule("a stream is read with the head it was opened with", opened(&make())).await;
     rule("an unknown stream is not found", unknown(&make())).await;
     rule("events are read in order, byte for byte", appended(&make())).await;
     rule("reading ahead of the newest event is valid", read_ahead(&make())).await;
     rule("a gap is not skipped", gap(&make())).await;
+    rule("an event that is not newer than the newest is ignored", stale(&make())).await;
     rule("a closed stream keeps its events and reads as closed", closed(&make())).await;
     rule("stream names are compared exactly, case included", exact_names(&make())).await;
     rule("a touch does not change the stream", touched_again(&make())).await;
     rule("a concurrent reader misses no event", concurrent_reader(Arc::new(make()))).await;
+    rule("a watch is told of appends and of the close", watched(&make())).await;
     rule("a removed stream stays removed", removed(&make())).await;
     rule("an untouched stream expires", expired(&make())).await;
 }
@@ -45,12 +48,12 @@ async fn stream_of(store: &impl EventStore, events: u64) -> std::io::Result<Stri
 /// Whether the tail has exactly these events and this state.
 fn is(found: Option<&EventTail>, numbers: impl IntoIterator<Item = u64>, closed: bool) -> bool {
     let events = numbers.into_iter().map(|number| (number, event(number))).collect();
-    found == Some(&EventTail { events, closed })
+    found == Some(&EventTail { events, closed, head: None })
 }
 
 /// The tail, as the text of a broken rule shows it.
 fn seen(found: Option<&EventTail>) -> String {
-    let Some(EventTail { events, closed }) = found else { return "an unknown stream".into() };
+    let Some(EventTail { events, closed, .. }) = found else { return "an unknown stream".into() };
     let whole = events.iter().all(|(number, text)| *text == event(*number));
     let numbers: Vec<_> = events.iter().map(|(number, _)| number).collect();
     format!("{numbers:?}{}{}", if *closed { ", closed" } else { "" }, if whole { "" } else { ", with altered bytes" })
@@ -60,6 +63,16 @@ async fn touched(store: &impl EventStore) -> Verdict {
     let name = stream_of(store, 0).await?;
     let found = store.read_after(&name, 0).await?;
     ensure!(is(found.as_ref(), [], false), "after a touch, `read_after` reads {}", seen(found.as_ref()));
+    Ok(())
+}
+
+async fn opened(store: &impl EventStore) -> Verdict {
+    let (name, head) = (format!("{}.7", random_id()), r#"{"replica":"a","requests":["\"ü\"","1"]}"#);
+    store.open(&name, head, LONG).await?;
+    store.append(&name, 1, &event(1), 1).await?;
+    let found = store.read_after(&name, 0).await?;
+    let expected = EventTail::new(vec![(1, event(1))], false).with_head(Some(head.to_owned()));
+    ensure!(found == Some(expected), "`read_after` reads {:?}", found.and_then(|found| found.head));
     Ok(())
 }
 
@@ -111,6 +124,22 @@ async fn gap(store: &impl EventStore) -> Verdict {
     }
     let found = store.read_after(&name, 4).await?;
     ensure!(is(found.as_ref(), 5..=6, false), "after 4, `read_after` reads {}", seen(found.as_ref()));
+    Ok(())
+}
+
+async fn stale(store: &impl EventStore) -> Verdict {
+    let name = stream_of(store, 3).await?;
+    for number in [3, 2] {
+        store.append(&name, number, b"another", 1).await?;
+    }
+    store.append(&name, 9, &event(9), 1).await?;
+    store.append(&name, 4, &event(4), 1).await?;
+    let found = store.read_after(&name, 0).await?;
+    ensure!(
+        is(found.as_ref(), [1, 2, 3, 9], false),
+        "after 3, 2, 9 and 4, `read_after` reads {}",
+        seen(found.as_ref())
+    );
     Ok(())
 }
 
@@ -176,6 +205,36 @@ async fn concurrent_reader(store: Arc<impl EventStore>) -> Verdict {
     }
     ensure!(at == ALL, "the stream is closed at {at} of {ALL}");
     Ok(writing.await.map_err(std::io::Error::other)??)
+}
+
+async fn watched(store: &impl EventStore) -> Verdict {
+    let name = stream_of(store, 1).await?;
+    let watch = store.watch(&name);
+    for number in 2..6 {
+        // Also before anybody waits.
+        store.append(&name, number, &event(number), 1).await?;
+        ensure!(told(&watch).await, "it is not told of an append");
+    }
+    let (told_later, appended) = tokio::join!(told(&watch), async {
+        sleep(SHORT / 4).await;
+        store.append(&name, 6, &event(6), 1).await
+    });
+    appended?;
+    ensure!(told_later, "while it waits, it is not told of an append");
+    while tokio::time::timeout(SHORT / 4, watch.changed()).await.is_ok() {}
+    store.close(&name).await?;
+    ensure!(told(&watch).await, "it is not told of the close");
+    let awaited = format!("{}.any", random_id());
+    let watch = store.watch(&awaited);
+    store.wake(&awaited).await?;
+    ensure!(told(&watch).await, "a watch of a name that is no stream is not told of `wake`");
+    store.remove(&name).await?;
+    Ok(())
+}
+
+/// Whether a watch is told within a time in which nobody would look for themselves.
+async fn told(watch: &EventWatch) -> bool {
+    tokio::time::timeout(Duration::from_secs(4), watch.changed()).await.is_ok()
 }
 
 async fn removed(store: &impl EventStore) -> Verdict {

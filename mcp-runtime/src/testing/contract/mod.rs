@@ -21,6 +21,8 @@ mod events;
 #[cfg(feature = "http")]
 mod inbox;
 #[cfg(feature = "http")]
+mod leases;
+#[cfg(feature = "http")]
 mod sessions;
 mod task_quota;
 mod task_samples;
@@ -33,6 +35,8 @@ pub use bus::bus;
 pub use events::events;
 #[cfg(feature = "http")]
 pub use inbox::inbox;
+#[cfg(feature = "http")]
+pub use leases::leases;
 #[cfg(feature = "http")]
 pub use sessions::sessions;
 pub use tasks::tasks;

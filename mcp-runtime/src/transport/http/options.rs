@@ -6,6 +6,7 @@ use http::request::Parts;
 
 use super::request::origin;
 use super::request::proxies::Proxies;
+use super::session::replica::Replica;
 use super::session::stores::Stores;
 use super::{HttpService, Options};
 use crate::server;
@@ -137,6 +138,10 @@ impl HttpService {
         let mut stores = Stores::new(backend.sessions);
         stores.set_events(backend.events);
         stores.inbox = Some(backend.inbox);
+        stores.replica = Replica::new(backend.leases)
+            .inspect_err(|error| tracing::error!(%error, "this replica has no id; others cannot tell that it lives"))
+            .ok()
+            .map(Arc::new);
         self.with(|options| options.stores = Some(Arc::new(stores)))
     }
 

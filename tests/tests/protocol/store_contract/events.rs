@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use mcp_runtime::store::{EventStore, EventTail, MemoryEvents};
+use mcp_runtime::store::{EventHints, EventStore, EventTail, EventWatch, MemoryEvents};
 use mcp_runtime::testing::contract;
 use mcp_tests::file_stores::FileStores;
 
@@ -33,6 +33,9 @@ enum Fault {
     LosesAnEvent,
     RemovesNothing,
     NeverExpires,
+    GivesNoHints,
+    LosesHeads,
+    KeepsStaleEvents,
 }
 
 #[derive(Debug)]
@@ -49,6 +52,13 @@ impl Faulty {
 }
 
 impl EventStore for Faulty {
+    async fn open(&self, stream: &str, head: &str, ttl: Duration) -> io::Result<()> {
+        if self.has(Fault::LosesHeads) {
+            return self.touch(stream, ttl).await;
+        }
+        self.0.open(&self.name(stream), head, ttl).await
+    }
+
     async fn touch(&self, stream: &str, ttl: Duration) -> io::Result<()> {
         if self.has(Fault::TruncatesOnTouch) {
             self.0.remove(stream).await?;
@@ -59,6 +69,11 @@ impl EventStore for Faulty {
 
     async fn append(&self, stream: &str, number: u64, event: &[u8], oldest: u64) -> io::Result<()> {
         let oldest = if self.has(Fault::SkipsGaps) { 1 } else { oldest };
+        if self.has(Fault::KeepsStaleEvents) {
+            let newest = self.0.read_after(stream, 0).await?.and_then(|tail| Some(tail.events.last()?.0));
+            let number = number.max(newest.map_or(0, |newest| newest + 1));
+            return self.0.append(stream, number, event, oldest).await;
+        }
         if self.has(Fault::LosesAnEvent) && number == 50 {
             return Ok(());
         }
@@ -100,6 +115,14 @@ impl EventStore for Faulty {
         }
         self.0.remove(&self.name(stream)).await
     }
+
+    fn watch(&self, stream: &str) -> EventWatch {
+        if self.has(Fault::GivesNoHints) { EventHints::new().watch(stream) } else { self.0.watch(&self.name(stream)) }
+    }
+
+    async fn wake(&self, stream: &str) -> io::Result<()> {
+        self.0.wake(stream).await
+    }
 }
 
 #[test]
@@ -108,14 +131,17 @@ fn faulty_event_stores_are_caught() {
         paused,
         [
             (Fault::HidesEmptyStreams, "a touched stream exists before its first event"),
+            (Fault::LosesHeads, "a stream is read with the head it was opened with"),
             (Fault::FindsUnknownStreams, "an unknown stream is not found"),
             (Fault::SortsAsText, "events are read in order, byte for byte"),
             (Fault::RejectsReadingAhead, "reading ahead of the newest event is valid"),
             (Fault::SkipsGaps, "a gap is not skipped"),
+            (Fault::KeepsStaleEvents, "an event that is not newer than the newest is ignored"),
             (Fault::NeverCloses, "a closed stream keeps its events and reads as closed"),
             (Fault::FoldsCase, "stream names are compared exactly, case included"),
             (Fault::TruncatesOnTouch, "a touch does not change the stream"),
             (Fault::LosesAnEvent, "a concurrent reader misses no event"),
+            (Fault::GivesNoHints, "a watch is told of appends and of the close"),
             (Fault::RemovesNothing, "a removed stream stays removed"),
             (Fault::NeverExpires, "an untouched stream expires"),
         ],

@@ -6,6 +6,7 @@
 mod bus;
 mod events;
 mod inbox;
+mod leases;
 mod sessions;
 mod tasks;
 

@@ -11,6 +11,7 @@ use http::{Response, StatusCode};
 use tokio::sync::mpsc;
 
 use super::event_log::{self, Resumed};
+use super::fleet_claim::{FleetClaim, Refused};
 use super::stream::Reader;
 use super::stream::id::StreamKind;
 use super::{Session, StreamGuard};
@@ -24,9 +25,7 @@ use crate::transport::http::response::body::{Body, Events};
 pub(crate) async fn stream(session: &Arc<Session>, last_event: Option<&str>) -> Response<Body> {
     if let Some(id) = last_event {
         return match Box::pin(event_log::resume(session, id)).await {
-            Ok(Some(Resumed::Local(reader))) if reader.stream.id.kind == StreamKind::Session => {
-                follow(session, session.take_over_stream(), reader)
-            }
+            Ok(Some(Resumed::Own(reader, claim))) => follow(session, session.take_over_stream(), claim, reader),
             Ok(Some(Resumed::Local(reader))) => response::events(Body::events(reader)),
             Ok(Some(Resumed::Remote(tail))) => response::events(Body::events(tail)),
             Err(Unavailable) => {
@@ -38,19 +37,26 @@ pub(crate) async fn stream(session: &Arc<Session>, last_event: Option<&str>) -> 
             }
         };
     }
-    let Some(guard) = session.claim_stream() else {
-        return response::refuse(
-            StatusCode::CONFLICT,
-            RpcError::INVALID_REQUEST,
-            "this session already has an event stream; close it first",
-        );
+    let Some(guard) = session.claim_stream() else { return held() };
+    let claim = match Box::pin(FleetClaim::take(session)).await {
+        Ok(claim) => claim,
+        Err(Refused::Held) => return held(),
+        Err(Refused::Unavailable) => {
+            return response::later(StatusCode::SERVICE_UNAVAILABLE, "session store unavailable; retry later");
+        }
     };
-    let reader = event_log::open(session, StreamKind::Session).await.read(session.revision().has_event_priming());
-    follow(session, guard, reader)
+    let reader = event_log::open(session, StreamKind::Session, &[]).await.read(session.revision().has_event_priming());
+    follow(session, guard, claim, reader)
+}
+
+/// A session has one stream, of all replicas.
+fn held() -> Response<Body> {
+    let text = "this session already has an event stream; close it first";
+    response::refuse(StatusCode::CONFLICT, RpcError::INVALID_REQUEST, text)
 }
 
 /// Responds with the events of the session's stream, and delivers changes to it.
-fn follow(session: &Arc<Session>, guard: StreamGuard, reader: Reader) -> Response<Body> {
+fn follow(session: &Arc<Session>, guard: StreamGuard, claim: Option<FleetClaim>, reader: Reader) -> Response<Body> {
     let (outbox, messages) = mpsc::channel(1);
     session.control.task_streams.set_own(outbox.clone());
     let following = Arc::clone(session);
@@ -60,13 +66,32 @@ fn follow(session: &Arc<Session>, guard: StreamGuard, reader: Reader) -> Respons
             None => following.closing().await,
         }
     });
-    response::events(Body::events(ChangeEvents { _guard: guard, work: Some(notifying), messages, reader }))
+    let lost = claim.map(|claim| -> Lost {
+        let taken_over = claim.lost();
+        Box::pin(async move {
+            taken_over.await;
+            drop(claim);
+        })
+    });
+    response::events(Body::events(ChangeEvents {
+        _guard: guard,
+        lost,
+        session: Arc::clone(session),
+        work: Some(notifying),
+        messages,
+        reader,
+    }))
 }
+
+type Lost = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Change notifications as events, for as long as the client reads. While it does not, changes stay in the
 /// subscription, each once.
 struct ChangeEvents {
     _guard: StreamGuard,
+    /// Done when another replica has taken the stream over. Holds the claim to it among replicas.
+    lost: Option<Lost>,
+    session: Arc<Session>,
     work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     messages: mpsc::Receiver<Outgoing>,
     reader: Reader,
@@ -74,6 +99,13 @@ struct ChangeEvents {
 
 impl Events for ChangeEvents {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(lost) = &mut self.lost
+            && lost.as_mut().poll(cx).is_ready()
+        {
+            self.lost = None;
+            self.session.streams.abandon(self.reader.stream.id);
+            return Poll::Ready(None);
+        }
         if let Some(work) = &mut self.work
             && work.as_mut().poll(cx).is_ready()
         {

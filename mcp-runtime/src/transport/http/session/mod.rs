@@ -10,11 +10,14 @@
 pub(super) mod event_log;
 mod eviction;
 mod expiry;
+pub(super) mod fleet_claim;
 pub(super) mod get;
 pub(super) mod lookup;
 pub(super) mod open;
 pub(super) mod persistence;
 mod relay;
+mod remote_tail;
+pub(super) mod replica;
 pub(super) mod serve;
 pub(super) mod stores;
 pub(super) mod stream;
@@ -26,6 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use self::eviction::{Candidate, EVICTABLE_AFTER};
+use self::replica::Replica;
 use self::stores::StoredSession;
 use self::stream::claim::StreamClaim;
 use self::stream::replay_budget::ReplayBudget;
@@ -288,6 +292,11 @@ impl Session {
             idle: self.idle(self.age()),
             peer: self.peer.map(Peer::network),
         }
+    }
+
+    /// This replica, as others know it, if the session is in the store of a backend.
+    pub(super) fn replica(&self) -> Option<&Arc<Replica>> {
+        self.stored.as_ref()?.stores.replica.as_ref()
     }
 
     pub(super) fn revision(&self) -> Revision {

@@ -9,8 +9,8 @@
 //! has changed since is applied on top of what other replicas have written. A copy can be evicted; the session
 //! stays in the store, which expires its records itself, so that nothing cleans up after a crashed replica.
 //!
-//! Running calls do not migrate; messages about them are relayed (`relay.rs`). Two replicas may each have a session's
-//! own stream; changes are delivered to both.
+//! Running calls do not migrate; messages about them are relayed (`relay.rs`). Without a backend, two replicas may each
+//! have a session's own stream, and changes are delivered to both; with one, see `fleet_claim`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

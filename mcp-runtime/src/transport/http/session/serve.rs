@@ -15,8 +15,9 @@ use crate::call::outbox::{Outbox, Outgoing, Presence};
 use crate::dispatch::connection::Received;
 use crate::dispatch::shared;
 use crate::era::{Era, RequestParams};
-use crate::jsonrpc::Request;
 use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::raw::Raw;
+use crate::jsonrpc::{self, Message, Request};
 use crate::transport::http::request::HttpRequest;
 use crate::transport::http::request::accept::ResponseFormat;
 use crate::transport::http::response::body::Body;
@@ -33,7 +34,7 @@ pub(crate) fn request<'a>(
     let outbox = http.outbox(format.streams(), session.principal());
     let mut out = Vec::with_capacity(response::ANSWER);
     let received = shared::receive_request(&session.connection, Era::Session, request, params, &outbox, &mut out);
-    conclude(session, outbox, received, out, format)
+    conclude(session, outbox, received, out, format, || vec![request.id.as_str().into()])
 }
 
 /// Serves a batch.
@@ -45,7 +46,7 @@ pub(crate) async fn batch(session: &Arc<Session>, http: &HttpRequest<'_>, frame:
     if received.rejected {
         return response::json(StatusCode::BAD_REQUEST, out);
     }
-    conclude(session, outbox, received, out, format).finish().await
+    conclude(session, outbox, received, out, format, || requests_in(frame)).finish().await
 }
 
 /// Takes a notification or a response. What its handler sends is dropped: there is no stream for it.
@@ -55,18 +56,33 @@ pub(crate) fn message(session: &Session, http: &HttpRequest<'_>, frame: &[u8]) -
     response::empty(StatusCode::ACCEPTED)
 }
 
+/// The ids of the requests in a batch.
+fn requests_in(batch: &[u8]) -> Vec<Box<str>> {
+    let messages: Vec<Raw<'_>> = serde_json::from_slice(batch).unwrap_or_default();
+    let id_of = |message: &Raw<'_>| match jsonrpc::parse(message.get().as_bytes()) {
+        Ok(Message::Request(request)) => Some(request.id.as_str().into()),
+        _ => None,
+    };
+    messages.iter().filter_map(id_of).collect()
+}
+
+/// The response to what was received: at once, or when the call has something to say. `requests` are the ids of those
+/// that are pending.
 fn conclude(
     session: &Arc<Session>,
     mut outbox: Outbox,
     received: Received,
     out: Vec<u8>,
     format: ResponseFormat,
+    requests: impl FnOnce() -> Vec<Box<str>>,
 ) -> Responding<'static> {
     let presence = outbox.take_presence();
     // A call that could have sent something, and is over, leaves a queue, too.
     match (received.answer_at, outbox.into_receiver()) {
         (None, Some(messages)) => {
-            let waiting = WaitingRequest { session: Arc::clone(session), messages: Some(messages), presence };
+            // Only other replicas ask for the ids.
+            let requests = if session.replica().is_some() { requests() } else { Vec::new() };
+            let waiting = WaitingRequest { session: Arc::clone(session), requests, messages: Some(messages), presence };
             Responding::later(later(waiting, out, format))
         }
         _ => Responding::Done(at_once(received, out, format)),
@@ -125,6 +141,8 @@ async fn later(mut waiting: WaitingRequest, notifications: Vec<u8>, format: Resp
 /// what it sends is dropped.
 struct WaitingRequest {
     session: Arc<Session>,
+    /// The ids of the requests, if the session is shared by replicas.
+    requests: Vec<Box<str>>,
     messages: Option<mpsc::Receiver<Outgoing>>,
     /// Told whether the client reads, if the call needs to know.
     presence: Option<Presence>,
@@ -141,7 +159,7 @@ impl WaitingRequest {
     /// Responds with a stream, which the client may leave and resume. It begins with these notifications, or
     /// closes at once for the client to reconnect.
     async fn stream(mut self, notifications: Option<&[u8]>) -> Response<Body> {
-        let stream = event_log::open(&self.session, StreamKind::Request).await;
+        let stream = event_log::open(&self.session, StreamKind::Request, &self.requests).await;
         let reader = stream.read(self.session.revision().has_event_priming());
         match notifications {
             Some(lines) => stream.push(lines),

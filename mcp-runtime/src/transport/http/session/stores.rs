@@ -10,6 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ring::digest::{SHA256, digest};
 use tokio::sync::Notify;
 
+use super::replica::Replica;
 use crate::store::sweeper::{Sweeper, SweptStore};
 use crate::store::{ChangeListener, DynEventStore, DynInbox, DynSessionStore, SessionRecord};
 use crate::sync::lock;
@@ -27,6 +28,8 @@ pub(crate) struct Stores {
     pub(super) resync: Notify,
     swept_sessions: Arc<SweptStore<dyn DynSessionStore>>,
     swept_events: Option<Arc<SweptStore<dyn DynEventStore>>>,
+    /// This replica, as others know it, if there is a backend.
+    pub(crate) replica: Option<Arc<Replica>>,
 }
 
 /// The store's side of a session, of which the session in this process is a copy.
@@ -61,6 +64,7 @@ impl Stores {
             sessions,
             events: None,
             inbox: None,
+            replica: None,
             copies: Mutex::default(),
             listener: OnceLock::new(),
             resync: Notify::new(),

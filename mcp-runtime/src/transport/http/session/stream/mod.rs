@@ -6,7 +6,9 @@
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery>
 
 pub(super) mod claim;
+pub(super) mod head;
 pub(crate) mod id;
+pub(super) mod log;
 pub(super) mod replay_budget;
 pub(super) mod table;
 
@@ -33,9 +35,11 @@ use crate::transport::http::response::sse::{self, MESSAGE};
 pub(crate) const EVENTS: usize = 256;
 /// The most bytes a stream buffers for replay.
 pub(crate) const BYTES: usize = 1024 * 1024;
-/// How long a client should wait before it reconnects, in milliseconds.
 /// Events up to this length together are written as one.
 const GATHERED: usize = 8 * 1024;
+/// More than the events that another replica may have, and not have written to the store.
+const ADOPTION_GAP: u64 = 4 * EVENTS as u64;
+/// How long a client should wait before it reconnects, in milliseconds.
 const RETRY: &str = "retry: 500\n";
 
 /// One stream: the events of a request, or those of the session that belong to no request.
@@ -57,6 +61,12 @@ struct StreamState {
     bytes: usize,
     /// The number of the last event.
     last: u64,
+    /// The number of the last event that was dropped, or came before this replica wrote the stream.
+    dropped: u64,
+    /// The next event has a higher number than this.
+    floor: u64,
+    /// Whether another replica writes the stream from now on.
+    abandoned: bool,
     /// The newest reader that was detached.
     detached: u64,
     /// Whether the stream has ended.
@@ -77,6 +87,8 @@ pub(crate) struct News {
     /// The number of the oldest buffered event.
     pub(crate) oldest: u64,
     pub(crate) over: bool,
+    /// Whether another replica writes the stream from now on.
+    pub(crate) abandoned: bool,
 }
 
 impl EventStream {
@@ -90,7 +102,10 @@ impl EventStream {
         let bytes = events.iter().map(|(_, event)| event.len()).sum();
         let last = events.back().map_or(event, |(last, _)| *last);
         budget.take_anyway(bytes);
-        let state = StreamState { events, bytes, last, over: tail.closed, ..StreamState::default() };
+        // What the other replica writes until it knows has lower numbers than what is written here.
+        let floor = last + ADOPTION_GAP;
+        let state =
+            StreamState { events, bytes, last, dropped: event, floor, over: tail.closed, ..StreamState::default() };
         EventStream { id, state: Mutex::new(state), budget, news: Notify::new(), taken: Notify::new() }
     }
 
@@ -117,8 +132,7 @@ impl EventStream {
     /// Whether the event exists, and all events after it are buffered.
     pub(crate) fn has_all_after(&self, event: u64) -> bool {
         let state = self.state();
-        let dropped = state.events.front().map_or(state.last, |(first, _)| first - 1);
-        event <= state.last && event >= dropped
+        event <= state.last && event >= state.dropped
     }
 
     fn event(&self, number: u64, message: &[u8]) -> Vec<u8> {
@@ -131,7 +145,7 @@ impl EventStream {
     /// The event of a message, within the budget. Without memory for it, older events make room for an answer; if that
     /// is not enough, its event says why it is not there. Another message is dropped.
     fn admitted(&self, state: &mut StreamState, message: &[u8]) -> Option<Vec<u8>> {
-        let event = self.event(state.last + 1, message);
+        let event = self.event(state.next(), message);
         if self.budget.take(event.len()) {
             return Some(event);
         }
@@ -143,14 +157,15 @@ impl EventStream {
         }
         let mut error = Vec::new();
         encode::error(id, &response::no_memory(), &mut error);
-        let event = self.event(state.last + 1, error.trim_ascii_end());
+        let event = self.event(state.next(), error.trim_ascii_end());
         self.budget.take_anyway(event.len());
         Some(event)
     }
 
     /// Drops the oldest event; false if there is none.
     fn drop_oldest(&self, state: &mut StreamState) -> bool {
-        let Some((_, event)) = state.events.pop_front() else { return false };
+        let Some((number, event)) = state.events.pop_front() else { return false };
+        state.dropped = number;
         state.bytes -= event.len();
         self.budget.give_back(event.len());
         true
@@ -161,9 +176,9 @@ impl EventStream {
         let mut state = self.state();
         for message in sse::messages(lines) {
             let Some(event) = self.admitted(&mut state, message) else { continue };
-            state.last += 1;
+            let number = state.next();
+            state.last = number;
             state.bytes += event.len();
-            let number = state.last;
             state.events.push_back((number, event.into()));
         }
         // The newest event is kept, however long: it may be the answer. So are events the reader has not taken yet.
@@ -181,10 +196,10 @@ impl EventStream {
         loop {
             {
                 let state = self.state();
-                if state.over || state.last > at {
+                if state.over || state.abandoned || state.last > at {
                     let events = state.events.iter().filter(|(number, _)| *number > at).cloned().collect();
-                    let oldest = state.events.front().map_or(state.last + 1, |(number, _)| *number);
-                    return News { events, oldest, over: state.over };
+                    let (oldest, over, abandoned) = (state.dropped + 1, state.over, state.abandoned);
+                    return News { events, oldest, over, abandoned };
                 }
             }
             self.news.notified().await;
@@ -226,6 +241,15 @@ impl EventStream {
         state.wake();
     }
 
+    /// Ends what this replica has of a stream that another one writes from now on. It is not over.
+    fn abandon(&self) {
+        let mut state = self.state();
+        state.abandoned = true;
+        state.detached = state.readers;
+        state.wake();
+        self.news.notify_one();
+    }
+
     /// Ends the stream: readers get the rest of the events, and then its end.
     pub(crate) fn end(&self) {
         let mut state = self.state();
@@ -255,6 +279,11 @@ impl Drop for EventStream {
 }
 
 impl StreamState {
+    /// The number of the next event.
+    fn next(&self) -> u64 {
+        self.last.max(self.floor) + 1
+    }
+
     /// Whether one more event fits without a gap for the reader.
     fn has_room(&self, budget: &ReplayBudget) -> bool {
         let Some(taken) = self.taken else { return true };

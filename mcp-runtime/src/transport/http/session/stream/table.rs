@@ -48,9 +48,14 @@ impl Streams {
     pub(crate) fn adopt(&self, id: EventId, tail: EventTail, budget: impl FnOnce() -> ReplayBudget) -> Reader {
         let EventId { stream: id, event } = id;
         let mut table = self.table();
-        table.streams.retain(|_, stream| stream.id != id);
+        table.abandon(id);
         let (stream, _) = table.insert(budget, |_, budget| EventStream::adopted(id, event, tail, budget));
         Reader::new(stream, event, None)
+    }
+
+    /// Gives up a stream that another replica writes from now on.
+    pub(crate) fn abandon(&self, id: StreamId) {
+        self.table().abandon(id);
     }
 
     /// The number of the last event of a stream, if the stream is known.
@@ -89,6 +94,15 @@ impl StreamTable {
         let stream = Arc::new(make(self.last, budget));
         self.streams.insert(self.last, Arc::clone(&stream));
         (stream, dropped)
+    }
+
+    fn abandon(&mut self, id: StreamId) {
+        self.streams.retain(|_, stream| {
+            if stream.id == id {
+                stream.abandon();
+            }
+            stream.id != id
+        });
     }
 
     fn find(&self, id: StreamId) -> Option<&Arc<EventStream>> {

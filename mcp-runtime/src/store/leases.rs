@@ -1,0 +1,63 @@
+//! The lease store: who holds what, and for how long. By it replicas know which of them live, and agree on who serves
+//! the stream of a session.
+
+use std::time::Duration;
+use std::{fmt, io};
+
+use super::StoreFuture;
+
+/// Stores leases: names with a holder, until they expire. At any time a lease has one holder at most.
+///
+/// Names and holders consist of letters, digits and `-_.`; a name may contain a session id, which is a secret.
+///
+/// [`testing::contract::leases`](crate::testing::contract::leases) checks an implementation.
+pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
+    /// Gives the lease to `holder` for `ttl` from now, if nobody holds it, or `holder` does already, or the one it is to
+    /// be taken from. Returns who holds it then, in one atomic step.
+    fn acquire(
+        &self,
+        name: &str,
+        holder: &str,
+        take_from: Option<&str>,
+        ttl: Duration,
+    ) -> impl Future<Output = io::Result<String>> + Send;
+
+    /// Releases the lease, if `holder` holds it.
+    fn release(&self, name: &str, holder: &str) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// Who holds the lease.
+    fn holder(&self, name: &str) -> impl Future<Output = io::Result<Option<String>>> + Send;
+}
+
+/// The object-safe form of [`LeaseStore`].
+pub(crate) trait DynLeaseStore: fmt::Debug + Send + Sync {
+    fn acquire<'a>(
+        &'a self,
+        name: &'a str,
+        holder: &'a str,
+        take_from: Option<&'a str>,
+        ttl: Duration,
+    ) -> StoreFuture<'a, String>;
+    fn release<'a>(&'a self, name: &'a str, holder: &'a str) -> StoreFuture<'a, ()>;
+    fn holder<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Option<String>>;
+}
+
+impl<T: LeaseStore> DynLeaseStore for T {
+    fn acquire<'a>(
+        &'a self,
+        name: &'a str,
+        holder: &'a str,
+        take_from: Option<&'a str>,
+        ttl: Duration,
+    ) -> StoreFuture<'a, String> {
+        Box::pin(async move { LeaseStore::acquire(self, name, holder, take_from, ttl).await })
+    }
+
+    fn release<'a>(&'a self, name: &'a str, holder: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(async move { LeaseStore::release(self, name, holder).await })
+    }
+
+    fn holder<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Option<String>> {
+        Box::pin(async move { LeaseStore::holder(self, name).await })
+    }
+}
