@@ -54,8 +54,6 @@ mod memory;
 #[cfg(feature = "http")]
 mod sessions;
 pub(crate) mod sweeper;
-mod task_quota;
-mod task_record;
 mod tasks;
 
 use std::io;
@@ -98,10 +96,10 @@ pub use leases::LeaseStore;
 pub(crate) use sessions::DynSessionStore;
 #[cfg(feature = "http")]
 pub use sessions::{SessionRecord, SessionStore};
-pub use task_quota::{TaskLimit, TaskQuota};
-pub use task_record::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus};
 pub(crate) use tasks::DynTaskStore;
 pub use tasks::TaskStore;
+pub use tasks::quota::{TaskLimit, TaskQuota};
+pub use tasks::record::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus};
 
 /// The boxed future of a store's operation, as the object-safe traits return it.
 pub(crate) type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;

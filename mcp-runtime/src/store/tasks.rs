@@ -1,6 +1,9 @@
 //! The task store: calls that outlive their request, shared by all replicas.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 
+pub(super) mod quota;
+pub(super) mod record;
+
 use std::time::Duration;
 use std::{fmt, io};
 

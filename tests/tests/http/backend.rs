@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_runtime::prelude::*;
-use mcp_runtime::store::{Backend, ChangeBus, EventStore, Inbox, MemoryBackend, SessionStore, TaskStore};
+use mcp_runtime::store::{Backend, ChangeBus, EventStore, Inbox, LeaseStore, MemoryBackend, SessionStore, TaskStore};
 use mcp_runtime::{Revision, ServerHandle};
 use mcp_tests::http::{Ask, Response, Site, call, call_in, modern};
 use serde_json::Value;
@@ -31,6 +31,7 @@ fn plain() -> &'static str {
 /// Work in the background.
 #[tool(task)]
 async fn work() -> &'static str {
+    tokio::task::yield_now().await;
     "worked"
 }
 
@@ -92,6 +93,10 @@ impl Backend for Late {
 
     fn tasks(&self) -> Arc<impl TaskStore> {
         self.0.tasks()
+    }
+
+    fn leases(&self) -> Arc<impl LeaseStore> {
+        self.0.leases()
     }
 
     fn changes(&self) -> Arc<dyn ChangeBus> {

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::store::{
-    Backend, Change, ChangeBus, ChangeListener, EventStore, Inbox, MemoryBackend, SessionRecord, SessionStore,
-    TaskStore,
+    Backend, Change, ChangeBus, ChangeListener, EventStore, Inbox, LeaseStore, MemoryBackend, SessionRecord,
+    SessionStore, TaskStore,
 };
 
 /// What the replicas share, with faults and counts.
@@ -124,6 +124,10 @@ impl Backend for Shared {
 
     fn inbox(&self) -> Arc<impl Inbox> {
         Arc::new(self.clone())
+    }
+
+    fn leases(&self) -> Arc<impl LeaseStore> {
+        self.memory.leases()
     }
 
     fn tasks(&self) -> Arc<impl TaskStore> {

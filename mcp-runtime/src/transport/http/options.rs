@@ -6,7 +6,7 @@ use http::request::Parts;
 
 use super::request::origin;
 use super::request::proxies::Proxies;
-use super::session::replica::Replica;
+use super::session::fleet::replica::Replica;
 use super::session::stores::Stores;
 use super::{HttpService, Options};
 use crate::server;

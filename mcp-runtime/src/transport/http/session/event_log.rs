@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::Session;
-use super::fleet_claim::FleetClaim;
-use super::remote_tail::RemoteTail;
+use super::fleet::claim::FleetClaim;
+use super::fleet::remote_tail::RemoteTail;
 use super::stream::head::StreamHead;
 use super::stream::id::{EventId, StreamId, StreamKind};
 use super::stream::log::EventLog;

@@ -11,7 +11,7 @@ use http::{Response, StatusCode};
 use tokio::sync::mpsc;
 
 use super::event_log::{self, Resumed};
-use super::fleet_claim::{FleetClaim, Refused};
+use super::fleet::claim::{FleetClaim, Refused};
 use super::stream::Reader;
 use super::stream::id::StreamKind;
 use super::{Session, StreamGuard};

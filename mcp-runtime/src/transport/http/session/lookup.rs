@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 
-use super::{Session, get, persistence, relay, serve};
+use super::fleet::relay;
+use super::{Session, get, persistence, serve};
 use crate::call::in_flight::CallKind;
 use crate::era::{self, RequestParams};
 use crate::error::Result;

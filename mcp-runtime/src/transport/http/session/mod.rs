@@ -10,14 +10,11 @@
 pub(super) mod event_log;
 mod eviction;
 mod expiry;
-pub(super) mod fleet_claim;
+pub(super) mod fleet;
 pub(super) mod get;
 pub(super) mod lookup;
 pub(super) mod open;
 pub(super) mod persistence;
-mod relay;
-mod remote_tail;
-pub(super) mod replica;
 pub(super) mod serve;
 pub(super) mod stores;
 pub(super) mod stream;
@@ -29,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use self::eviction::{Candidate, EVICTABLE_AFTER};
-use self::replica::Replica;
+use self::fleet::replica::Replica;
 use self::stores::StoredSession;
 use self::stream::claim::StreamClaim;
 use self::stream::replay_budget::ReplayBudget;

@@ -9,8 +9,8 @@
 //! has changed since is applied on top of what other replicas have written. A copy can be evicted; the session
 //! stays in the store, which expires its records itself, so that nothing cleans up after a crashed replica.
 //!
-//! Running calls do not migrate; messages about them are relayed (`relay.rs`). Without a backend, two replicas may each
-//! have a session's own stream, and changes are delivered to both; with one, see `fleet_claim`.
+//! Running calls do not migrate; messages about them are relayed (`fleet/relay.rs`). Without a backend, two replicas may each
+//! have a session's own stream, and changes are delivered to both; with one, see `fleet/claim.rs`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
-use super::relay::SessionListener;
+use super::fleet::relay::{self, SessionListener};
 use super::stores::{StoredSession, Stores};
-use super::{Opener, Session, Sessions, ShutdownGuard, event_log, relay};
+use super::{Opener, Session, Sessions, ShutdownGuard, event_log};
 use crate::dispatch::connection::Connection;
 use crate::era::client_info::ClientInfo;
 use crate::limits::Limits;

@@ -11,13 +11,13 @@ use std::time::{Duration, SystemTime};
 
 use tokio::runtime::Handle;
 
-use super::stores::{Reading, StoredSession, Stores};
-use super::{Session, Sessions};
 use crate::dispatch::relay::{apply, is_for_another};
 use crate::era::batch;
 use crate::jsonrpc;
 use crate::server::core::Core;
 use crate::store::{self, Change, ChangeListener, Unavailable, with_timeout};
+use crate::transport::http::session::stores::{Reading, StoredSession, Stores};
+use crate::transport::http::session::{Session, Sessions};
 
 /// How long a message waits in the inbox. It is read at once, or a second later; longer only while the store is away.
 const TTL: Duration = Duration::from_mins(1);
@@ -64,7 +64,7 @@ async fn push(session: &Session, stored: &StoredSession, frame: &[u8]) -> Result
 }
 
 /// Reads the session's inbox if it has calls or questions, and applies what is new.
-pub(super) async fn read(session: &Session) -> Result<(), Unavailable> {
+pub(crate) async fn read(session: &Session) -> Result<(), Unavailable> {
     let Some(stored) = stored_with_inbox(session).filter(|_| has_calls(session)) else { return Ok(()) };
     let Some(inbox) = &stored.stores.inbox else { return Ok(()) };
     let Some(mut reading) = stored.start_reading() else { return Ok(()) };
@@ -103,7 +103,7 @@ fn ms(time: SystemTime) -> u64 {
 
 /// Listens to what other replicas tell of sessions that this one has copies of.
 #[derive(Debug)]
-pub(super) struct SessionListener {
+pub(crate) struct SessionListener {
     stores: Weak<Stores>,
     sessions: Weak<Sessions>,
     runtime: Handle,
@@ -111,7 +111,7 @@ pub(super) struct SessionListener {
 
 impl SessionListener {
     /// Subscribes to the bus of the server, for as long as the listener lives.
-    pub(super) fn subscribe(stores: &Arc<Stores>, sessions: &Arc<Sessions>, core: &Core) -> Arc<Self> {
+    pub(crate) fn subscribe(stores: &Arc<Stores>, sessions: &Arc<Sessions>, core: &Core) -> Arc<Self> {
         let (stores, sessions) = (Arc::downgrade(stores), Arc::downgrade(sessions));
         let listener = Arc::new(SessionListener { stores, sessions, runtime: Handle::current() });
         let weak: Weak<Self> = Arc::downgrade(&listener);

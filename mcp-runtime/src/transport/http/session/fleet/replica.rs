@@ -22,7 +22,7 @@ const REMEMBERED: usize = 1024;
 /// This replica.
 pub(crate) struct Replica {
     pub(crate) id: Box<str>,
-    pub(super) leases: Arc<dyn DynLeaseStore>,
+    pub(crate) leases: Arc<dyn DynLeaseStore>,
     /// Whether a task renews the lease.
     beating: AtomicBool,
     /// What is known of other replicas that somebody here waits for.
@@ -47,7 +47,7 @@ impl Replica {
     }
 
     /// Takes the lease, and renews it from now on.
-    pub(super) async fn live(self: &Arc<Self>, limits: &Limits) -> Result<(), Unavailable> {
+    pub(crate) async fn live(self: &Arc<Self>, limits: &Limits) -> Result<(), Unavailable> {
         if self.beating.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -61,14 +61,14 @@ impl Replica {
     }
 
     /// Whether a replica has a lease right now.
-    pub(super) async fn has_lease(&self, id: &str, limits: &Limits) -> Result<bool, Unavailable> {
+    pub(crate) async fn has_lease(&self, id: &str, limits: &Limits) -> Result<bool, Unavailable> {
         let name = lease_of(id);
         Ok(with_timeout(limits.store_timeout, "read lease", self.leases.holder(&name)).await?.is_some())
     }
 
     /// Waits until another replica has died: its lease was away for longer than a replica needs to take it again when the
     /// store itself was away. However many wait for a replica, the store is asked ten times per lease at most.
-    pub(super) async fn death_of(&self, id: &str, limits: &Limits) {
+    pub(crate) async fn death_of(&self, id: &str, limits: &Limits) {
         while !self.is_dead(id, limits).await {
             sleep(limits.replica_lease / 10).await;
         }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::TaskRecord;
+use crate::store::TaskRecord;
 
 /// How many tasks a [`TaskStore`](crate::store::TaskStore) may hold: in total, and per
 /// [account](TaskRecord::account).

@@ -12,9 +12,9 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
-use super::Session;
 use super::replica::Replica;
 use crate::store::{DynEventStore, Unavailable, quietly, with_timeout};
+use crate::transport::http::session::Session;
 
 /// How often a holder looks whether it still is one, without a hint.
 const FALLBACK_POLL: Duration = Duration::from_secs(5);

@@ -13,11 +13,11 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::Session;
-use super::stream::head::StreamHead;
-use super::stream::log::EventLog;
 use crate::store::{EventTail, EventWatch, Unavailable};
 use crate::transport::http::response::body::Events;
+use crate::transport::http::session::Session;
+use crate::transport::http::session::stream::head::StreamHead;
+use crate::transport::http::session::stream::log::EventLog;
 
 /// How often the store is asked for events without a hint.
 const FALLBACK_POLL: Duration = Duration::from_secs(5);
@@ -30,7 +30,7 @@ pub(crate) struct RemoteTail {
 
 impl RemoteTail {
     /// What came after `at`, which is `tail` so far.
-    pub(super) fn new(session: &Arc<Session>, log: EventLog, at: u64, tail: EventTail) -> Self {
+    pub(crate) fn new(session: &Arc<Session>, log: EventLog, at: u64, tail: EventTail) -> Self {
         let (outbox, events) = mpsc::channel(1);
         let session = Arc::clone(session);
         let work = Box::pin(async move {
