@@ -40,9 +40,11 @@ use crate::server::hooks::Hooks;
 use crate::server::memory::MemoryBudget;
 use crate::server::state::ServerState;
 use crate::store::ChangeBus;
+#[cfg(feature = "http")]
+use crate::store::replica::Replica;
 use crate::store::sweeper::Sweeper;
 #[cfg(feature = "http")]
-use crate::store::{DynEventStore, DynInbox, DynLeaseStore, DynSessionStore};
+use crate::store::{DynEventStore, DynInbox, DynSessionStore};
 use crate::task::Tasks;
 
 /// The stores that only HTTP needs.
@@ -52,7 +54,8 @@ pub(crate) struct Stores {
     pub(crate) sessions: Arc<dyn DynSessionStore>,
     pub(crate) events: Arc<dyn DynEventStore>,
     pub(crate) inbox: Arc<dyn DynInbox>,
-    pub(crate) leases: Arc<dyn DynLeaseStore>,
+    /// This replica, as others know it.
+    pub(crate) replica: Option<Arc<Replica>>,
 }
 
 /// An MCP server. Configure it by chaining methods, then serve it.

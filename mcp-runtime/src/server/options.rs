@@ -19,6 +19,8 @@ use crate::limits::Limits;
 use crate::protocol::CacheHint;
 use crate::store::TaskStore;
 #[cfg(feature = "http")]
+use crate::store::replica::Replica;
+#[cfg(feature = "http")]
 use crate::store::{Backend, SecretSource};
 use crate::task::Tasks;
 
@@ -116,12 +118,17 @@ impl Server {
     pub fn backend(mut self, backend: impl Backend) -> Self {
         let backend = Arc::new(backend);
         let (sessions, events) = (backend.sessions(), backend.events());
-        let (inbox, leases) = (backend.inbox(), backend.leases());
-        self.stores = Some(Stores { sessions, events, inbox, leases });
+        let replica = Replica::new(backend.leases())
+            .inspect_err(|error| tracing::error!(%error, "this replica has no id; others cannot tell that it lives"))
+            .ok()
+            .map(Arc::new);
+        self.stores = Some(Stores { sessions, events, inbox: backend.inbox(), replica: replica.clone() });
         if !self.secrets.has_secrets() {
             self.secrets = Arc::new(StateSealer::agreeing(Arc::clone(&backend) as Arc<dyn SecretSource>));
         }
-        self.task_store(backend.tasks()).change_bus(backend.changes())
+        let mut server = self.task_store(backend.tasks());
+        server.tasks.replica = replica;
+        server.change_bus(backend.changes())
     }
 
     /// Leaves SIGTERM and Ctrl-C to the program. By default either of them shuts the server down

@@ -52,6 +52,8 @@ mod inbox;
 mod leases;
 mod memory;
 #[cfg(feature = "http")]
+pub(crate) mod replica;
+#[cfg(feature = "http")]
 mod sessions;
 pub(crate) mod sweeper;
 mod tasks;

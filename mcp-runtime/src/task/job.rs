@@ -73,6 +73,10 @@ impl Job {
         let watch = TaskWatch::over(invocation.channel.core, &task.id);
         task.owner = invocation.channel.principal().map(ToString::to_string);
         task.account = account(invocation);
+        #[cfg(feature = "http")]
+        if let Some(replica) = &invocation.channel.core.tasks.replica {
+            task.replica = Some(replica.id.as_ref().to_owned());
+        }
         task.request_bytes = invocation.call.and_then(|call| call.raw_params).map_or(0, |params| params.get().len());
         let notifier = invocation.channel.task_notifier(invocation.envelope.revision, &task.id);
         Ok(Arc::new(Job {
@@ -138,6 +142,11 @@ impl Job {
     /// the call can go on as an ordinary one.
     async fn create(&self) -> Result<Option<TaskRecord>, Failure> {
         let (tasks, limits) = (&self.core.tasks, &self.core.limits);
+        #[cfg(feature = "http")]
+        if let Some(replica) = &tasks.replica {
+            // Others must not take it for dead.
+            replica.live(limits).await.map_err(unavailable)?;
+        }
         let quota = TaskQuota::new(limits.tasks, limits.tasks_per_principal);
         let created = with_timeout(limits.store_timeout, "tasks", tasks.store.create(&self.task, self.ttl, quota));
         match created.await.map_err(unavailable)? {

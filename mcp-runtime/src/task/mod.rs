@@ -14,6 +14,8 @@
 
 pub(crate) mod claims;
 mod job;
+#[cfg(feature = "http")]
+mod orphan;
 pub(crate) mod watch;
 
 use std::fmt;
@@ -36,6 +38,8 @@ use crate::jsonrpc::object::optional_object;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, MissingCapability};
 use crate::server::core::Core;
+#[cfg(feature = "http")]
+use crate::store::replica::Replica;
 use crate::store::sweeper::{Expiring, SweptStore};
 use crate::store::{Change, DynTaskStore, MemoryTasks, TaskRecord, Unavailable, with_timeout};
 use crate::sync::until;
@@ -63,6 +67,9 @@ pub(crate) struct Tasks {
     stopped: Notify,
     /// The store, as what is swept.
     expiring: Arc<dyn Expiring>,
+    /// This replica, as others know it, if there is a backend.
+    #[cfg(feature = "http")]
+    pub(crate) replica: Option<Arc<Replica>>,
 }
 
 impl Default for Tasks {
@@ -80,7 +87,16 @@ impl Tasks {
 
     fn swept(store: Arc<dyn DynTaskStore>, expiring: Arc<dyn Expiring>) -> Self {
         let (running, claims) = (Arc::default(), Arc::default());
-        Tasks { store, running, claims, is_stopped: AtomicBool::new(false), stopped: Notify::new(), expiring }
+        Tasks {
+            store,
+            running,
+            claims,
+            is_stopped: AtomicBool::new(false),
+            stopped: Notify::new(),
+            expiring,
+            #[cfg(feature = "http")]
+            replica: None,
+        }
     }
 
     /// Stops the tasks that run in this process, since no client can fetch their results now. They may
@@ -107,7 +123,25 @@ impl fmt::Debug for Tasks {
 /// An access to the store. Boxed, so that each of the many places that await one does not have its code.
 type Access<'a> = Pin<Box<dyn Future<Output = Result<Option<TaskRecord>, Unavailable>> + Send + 'a>>;
 
+/// The task as it is now. One whose replica has died has failed.
+#[cfg(feature = "http")]
 pub(crate) fn load<'a>(core: &'a Core, id: &'a str) -> Access<'a> {
+    Box::pin(async move {
+        match stored(core, id).await? {
+            Some(task) => orphan::checked(core, task).await.map(Some),
+            None => Ok(None),
+        }
+    })
+}
+
+/// The task as it is now.
+#[cfg(not(feature = "http"))]
+pub(crate) fn load<'a>(core: &'a Core, id: &'a str) -> Access<'a> {
+    stored(core, id)
+}
+
+/// The task as it is in the store.
+fn stored<'a>(core: &'a Core, id: &'a str) -> Access<'a> {
     Box::pin(with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.load(id)))
 }
 

@@ -129,7 +129,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "store",
         why: "records that replicas share, in wire types; stores are user code",
-        imports: "panic random protocol sort sync",
+        imports: "limits panic random protocol sort sync",
     },
     Folder { name: "protocol", why: "wire types, and why one was rejected", imports: "error jsonrpc" },
     Folder { name: "error", why: "a handler's error becomes a JSON-RPC error", imports: "jsonrpc" },

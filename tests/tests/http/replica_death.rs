@@ -11,7 +11,7 @@ use mcp_runtime::protocol::LogLevel;
 use mcp_runtime::store::MemoryBackend;
 use mcp_runtime::{Limits, Revision};
 use mcp_tests::http::server::{SESSIONS, server};
-use mcp_tests::http::{Ask, Site, Wire, call_in, in_session, soon, stream_of};
+use mcp_tests::http::{Ask, Site, Wire, call_in, in_session, modern, soon, stream_of};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
@@ -30,6 +30,13 @@ async fn hang(ctx: &Context) -> &'static str {
     "done"
 }
 
+/// Work in the background for a minute.
+#[tool(task)]
+async fn toil() -> &'static str {
+    sleep(Duration::from_mins(1)).await;
+    "done"
+}
+
 /// Say something, and finish after some seconds.
 #[tool]
 async fn linger(ctx: &Context) -> &'static str {
@@ -42,7 +49,7 @@ fn service(backend: &MemoryBackend) -> HttpService {
     let mut limits = Limits::default();
     limits.replica_lease = LEASE;
     limits.drain_timeout = Duration::from_secs(20);
-    server(&Arc::default()).backend(backend.clone()).tools(tools![hang, linger]).limits(limits).into_service()
+    server(&Arc::default()).backend(backend.clone()).tools(tools![hang, linger, toil]).limits(limits).into_service()
 }
 
 async fn replica(backend: &MemoryBackend) -> Site {
@@ -150,6 +157,51 @@ async fn silence_and_shutdown_are_no_death() {
     a.handle.shutdown().await;
     let messages = rest(&mut following).await;
     assert_eq!(messages.last().unwrap()["result"]["content"][0]["text"], "done", "{messages:?}");
+}
+
+/// A request about tasks, of a client that declares them.
+fn about_tasks(method: &str, mut params: Value) -> Ask {
+    let tasks = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": tasks});
+    modern(method, params)
+}
+
+#[tokio::test]
+async fn task_of_a_dead_replica_fails() {
+    let backend = MemoryBackend::new();
+    let (a, b) = (Mortal::start(&backend).await, replica(&backend).await);
+    let created = a.site.ask(&about_tasks("tools/call", json!({"name": "toil", "arguments": {}}))).await.json();
+    let get = about_tasks("tasks/get", json!({"taskId": created["result"]["taskId"]}));
+    sleep(LEASE * 3 / 2).await;
+    let task = b.ask(&get).await.json();
+    assert_eq!(task["result"]["status"], "working", "its replica lives: {task}");
+    a.dies();
+    // Clients that ask seldom are told, too.
+    sleep(LEASE * 3 / 2).await;
+    let task = soon(b.ask(&get)).await.json();
+    assert_eq!(task["result"]["status"], "failed", "{task}");
+    assert!(task["result"]["statusMessage"].as_str().unwrap().contains("has died; call the tool again"), "{task}");
+    assert_eq!(task["result"]["error"]["data"], json!({"retryable": true}), "{task}");
+}
+
+/// In 2025-11-25 a client waits for the result.
+#[tokio::test]
+async fn result_of_a_dead_replicas_task_is_an_error() {
+    let backend = MemoryBackend::new();
+    let (a, b) = (Mortal::start(&backend).await, replica(&backend).await);
+    let session = a.site.session(NEWEST).await;
+    let params = json!({"name": "toil", "arguments": {}, "task": {}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let created = a.site.ask(&in_session(&session, &call)).await.json();
+    let id = &created["result"]["task"]["taskId"];
+    assert!(id.is_string(), "{created}");
+    let result = json!({"jsonrpc": "2.0", "id": 2, "method": "tasks/result", "params": {"taskId": id}});
+    let mut waiting = b.open().await;
+    waiting.send(&in_session(&session, &result).bytes()).await;
+    sleep(Duration::from_millis(200)).await;
+    a.dies();
+    let answer = soon(waiting.response()).await;
+    assert!(answer.text().contains("The replica that ran this task has died"), "{}", answer.text());
 }
 
 async fn status(site: &Site, ask: &Ask) -> u16 {

@@ -50,6 +50,9 @@ pub struct TaskRecord {
     /// anonymous caller. `None` if neither is known, as over stdio: then only the total limit applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
+    /// The replica that runs the task, if there are several. When it dies, the task fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica: Option<String>,
     /// The revision of the call.
     pub revision: Revision,
     /// The current status.
@@ -125,6 +128,7 @@ impl TaskRecord {
             version: 0,
             owner: None,
             account: None,
+            replica: None,
             revision,
             status: TaskStatus::Working,
             status_message: None,

@@ -6,7 +6,6 @@ use http::request::Parts;
 
 use super::request::origin;
 use super::request::proxies::Proxies;
-use super::session::fleet::replica::Replica;
 use super::session::stores::Stores;
 use super::{HttpService, Options};
 use crate::server;
@@ -138,10 +137,7 @@ impl HttpService {
         let mut stores = Stores::new(backend.sessions);
         stores.set_events(backend.events);
         stores.inbox = Some(backend.inbox);
-        stores.replica = Replica::new(backend.leases)
-            .inspect_err(|error| tracing::error!(%error, "this replica has no id; others cannot tell that it lives"))
-            .ok()
-            .map(Arc::new);
+        stores.replica = backend.replica;
         self.with(|options| options.stores = Some(Arc::new(stores)))
     }
 

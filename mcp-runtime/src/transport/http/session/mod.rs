@@ -26,7 +26,6 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 use self::eviction::{Candidate, EVICTABLE_AFTER};
-use self::fleet::replica::Replica;
 use self::stores::StoredSession;
 use self::stream::claim::StreamClaim;
 use self::stream::replay_budget::ReplayBudget;
@@ -41,6 +40,7 @@ use crate::server::core::Core;
 use crate::server::memory::{Charge, Owner};
 use crate::server::peer::Peer;
 use crate::server::state::Phase;
+use crate::store::replica::Replica;
 use crate::subscription::Subscription;
 use crate::sync::lock;
 

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ring::digest::{SHA256, digest};
 use tokio::sync::Notify;
 
-use super::fleet::replica::Replica;
+use crate::store::replica::Replica;
 use crate::store::sweeper::{Sweeper, SweptStore};
 use crate::store::{ChangeListener, DynEventStore, DynInbox, DynSessionStore, SessionRecord};
 use crate::sync::lock;

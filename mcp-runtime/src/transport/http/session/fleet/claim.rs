@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
-use super::replica::Replica;
+use crate::store::replica::Replica;
 use crate::store::{DynEventStore, Unavailable, quietly, with_timeout};
 use crate::transport::http::session::Session;
 

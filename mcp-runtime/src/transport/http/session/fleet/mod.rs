@@ -1,7 +1,6 @@
-//! A session among several replicas: which of them live, which has its own stream, what is relayed to the one that runs a
-//! call, and the streams that another one writes.
+//! A session among several replicas: which has its own stream, what is relayed to the one that runs a call, and the streams
+//! that another one writes.
 
 pub(crate) mod claim;
 pub(super) mod relay;
 pub(super) mod remote_tail;
-pub(crate) mod replica;

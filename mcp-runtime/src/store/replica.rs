@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::{DynLeaseStore, Unavailable, quietly, with_timeout};
 use crate::limits::Limits;
 use crate::random;
-use crate::store::{DynLeaseStore, Unavailable, quietly, with_timeout};
 use crate::sync::{lock, spawn};
 
 /// The other replicas that are remembered. Those not asked about for a while are forgotten.
@@ -72,6 +72,17 @@ impl Replica {
         while !self.is_dead(id, limits).await {
             sleep(limits.replica_lease / 10).await;
         }
+    }
+
+    /// Whether another replica has died. If its lease is missing, waits until that is certain.
+    pub(crate) async fn has_died(&self, id: &str, limits: &Limits) -> bool {
+        while !self.is_dead(id, limits).await {
+            if self.others().get(id).is_none_or(|sighting| sighting.absent_since.is_none()) {
+                return false;
+            }
+            sleep(limits.replica_lease / 10).await;
+        }
+        true
     }
 
     async fn is_dead(&self, id: &str, limits: &Limits) -> bool {
