@@ -8,7 +8,12 @@ use std::sync::atomic::Ordering;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize};
 
 #[cfg(feature = "http")]
-use super::threads::{hand_over, watch};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+#[cfg(feature = "http")]
+use super::threads::{hand_over_after, has_turn, watch};
+#[cfg(feature = "http")]
+use super::turns::{self, Turn};
 #[cfg(feature = "http")]
 use super::watchdog::{self, Watched};
 
@@ -44,6 +49,9 @@ pub(crate) struct BlockingProfile {
     number: AtomicU32,
     /// How many calls are still to be run with the worker's tasks handed over.
     probation: AtomicU32,
+    /// Held by the call that runs, while the handler is new.
+    #[cfg(feature = "http")]
+    trial: Semaphore,
     /// How long its next answer may be, in bytes; a sixteenth less with every answer that is shorter.
     expected_answer: AtomicUsize,
     logged: AtomicBool,
@@ -55,6 +63,8 @@ impl BlockingProfile {
             name: name.into(),
             number: AtomicU32::new(0),
             probation: AtomicU32::new(0),
+            #[cfg(feature = "http")]
+            trial: Semaphore::new(1),
             expected_answer: AtomicUsize::new(0),
             logged: AtomicBool::new(false),
         }
@@ -125,15 +135,36 @@ impl BlockingProfile {
 
     #[cold]
     fn run_handed_over<T>(&self, number: u32, step: impl FnOnce() -> T, is_last: impl FnOnce(&T) -> bool) -> T {
-        let begun = std::time::Instant::now();
-        let result = hand_over(|| watch(number, step));
-        if begun.elapsed() >= watchdog::TICK {
-            self.blocks();
-        } else if is_last(&result) {
-            let less = |left: u32| left.checked_sub(1);
-            let _ = self.probation.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        }
-        result
+        let has_turn = has_turn();
+        hand_over_after(self.turn_of_the_unproven(has_turn), |(alone, mut turn)| {
+            let begun = std::time::Instant::now();
+            let step = || watch(number, step);
+            let result = match &mut turn {
+                Some(turn) => turn.hold(step),
+                None => step(),
+            };
+            if begun.elapsed() >= watchdog::TICK {
+                self.blocks();
+            } else if is_last(&result) {
+                let less = |left: u32| left.checked_sub(1);
+                let _ = self.probation.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+            }
+            drop(alone);
+            result
+        })
+    }
+
+    /// Many first calls of a handler may come at once, before anything is known about it: they run one after the other, so
+    /// that the first ones show what the others have to wait for. Not for one that blocks, though.
+    async fn turn_of_the_unproven(&self, has_turn: bool) -> (Option<SemaphorePermit<'_>>, Option<Turn>) {
+        let on_trial = self.probation.load(Ordering::Relaxed) <= TRIAL;
+        let alone = if on_trial && !has_turn {
+            tokio::time::timeout(watchdog::TICK, self.trial.acquire()).await.ok().and_then(Result::ok)
+        } else {
+            None
+        };
+        let takes_turns = !has_turn && self.long_answer().is_some();
+        (alone, if takes_turns { Some(turns::take().await) } else { None })
     }
 
     /// The length to expect of the next answer, if the handler has given long ones lately. It takes turns with others that

@@ -96,11 +96,22 @@ pub(super) fn watch<T>(handler: u32, step: impl FnOnce() -> T) -> T {
 /// Runs a step while another thread does the rest of this worker's tasks, if that is possible here. The step is inside of
 /// the runtime as it would be without: a function that waits for its own runtime fails in every call, or in none.
 pub(super) fn hand_over<T>(step: impl FnOnce() -> T) -> T {
+    hand_over_after(async {}, |()| step())
+}
+
+/// Like [`hand_over`], and waits for something first: the thread can, since nobody waits for it. Where tasks cannot be handed
+/// over, it waits for nothing.
+pub(super) fn hand_over_after<W: Default, T>(wait: impl Future<Output = W>, step: impl FnOnce(W) -> T) -> T {
     if SLOT.with(LocalSlot::hands_over) {
-        tokio::task::block_in_place(|| Handle::current().block_on(async { step() }))
+        tokio::task::block_in_place(|| Handle::current().block_on(async { step(wait.await) }))
     } else {
-        step()
+        step(W::default())
     }
+}
+
+/// Whether it is this thread's turn already.
+pub(super) fn has_turn() -> bool {
+    SLOT.with(|local| local.shared.has_turn.load(Ordering::Relaxed))
 }
 
 /// Runs a step in a turn. `has_turn` is false afterwards if it has taken too long, and another has its turn by now.

@@ -33,6 +33,14 @@ impl Turn {
     }
 }
 
+#[cfg(feature = "http")]
+impl Turn {
+    /// Runs a step on a thread whose tasks have been handed over.
+    pub(super) fn hold<T>(&mut self, step: impl FnOnce() -> T) -> T {
+        with_turn(&mut self.0, step)
+    }
+}
+
 impl Drop for Turn {
     fn drop(&mut self) {
         if self.0 {
