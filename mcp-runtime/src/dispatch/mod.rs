@@ -2,7 +2,8 @@
 //!
 //! `connection` receives messages and answers them; `batch`, `client_notifications` and `listen` are parts of it,
 //! `shared` is for one that several requests use at once, `relay` for several replicas.
-//! `router` finds the handler of a request; `tasks` has the methods about tasks. `long_answers` knows which calls take turns.
+//! `router` finds the handler of a request; `tasks` has the methods about tasks. `long_answers` knows which calls take
+//! turns.
 
 mod batch;
 pub(crate) mod client_notifications;

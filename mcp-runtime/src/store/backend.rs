@@ -9,8 +9,8 @@ use super::{
 };
 use crate::random;
 
-/// What the replicas of a server share: the stores of sessions, events and tasks, the inboxes, the change bus, and a secret. Set it
-/// with [`Server::backend`](crate::Server::backend), and any replica serves any request.
+/// What the replicas of a server share: the stores of sessions, events and tasks, the inboxes, the leases, the change bus,
+/// and a secret. Set it with [`Server::backend`](crate::Server::backend), and any replica serves any request.
 ///
 /// The crate `mcp-redis` has one for Redis and Valkey. [`MemoryBackend`] is for several services in one process, and
 /// for tests. Requires the feature `http`.

@@ -57,8 +57,9 @@ pub trait ChangeListener: Send + Sync {
 ///
 /// The default, [`LocalBus`], reaches the clients of this process. Several replicas need a bus that
 /// publishes to all of them, over Redis or NATS for example, and calls its local listeners for what
-/// any replica published. If it may have missed some, it calls them with [`Change::All`]. Set it with [`Server::change_bus`](crate::Server::change_bus). Tasks in a
-/// shared [`task_store`](crate::Server::task_store) need one as well.
+/// any replica published. If it may have missed some, it calls them with [`Change::All`]. Set it with
+/// [`Server::change_bus`](crate::Server::change_bus). Tasks in a shared
+/// [`task_store`](crate::Server::task_store) need one as well.
 ///
 /// [`testing::contract::bus`](crate::testing::contract::bus) checks an implementation.
 pub trait ChangeBus: fmt::Debug + Send + Sync + 'static {

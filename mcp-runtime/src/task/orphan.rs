@@ -18,9 +18,9 @@ pub(super) async fn checked(core: &Core, task: TaskRecord) -> Result<TaskRecord,
     }
 }
 
-/// Ends a task that nobody runs. If others do so at the same time, one of them does.
+/// Ends a task that nobody runs. If its record has changed meanwhile, it stays as it was: whoever looks again sees why.
 async fn fail(core: &Core, task: TaskRecord) -> Result<TaskRecord, Unavailable> {
-    let mut failed = task;
+    let mut failed = task.clone();
     failed.questions.clear();
     failed.answers.clear();
     failed.status = TaskStatus::Failed;
@@ -29,9 +29,10 @@ async fn fail(core: &Core, task: TaskRecord) -> Result<TaskRecord, Unavailable> 
     failed.outcome = Some(TaskOutcome::Error(json!(error)));
     failed.changed();
     let update = core.tasks.store.update(&failed);
-    if with_timeout(core.limits.store_timeout, "tasks", update).await? {
-        // The bus may be user code.
-        crate::panic::catch(|| core.shared.publish(&Change::Task(failed.id.clone())));
+    if !with_timeout(core.limits.store_timeout, "tasks", update).await? {
+        return Ok(task);
     }
+    // The bus may be user code.
+    crate::panic::catch(|| core.shared.publish(&Change::Task(failed.id.clone())));
     Ok(failed)
 }

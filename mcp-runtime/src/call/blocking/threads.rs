@@ -99,8 +99,8 @@ pub(super) fn hand_over<T>(step: impl FnOnce() -> T) -> T {
     hand_over_after(async {}, |()| step())
 }
 
-/// Like [`hand_over`], and waits for something first: the thread can, since nobody waits for it. Where tasks cannot be handed
-/// over, it waits for nothing.
+/// Like [`hand_over`], and waits for something first: the thread can, since nobody waits for it. Where tasks cannot be
+/// handed over, it waits for nothing.
 pub(super) fn hand_over_after<W: Default, T>(wait: impl Future<Output = W>, step: impl FnOnce(W) -> T) -> T {
     if SLOT.with(LocalSlot::hands_over) {
         tokio::task::block_in_place(|| Handle::current().block_on(async { step(wait.await) }))

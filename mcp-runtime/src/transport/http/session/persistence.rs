@@ -2,8 +2,8 @@
 //!
 //! Every request reads the store, so a session that one replica ends is over at all of them, and a subscription
 //! made at one counts at the next. Sessions with an open stream or a running call, which may go without requests,
-//! are told of its end through the change bus, and refreshed by a timer. Reading and touching are two operations, so that a database need not write for every
-//! read. Without a store none of this runs, and a request waits for nothing.
+//! are told of its end through the change bus, and refreshed by a timer. Reading and touching are two operations, so that
+//! a database need not write for every read. Without a store none of this runs, and a request waits for nothing.
 //!
 //! Replicas write with optimistic concurrency. A copy remembers the record it was made of; what its client
 //! has changed since is applied on top of what other replicas have written. A copy can be evicted; the session
