@@ -24,5 +24,6 @@ scripts! {
     TASK_CREATE = ["lua/tasks.lua", "lua/task_create.lua"];
     TASK_UPDATE = ["lua/tasks.lua", "lua/task_update.lua"];
     TASK_LIST = ["lua/tasks.lua", "lua/task_list.lua"];
+    TASK_HELD = ["lua/tasks.lua", "lua/task_held.lua"];
     SECRET = ["lua/secret.lua"];
 }

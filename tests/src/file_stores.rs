@@ -240,6 +240,20 @@ impl TaskStore for FileStores {
         Ok(own)
     }
 
+    async fn holders(&self) -> Result<Vec<String>> {
+        let mut holders: Vec<String> = self.tasks()?.iter().filter_map(TaskRecord::holder).map(str::to_owned).collect();
+        holders.sort();
+        holders.dedup();
+        Ok(holders)
+    }
+
+    async fn held_by(&self, holder: &str, limit: usize) -> Result<Vec<TaskRecord>> {
+        let mut held = self.tasks()?;
+        held.retain(|task| task.holder() == Some(holder));
+        held.truncate(limit);
+        Ok(held)
+    }
+
     async fn sweep(&self) -> Result<Option<Duration>> {
         let (mut next, _changing) = (None, self.change());
         for path in self.files("task")? {

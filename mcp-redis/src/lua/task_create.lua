@@ -1,5 +1,6 @@
 -- Stores a task if the quota leaves room for it, as `TaskQuota::make_room` describes. KEYS: the task. ARGV: base, id,
--- version, record, place, account, owner, time to live in milliseconds, limit of all tasks, limit of the account or ''.
+-- version, record, place, account, owner, time to live in milliseconds, limit of all tasks, limit of the account or '',
+-- holder.
 local id, place, account, owner, ttl = ARGV[2], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local total = tonumber(ARGV[9])
 local per_account = tonumber(ARGV[10]) or math.huge
@@ -43,4 +44,5 @@ keep(META)
 redis.call('SADD', base .. 'owner:' .. owner, id)
 keep(base .. 'owner:' .. owner)
 move(account, id, nil, place)
+hold(id, ARGV[11])
 return 'created'

@@ -1,14 +1,17 @@
 -- What the scripts of tasks share. All keys of tasks begin with `base`, ARGV[1]. Hashes of ids have 43 letters.
---   task:ID        a hash: `v` is the version, `r` the record; expires with the task
+--   task:ID        a hash: `v` is the version, `r` the record, `h` the holder; expires with the task
 --   expiry         a sorted set of ids by their expiry; its size is the number of tasks
 --   meta           a hash: the place, account and owner of each id, and at `finished` the number of finished tasks
 --   account:NAME   the places of an account's tasks with their ids; the task that is evicted next is first
 --   ranking        the rank and name of each account with finished tasks; the one that loses the next task is last
 --   owner:NAME     the ids of an owner's tasks
+--   held:HOLDER    the ids of the tasks that somebody holds; `h` of a task is its holder
+--   holders        everybody who holds a task
+-- A holder is '+' and a name, which is empty for a task that waits for a replica.
 -- A place is a class (0 spent, 1 finished, 2 running) and the time of the creation in 15 digits. The members of `account`
 -- and `ranking` all have the score 0, so that they are in the order of their bytes.
 local base = ARGV[1]
-local EXPIRY, META, RANKING = base .. 'expiry', base .. 'meta', base .. 'ranking'
+local EXPIRY, META, RANKING, HOLDERS = base .. 'expiry', base .. 'meta', base .. 'ranking', base .. 'holders'
 local PLACE, HASH = 16, 43
 -- The most expired tasks removed at once.
 local BATCH = 1000
@@ -89,7 +92,32 @@ local function read_meta(id)
     end
 end
 
+-- Makes somebody the holder of a task; nobody, if it is ''.
+local function hold(id, holder)
+    local task = base .. 'task:' .. id
+    local before = redis.call('HGET', task, 'h') or ''
+    if before == holder then
+        return
+    end
+    if holder ~= '' then
+        redis.call('HSET', task, 'h', holder)
+        redis.call('SADD', base .. 'held:' .. holder, id)
+        keep(base .. 'held:' .. holder)
+        redis.call('SADD', HOLDERS, holder)
+        keep(HOLDERS)
+    else
+        redis.call('HDEL', task, 'h')
+    end
+    if before ~= '' then
+        redis.call('SREM', base .. 'held:' .. before, id)
+        if redis.call('EXISTS', base .. 'held:' .. before) == 0 then
+            redis.call('SREM', HOLDERS, before)
+        end
+    end
+end
+
 local function remove(id)
+    hold(id, '')
     redis.call('DEL', base .. 'task:' .. id)
     redis.call('ZREM', EXPIRY, id)
     local place, account, owner = read_meta(id)

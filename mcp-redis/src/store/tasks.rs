@@ -9,6 +9,7 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use mcp_runtime::store::{TaskLimit, TaskQuota, TaskRecord, TaskStore};
+use redis::ScriptInvocation;
 
 use super::{Inner, millis};
 use crate::link::{Repeat, Request};
@@ -36,6 +37,18 @@ impl RedisTasks {
         let key = task_key(&base, &id);
         TaskNames { base, id, key }
     }
+
+    /// The tasks that a script returns.
+    async fn records(&self, base: &str, script: ScriptInvocation<'static>) -> io::Result<Vec<TaskRecord>> {
+        let stored: Vec<(String, Vec<u8>)> = self.0.link.run(&Request::Script(script), Repeat::Safe).await?;
+        let decode = |(id, stored): (String, Vec<u8>)| self.0.decode(stored, &task_key(base, &id));
+        stored.into_iter().map(decode).collect()
+    }
+}
+
+/// Who holds a task, as scripts know it; empty if nobody does.
+fn holder_of(task: &TaskRecord) -> String {
+    task.holder().map(|holder| format!("+{holder}")).unwrap_or_default()
 }
 
 fn task_key(base: &str, id: &str) -> String {
@@ -65,7 +78,7 @@ impl TaskStore for RedisTasks {
         create.arg(place(task)).arg(hash_of("account", task.account.as_deref()));
         create.arg(hash_of("owner", task.owner.as_deref())).arg(millis(ttl)).arg(quota.total);
         let per_account = task.account.as_ref().map(|_| quota.per_account.to_string());
-        create.arg(per_account.unwrap_or_default());
+        create.arg(per_account.unwrap_or_default()).arg(holder_of(task));
         let created: String = self.0.link.run(&Request::Script(create), Repeat::Never).await?;
         match created.as_str() {
             "created" => Ok(Ok(())),
@@ -88,7 +101,7 @@ impl TaskStore for RedisTasks {
         let names = self.names(&task.id);
         let mut update = script::TASK_UPDATE.key(&names.key);
         update.arg(&names.base).arg(&names.id).arg(before).arg(task.version);
-        update.arg(self.0.encode(task, &names.key)?).arg(place(task));
+        update.arg(self.0.encode(task, &names.key)?).arg(place(task)).arg(holder_of(task));
         self.0.link.run(&Request::Script(update), Repeat::Never).await
     }
 
@@ -96,11 +109,23 @@ impl TaskStore for RedisTasks {
         let base = self.0.names.tasks();
         let mut list = script::TASK_LIST.key(format!("{base}owner:{}", hash_of("owner", owner)));
         list.arg(&base);
-        let stored: Vec<(String, Vec<u8>)> = self.0.link.run(&Request::Script(list), Repeat::Safe).await?;
-        let decode = |(id, stored): (String, Vec<u8>)| self.0.decode(stored, &task_key(&base, &id));
-        let mut tasks: Vec<TaskRecord> = stored.into_iter().map(decode).collect::<io::Result<_>>()?;
+        let mut tasks = self.records(&base, list).await?;
         tasks.sort_by(|one, other| (one.created_ms, &one.id).cmp(&(other.created_ms, &other.id)));
         Ok(tasks)
+    }
+
+    async fn holders(&self) -> io::Result<Vec<String>> {
+        let mut read = redis::cmd("SMEMBERS");
+        read.arg(format!("{}holders", self.0.names.tasks()));
+        let holders: Vec<String> = self.0.link.run(&Request::Command(read), Repeat::Safe).await?;
+        Ok(holders.iter().filter_map(|holder| holder.strip_prefix('+')).map(str::to_owned).collect())
+    }
+
+    async fn held_by(&self, holder: &str, limit: usize) -> io::Result<Vec<TaskRecord>> {
+        let (base, holder) = (self.0.names.tasks(), format!("+{holder}"));
+        let mut held = script::TASK_HELD.key(format!("{base}held:{holder}"));
+        held.arg(&base).arg(holder).arg(i64::try_from(limit).unwrap_or(i64::MAX));
+        self.records(&base, held).await
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, sleep};
 
@@ -25,6 +25,10 @@ pub(crate) struct Replica {
     pub(crate) leases: Arc<dyn DynLeaseStore>,
     /// Whether a task renews the lease.
     beating: AtomicBool,
+    /// When the lease was last taken or renewed, by two clocks: each may stand still while the machine does.
+    renewed: Mutex<Option<(Instant, SystemTime)>>,
+    /// Whether this replica looks for tasks of others that have died.
+    pub(crate) is_looking: AtomicBool,
     /// What is known of other replicas that somebody here waits for.
     others: Mutex<HashMap<Box<str>, Sighting>>,
 }
@@ -38,8 +42,14 @@ struct Sighting {
 
 impl Replica {
     pub(crate) fn new(leases: Arc<dyn DynLeaseStore>) -> std::io::Result<Self> {
-        let (id, beating, others) = (random::id()?.into(), AtomicBool::new(false), Mutex::default());
-        Ok(Replica { id, leases, beating, others })
+        Ok(Replica {
+            id: random::id()?.into(),
+            leases,
+            beating: AtomicBool::new(false),
+            renewed: Mutex::default(),
+            is_looking: AtomicBool::new(false),
+            others: Mutex::default(),
+        })
     }
 
     fn others(&self) -> MutexGuard<'_, HashMap<Box<str>, Sighting>> {
@@ -51,13 +61,26 @@ impl Replica {
         if self.beating.load(Ordering::Acquire) {
             return Ok(());
         }
-        let name = lease_of(&self.id);
-        let acquire = self.leases.acquire(&name, &self.id, None, limits.replica_lease);
-        with_timeout(limits.store_timeout, "acquire lease", acquire).await?;
+        self.renew(limits).await?;
         if !self.beating.swap(true, Ordering::AcqRel) {
             spawn(beat(Arc::downgrade(self), limits.replica_lease, limits.store_timeout));
         }
         Ok(())
+    }
+
+    /// Takes or renews the lease.
+    pub(crate) async fn renew(&self, limits: &Limits) -> Result<(), Unavailable> {
+        let (name, now) = (lease_of(&self.id), (Instant::now(), SystemTime::now()));
+        let acquire = self.leases.acquire(&name, &self.id, None, limits.replica_lease);
+        with_timeout(limits.store_timeout, "acquire lease", acquire).await?;
+        *lock(&self.renewed) = Some(now);
+        Ok(())
+    }
+
+    /// Whether this replica certainly has its lease, so that no other one takes what it holds.
+    pub(crate) fn is_certain(&self, limits: &Limits) -> bool {
+        let within = |elapsed: Duration| elapsed < limits.replica_lease;
+        lock(&self.renewed).is_some_and(|(instant, time)| within(instant.elapsed()) && time.elapsed().is_ok_and(within))
     }
 
     /// Whether a replica has a lease right now.
@@ -74,18 +97,8 @@ impl Replica {
         }
     }
 
-    /// Whether another replica has died. If its lease is missing, waits until that is certain.
-    pub(crate) async fn has_died(&self, id: &str, limits: &Limits) -> bool {
-        while !self.is_dead(id, limits).await {
-            if self.others().get(id).is_none_or(|sighting| sighting.absent_since.is_none()) {
-                return false;
-            }
-            sleep(limits.replica_lease / 10).await;
-        }
-        true
-    }
-
-    async fn is_dead(&self, id: &str, limits: &Limits) -> bool {
+    /// Whether another replica has died, as far as is known now. Ask again within a lease.
+    pub(crate) async fn is_dead(&self, id: &str, limits: &Limits) -> bool {
         let (lease, now) = (limits.replica_lease, Instant::now());
         let dead = |sighting: &Sighting| sighting.absent_since.is_some_and(|since| since.elapsed() >= lease / 5);
         let before = {
@@ -125,13 +138,16 @@ async fn beat(replica: Weak<Replica>, lease: Duration, store_timeout: Duration) 
         // After a failure soon again: others wait for a while after the store is back, and no longer.
         sleep(if failing { lease / 20 } else { lease * 3 / 10 }).await;
         let Some(replica) = replica.upgrade() else { return };
-        let name = lease_of(&replica.id);
+        let (name, now) = (lease_of(&replica.id), (Instant::now(), SystemTime::now()));
         let renewed =
             quietly(store_timeout.min(lease / 3), replica.leases.acquire(&name, &replica.id, None, lease)).await;
         match (renewed.is_err(), failing) {
             (true, false) => tracing::warn!("the lease of this replica cannot be renewed; others may take it for dead"),
             (false, true) => tracing::info!("the lease of this replica is renewed again"),
             _ => {}
+        }
+        if renewed.is_ok() {
+            *lock(&replica.renewed) = Some(now);
         }
         failing = renewed.is_err();
     }

@@ -231,6 +231,14 @@ mod tests {
             Ok(Vec::new())
         }
 
+        async fn holders(&self) -> io::Result<Vec<String>> {
+            Ok(Vec::new())
+        }
+
+        async fn held_by(&self, _: &str, _: usize) -> io::Result<Vec<TaskRecord>> {
+            Ok(Vec::new())
+        }
+
         async fn sweep(&self) -> io::Result<Option<Duration>> {
             self.0.fetch_add(1, Ordering::SeqCst);
             panic!("the pool is poisoned");

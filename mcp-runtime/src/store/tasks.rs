@@ -1,8 +1,10 @@
 //! The task store: calls that outlive their request, shared by all replicas.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 
+pub(super) mod durable;
 pub(super) mod quota;
 pub(super) mod record;
+mod size;
 
 use std::time::Duration;
 use std::{fmt, io};
@@ -11,8 +13,9 @@ use super::{StoreFuture, TaskLimit, TaskQuota, TaskRecord};
 
 /// Stores tasks while they run, and their results until they expire.
 ///
-/// A task's handler runs in the process that received the call. Replicas that share a store and a
-/// [bus](crate::store::ChangeBus) can all report its status, accept answers for it and cancel it.
+/// A task's handler runs in the process that received the call, and that of a durable task goes on at another one when
+/// that process dies. Replicas that share a store and a [bus](crate::store::ChangeBus) can all report its status,
+/// accept answers for it and cancel it.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -88,6 +91,24 @@ use super::{StoreFuture, TaskLimit, TaskQuota, TaskRecord};
 ///         tasks.sort_by_key(|task| task.created_ms);
 ///         Ok(tasks)
 ///     }
+///
+///     async fn holders(&self) -> Result<Vec<String>> {
+///         let all = self.0.lock().unwrap();
+///         let mut holders = Vec::new();
+///         for row in all.values().filter(|row| row.is_live()) {
+///             holders.extend(serde_json::from_str::<TaskRecord>(&row.text)?.holder().map(str::to_owned));
+///         }
+///         holders.sort();
+///         holders.dedup();
+///         Ok(holders)
+///     }
+///
+///     async fn held_by(&self, holder: &str, limit: usize) -> Result<Vec<TaskRecord>> {
+///         let all = self.0.lock().unwrap();
+///         let live = all.values().filter(|row| row.is_live());
+///         let tasks: serde_json::Result<Vec<TaskRecord>> = live.map(|row| serde_json::from_str(&row.text)).collect();
+///         Ok(tasks?.into_iter().filter(|task| task.holder() == Some(holder)).take(limit).collect())
+///     }
 /// }
 ///
 /// # #[tokio::main]
@@ -123,6 +144,14 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// Lists the tasks of an owner, oldest first. `None` lists the tasks without an owner.
     fn list(&self, owner: Option<&str>) -> impl Future<Output = io::Result<Vec<TaskRecord>>> + Send;
 
+    /// Everybody who [holds](TaskRecord::holder) a task, each once. A replica asks ten times per
+    /// [`Limits::replica_lease`](crate::Limits::replica_lease), so let it be cheap. A holder whose last task has expired
+    /// may stay in the list for a while.
+    fn holders(&self) -> impl Future<Output = io::Result<Vec<String>>> + Send;
+
+    /// At most `limit` of the tasks that this holder [holds](TaskRecord::holder), in any order.
+    fn held_by(&self, holder: &str, limit: usize) -> impl Future<Output = io::Result<Vec<TaskRecord>>> + Send;
+
     /// Removes expired tasks, and returns how long it is until the next one expires, if there is one. The server
     /// calls it then, and every half a minute; a store that expires records itself need not implement it.
     fn sweep(&self) -> impl Future<Output = io::Result<Option<Duration>>> + Send {
@@ -139,6 +168,10 @@ pub(crate) trait DynTaskStore: fmt::Debug + Send + Sync {
     fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<TaskRecord>>;
     fn update<'a>(&'a self, task: &'a TaskRecord) -> StoreFuture<'a, bool>;
     fn list<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<TaskRecord>>;
+    #[cfg(feature = "http")]
+    fn holders(&self) -> StoreFuture<'_, Vec<String>>;
+    #[cfg(feature = "http")]
+    fn held_by<'a>(&'a self, holder: &'a str, limit: usize) -> StoreFuture<'a, Vec<TaskRecord>>;
     fn sweep(&self) -> StoreFuture<'_, Option<Duration>>;
 }
 
@@ -157,6 +190,16 @@ impl<T: TaskStore> DynTaskStore for T {
 
     fn list<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<TaskRecord>> {
         Box::pin(async move { TaskStore::list(self, owner).await })
+    }
+
+    #[cfg(feature = "http")]
+    fn holders(&self) -> StoreFuture<'_, Vec<String>> {
+        Box::pin(async move { TaskStore::holders(self).await })
+    }
+
+    #[cfg(feature = "http")]
+    fn held_by<'a>(&'a self, holder: &'a str, limit: usize) -> StoreFuture<'a, Vec<TaskRecord>> {
+        Box::pin(async move { TaskStore::held_by(self, holder, limit).await })
     }
 
     fn sweep(&self) -> StoreFuture<'_, Option<Duration>> {

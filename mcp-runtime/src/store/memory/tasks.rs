@@ -1,6 +1,6 @@
 //! The task store in memory, the default of a server.
 //!
-//! Only `list` looks at all tasks. The cost of the other operations does not grow with their number: expired tasks are
+//! Only `list` and `held_by` look at all tasks. The cost of the other operations does not grow with their number: expired tasks are
 //! found by their expiry, evicted ones by the rank of their account. What finished tasks keep is bounded in bytes, too:
 //! running ones hold a part of the server's memory budget, but results wait for a client that may never fetch them.
 
@@ -273,6 +273,18 @@ impl TaskStore for MemoryTasks {
             .into_iter()
             .map(|at| own[at].clone())
             .collect())
+    }
+
+    async fn holders(&self) -> io::Result<Vec<String>> {
+        let table = self.live();
+        let holders: BTreeSet<&str> = table.tasks.values().filter_map(|task| task.record.holder()).collect();
+        Ok(holders.into_iter().map(str::to_owned).collect())
+    }
+
+    async fn held_by(&self, holder: &str, limit: usize) -> io::Result<Vec<TaskRecord>> {
+        let table = self.live();
+        let held = table.tasks.values().map(|task| &task.record).filter(|task| task.holder() == Some(holder));
+        Ok(held.take(limit).cloned().collect())
     }
 
     async fn sweep(&self) -> io::Result<Option<Duration>> {

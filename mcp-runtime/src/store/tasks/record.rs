@@ -8,6 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::durable::DurableCall;
+use super::size::heap_bytes;
 use crate::protocol::Revision;
 
 /// The status of a task.
@@ -50,9 +52,13 @@ pub struct TaskRecord {
     /// anonymous caller. `None` if neither is known, as over stdio: then only the total limit applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
-    /// The replica that runs the task, if there are several. When it dies, the task fails.
+    /// The replica that runs the task, if there are several. When it dies, the task fails, unless it is durable. `None`
+    /// if a durable task was handed over, and any replica may take it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replica: Option<String>,
+    /// What it takes to run a durable task again, until it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durable: Option<Box<DurableCall>>,
     /// The revision of the call.
     pub revision: Revision,
     /// The current status.
@@ -129,6 +135,7 @@ impl TaskRecord {
             owner: None,
             account: None,
             replica: None,
+            durable: None,
             revision,
             status: TaskStatus::Working,
             status_message: None,
@@ -141,6 +148,13 @@ impl TaskRecord {
             fetched: false,
             request_bytes: 0,
         }
+    }
+
+    /// Who has to be alive for the task to go on: the replica that runs it, or `""` if it is durable, was handed over and
+    /// waits for one. `None` if it is over, or if there are no replicas.
+    pub fn holder(&self) -> Option<&str> {
+        let waits = self.durable.as_ref().map(|_| "");
+        self.replica.as_deref().or(waits).filter(|_| !self.status.is_over())
     }
 
     /// Whether the task has ended and its outcome has been fetched, or there is none to fetch.
@@ -160,9 +174,10 @@ impl TaskRecord {
         let answer = |(key, answer): (&String, &Value)| key.len() + size_of::<Value>() + heap_bytes(answer);
         let answers: usize = self.answers.iter().map(answer).sum();
         let outcome = self.outcome.as_ref().map_or(0, TaskOutcome::heap_bytes);
+        let durable = self.durable.as_ref().map_or(0, |durable| durable.heap_bytes());
         // As decoded values, and as the text that the call's state is bound to.
         let arguments = if self.status.is_over() { 0 } else { self.request_bytes.saturating_mul(2) };
-        size_of::<Self>().saturating_add(texts + questions + answers + outcome).saturating_add(arguments)
+        size_of::<Self>().saturating_add(texts + questions + answers + outcome + durable).saturating_add(arguments)
     }
 
     /// The remaining time to live, plus a margin: a waiter wakes after the expiry.
@@ -175,7 +190,9 @@ impl TaskRecord {
     pub(crate) fn changed(&mut self) {
         self.version += 1;
         self.updated_ms = now().max(self.updated_ms);
-        if !self.status.is_over() {
+        if self.status.is_over() {
+            self.durable = None;
+        } else {
             let waiting = !self.questions.is_empty();
             self.status = if waiting { TaskStatus::InputRequired } else { TaskStatus::Working };
         }
@@ -198,21 +215,6 @@ impl fmt::Debug for TaskRecord {
 fn now() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// The memory behind a value, without the value itself. Nesting is bounded by `Limits::depth`, or by the handler that
-/// made the value.
-fn heap_bytes(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-        Value::String(text) => text.capacity(),
-        Value::Array(items) => items.capacity() * size_of::<Value>() + items.iter().map(heap_bytes).sum::<usize>(),
-        Value::Object(members) => {
-            let member =
-                |(name, value): (&String, &Value)| size_of::<(String, Value)>() + name.capacity() + heap_bytes(value);
-            members.iter().map(member).sum()
-        }
-    }
 }
 
 #[cfg(test)]

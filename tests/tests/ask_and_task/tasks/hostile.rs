@@ -112,6 +112,14 @@ impl TaskStore for Counting {
         self.lists.fetch_add(1, Ordering::SeqCst);
         self.tasks.list(owner).await
     }
+
+    async fn holders(&self) -> std::io::Result<Vec<String>> {
+        self.tasks.holders().await
+    }
+
+    async fn held_by(&self, holder: &str, limit: usize) -> std::io::Result<Vec<TaskRecord>> {
+        self.tasks.held_by(holder, limit).await
+    }
 }
 
 const TASKS: &str = "io.modelcontextprotocol/tasks";

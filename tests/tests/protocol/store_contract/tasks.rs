@@ -66,6 +66,10 @@ enum Fault {
     IgnoresFetches,
     EvictsNewestFirst,
     EvictsOldestOfAnyAccount,
+    ForgetsHolders,
+    HoldsFinishedTasks,
+    IgnoresHandovers,
+    IgnoresTheMost,
     Hangs,
 }
 
@@ -242,6 +246,24 @@ impl TaskStore for Faulty {
         Ok(all)
     }
 
+    async fn holders(&self) -> io::Result<Vec<String>> {
+        if self.has(Fault::ForgetsHolders) { Ok(Vec::new()) } else { self.inner.holders().await }
+    }
+
+    async fn held_by(&self, holder: &str, limit: usize) -> io::Result<Vec<TaskRecord>> {
+        match self.fault {
+            Fault::IgnoresHandovers => self.first.held_by(holder, limit).await,
+            Fault::IgnoresTheMost => self.inner.held_by(holder, usize::MAX).await,
+            Fault::HoldsFinishedTasks => {
+                let current = self.current.lock().unwrap();
+                let of_holder =
+                    |task: &&TaskRecord| task.replica.as_deref().or(task.durable.as_ref().map(|_| "")) == Some(holder);
+                Ok(current.iter().filter(of_holder).take(limit).cloned().collect())
+            }
+            _ => self.inner.held_by(holder, limit).await,
+        }
+    }
+
     async fn sweep(&self) -> io::Result<Option<Duration>> {
         self.is_swept.store(self.has(Fault::SweepsEverything), Ordering::SeqCst);
         if self.has(Fault::SweepsTooOften) { Ok(Some(Duration::ZERO)) } else { self.inner.sweep().await }
@@ -279,6 +301,10 @@ fn faulty_task_stores_are_caught() {
             (Fault::IgnoresFetches, "fetched tasks are evicted first, then the oldest"),
             (Fault::EvictsNewestFirst, "fetched tasks are evicted first, then the oldest"),
             (Fault::EvictsOldestOfAnyAccount, "the account with the most tasks loses one"),
+            (Fault::ForgetsHolders, "a task that a replica runs has a holder"),
+            (Fault::HoldsFinishedTasks, "a task that is over or expired has no holder"),
+            (Fault::IgnoresTheMost, "a task that a replica runs has a holder"),
+            (Fault::IgnoresHandovers, "a task that changes hands has its new holder only"),
         ],
         |fault| contract::tasks(move || Faulty::new(fault)),
     );
