@@ -133,7 +133,7 @@ fn waiting(handler: &Handler, errors: &mut Errors) {
 
 /// A task continues after the response to its call, which a plain `fn` cannot.
 fn task(handler: &Handler, errors: &mut Errors) {
-    let Options { task, asks_first, blocking, broken, .. } = &handler.options;
+    let Options { task, asks_first, durable, blocking, broken, .. } = &handler.options;
     if *broken {
         return;
     }
@@ -142,6 +142,16 @@ fn task(handler: &Handler, errors: &mut Errors) {
     }
     if let (Some(span), None) = (asks_first, task) {
         errors.push_at(*span, "only a task can ask first: `task, asks_first`");
+    }
+    match (durable, task, blocking) {
+        (Some(span), None, _) => errors.push_at(*span, "only a task can be durable: `task, durable`"),
+        (Some(span), Some(_), Some(_)) => {
+            errors.push_at(
+                *span,
+                "a durable task is stopped at an `.await` and goes on elsewhere: make it an `async fn`",
+            );
+        }
+        _ => {}
     }
 }
 

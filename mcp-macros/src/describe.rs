@@ -46,7 +46,8 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
     let hints = handler.options.hints.iter().map(|(key, value)| quote!(__builder.#key(#value);));
     let task = handler.options.task.map(|(_, required)| {
         let asks_first = handler.options.asks_first.is_some();
-        quote!(__builder.task(#required, #asks_first);)
+        let durable = handler.options.durable.map(|_| quote!(__builder.durable();));
+        quote!(__builder.task(#required, #asks_first); #durable)
     });
     let requires = handler.options.requires.iter().map(|variant| format_ident!("{variant}"));
     let about = resource_keys(&handler.options);

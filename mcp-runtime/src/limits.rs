@@ -120,6 +120,9 @@ pub struct Limits {
     /// replica renews its lease three times as often. Clients that resume the stream of a call whose replica has died
     /// get an error, and its place as the holder of a session's stream is free.
     pub replica_lease: Duration,
+    /// Over HTTP, with a `Backend`: how many replicas may die while they run a durable task. Default: 5. Then the task
+    /// fails: its handler is taken for the reason.
+    pub task_attempts: u32,
     /// How long pending calls may take to finish during a graceful shutdown. Default: 5 seconds. Calls
     /// that are still running then are dropped.
     pub drain_timeout: Duration,
@@ -159,6 +162,7 @@ impl Default for Limits {
             event_bytes: 4 * 1024 * 1024,
             store_timeout: Duration::from_secs(5),
             replica_lease: Duration::from_secs(10),
+            task_attempts: 5,
             drain_timeout: Duration::from_secs(5),
             eof_timeout: Duration::from_millis(1500),
         }

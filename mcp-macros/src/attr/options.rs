@@ -32,6 +32,8 @@ pub(crate) struct Options {
     pub(crate) task: Option<(Span, bool)>,
     /// Whether the handler asks questions within the call before it starts its task.
     pub(crate) asks_first: Option<Span>,
+    /// Whether another replica runs the task again when its own dies.
+    pub(crate) durable: Option<Span>,
     pub(crate) uri: Option<LitStr>,
     pub(crate) mime: Option<LitStr>,
     /// `user`, `assistant`
@@ -65,7 +67,7 @@ const COMMON: [&str; 11] =
     ["name", "title", "description", "icon", "meta", "blocking", "timeout", "visible_if", "requires", "item", "crate"];
 /// The common keys that apply to functions only.
 const FUNCTION: [&str; 5] = ["blocking", "timeout", "visible_if", "requires", "item"];
-const TOOL: [&str; 6] = ["read_only", "destructive", "idempotent", "open_world", "task", "asks_first"];
+const TOOL: [&str; 7] = ["read_only", "destructive", "idempotent", "open_world", "task", "asks_first", "durable"];
 const RESOURCE: [&str; 9] =
     ["uri", "mime", "audience", "priority", "last_modified", "size", "subscribe", "ttl", "cache"];
 
@@ -155,6 +157,10 @@ impl Options {
             "asks_first" => {
                 let span = entry.key.span();
                 self.asks_first = flag(entry)?.then_some(span);
+            }
+            "durable" => {
+                let span = entry.key.span();
+                self.durable = flag(entry)?.then_some(span);
             }
             "size" => self.size = Some((entry.key.span(), size(entry)?)),
             _ => {

@@ -21,6 +21,9 @@
 //! which notifies after it has released the lock. Wakers and user code never run under the lock.
 
 mod clock;
+#[cfg(feature = "http")]
+mod durable;
+mod id;
 mod once;
 
 use std::collections::HashSet;
@@ -28,9 +31,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use ring::digest;
 use serde_json::Value;
 use tokio::sync::Notify;
 
@@ -45,7 +45,6 @@ use crate::jsonrpc::error::RpcError;
 use crate::limits::Limits;
 use crate::outcome::Outcome;
 use crate::protocol::Revision;
-use crate::random;
 use crate::sync::{lock, until};
 use crate::task::Job;
 use clock::AnswerClock;
@@ -177,6 +176,8 @@ impl Dialogue {
     /// Makes the call a task, or has it become one when the handler awaits [`start_task`](Self::start_task).
     pub(crate) fn plan(&self, job: Arc<Job>) {
         let asks_first = job.asks_first;
+        #[cfg(feature = "http")]
+        self.join(&job);
         if self.job.set(job).is_ok() {
             self.transition(|phase| phase.plan(asks_first));
         }
@@ -254,27 +255,6 @@ impl Dialogue {
         lock(&self.state)
     }
 
-    /// The id of the dialogue, the same in all of its rounds.
-    fn try_id(&self) -> std::io::Result<&str> {
-        if let Some(id) = self.id.get() {
-            return Ok(id);
-        }
-        let id = random::id()?;
-        Ok(self.id.get_or_init(|| id))
-    }
-
-    /// Like [`try_id`](Self::try_id), for handlers: a panic ends their call alone.
-    pub(super) fn id(&self) -> &str {
-        self.try_id().unwrap_or_else(|error| panic!("no id for a dialogue: {error}"))
-    }
-
-    /// The id of the visit that the ask with this key asks for. It does not give the dialogue's id away: the user
-    /// and the page's server see it.
-    pub(super) fn visit_id(&self, key: &str) -> String {
-        let text = format!("mcp visit\0{}\0{key}", self.id());
-        BASE64.encode(&digest::digest(&digest::SHA256, text.as_bytes()).as_ref()[..24])
-    }
-
     /// The task that the call has become.
     pub(crate) fn task(&self) -> Option<&Arc<Job>> {
         let job = self.job.get()?;
@@ -328,8 +308,20 @@ impl Dialogue {
         let limit = posed.limit.unwrap_or(self.answer_timeout);
         if let Some(job) = self.task() {
             let _waiting = self.wait();
-            return job.ask(key, posed.question, limit).await;
+            return job.ask(key, &posed, limit).await;
         }
+        #[cfg(feature = "http")]
+        let durable = self.durable().map(|durable| (durable, posed.digest()));
+        let answer = self.answer_in_call(key, posed, limit).await;
+        #[cfg(feature = "http")]
+        if let Some((durable, digest)) = durable {
+            durable.remember_early(key, digest, &answer);
+        }
+        answer
+    }
+
+    /// The answer to a question of a call that is not a task.
+    async fn answer_in_call(&self, key: &str, posed: Posed, limit: Duration) -> std::result::Result<Value, AskError> {
         match &self.channel {
             Channel::Unreachable(why) => Err(AskError::Unsupported(Unsupported::here(*why))),
             Channel::Session(session) => {
@@ -357,6 +349,10 @@ impl Dialogue {
 
     /// The attempt at which an ask with these keys goes on, one for each of its retries.
     pub(super) fn newest_attempt(&self, keys: &[String]) -> usize {
+        #[cfg(feature = "http")]
+        if let Some(newest) = self.durable().and_then(|durable| durable.newest_answered(keys)) {
+            return newest;
+        }
         match &self.channel {
             Channel::Rounds(rounds) if keys.len() > 1 && self.task().is_none() => rounds.newest_attempt(keys),
             _ => 0,

@@ -50,7 +50,7 @@ pub(crate) use dialogue::Dialogue;
 pub use error::{AskError, Unsupported};
 pub use future::Ask;
 pub use page::UrlElicitation;
-pub(crate) use question::read_responses;
+pub(crate) use question::{Posed, read_answer, read_responses};
 pub(crate) use rounds::Resumed;
 pub(crate) use session::{PendingRequests, SessionChannel};
 
@@ -207,6 +207,31 @@ impl Context {
     /// If the system's random number generator fails.
     pub fn dialogue_id(&self) -> &str {
         self.dialogue.id()
+    }
+
+    /// A key for a step of the call, for services that do a request with the same key once: the same in all rounds of the
+    /// call, in all runs of a durable task, and on all replicas. Other calls and other steps have other keys.
+    ///
+    /// What a [`once`](Self::once) block did is never done again once its result is stored. A replica that dies in
+    /// between has done it without a trace; with this key, the service it called can tell.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    /// # async fn charge(cents: u64, idempotency_key: &str) -> Result<String> { Ok(format!("{cents} {idempotency_key}")) }
+    ///
+    /// /// Pay for an order.
+    /// #[tool(task, durable)]
+    /// async fn pay(ctx: &Context, cents: u64) -> Result<String> {
+    ///     let key = ctx.idempotency_key("charge");
+    ///     ctx.once("charge", charge(cents, &key)).await
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the system's random number generator fails.
+    pub fn idempotency_key(&self, step: &str) -> String {
+        self.dialogue.derived_id("mcp idempotency", step)
     }
 
     /// Turns the call into a task: the client gets a response at once, and fetches the result later.

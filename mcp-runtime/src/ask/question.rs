@@ -73,8 +73,8 @@ impl Question {
 
 /// A question as an ask puts it to the client.
 #[derive(Debug)]
-pub(super) struct Posed {
-    pub(super) question: Question,
+pub(crate) struct Posed {
+    pub(crate) question: Question,
     /// The digest of the question that this one repeats: what was wrong may be told in other words in another run.
     pub(super) repeats: Option<u64>,
     /// The timeout of the ask, if it has one of its own.
@@ -82,12 +82,26 @@ pub(super) struct Posed {
 }
 
 impl Posed {
-    pub(super) fn digest(&self) -> u64 {
+    /// What tells it from another question under the same key.
+    pub(crate) fn digest(&self) -> u64 {
         self.repeats.unwrap_or_else(|| self.question.digest())
     }
 
     pub(super) fn timed_out(&self) -> AskError {
         AskError::TimedOut(self.limit.unwrap_or_default())
+    }
+}
+
+/// An answer, or the error that the client sent in its place.
+pub(crate) fn read_answer(answer: Value) -> Result<Value, AskError> {
+    // An answer may have a member of this name besides others.
+    let alone = answer.as_object().is_some_and(|members| members.len() == 1);
+    match &answer["error"] {
+        error @ Value::Object(_) if alone => Err(AskError::ClientError {
+            code: error["code"].as_i64().unwrap_or_default(),
+            message: error["message"].as_str().unwrap_or_default().to_owned(),
+        }),
+        _ => Ok(answer),
     }
 }
 

@@ -126,6 +126,16 @@ impl<'a> Router<'a> {
         Started { step: Step::Future(task::launch(job, work, ready)), timeout: None, dialogue: None, blocking: None }
     }
 
+    /// Starts the call of a task again, which another replica has begun.
+    #[cfg(feature = "http")]
+    pub(super) fn rerun(&self, params: &Object<'a>) -> Result<PendingCall, Failure> {
+        let name = params.string("name")?;
+        let tool = self.catalog.tools.get(&name);
+        let tool = tool.ok_or_else(|| unknown("tool", &name, std::iter::empty()))?;
+        let started = self.started(&tool.handler, &Args::json(params.get("arguments"))?)?;
+        Ok(PendingCall::of_task(Arc::clone(self.invocation.channel.core), started))
+    }
+
     fn get_prompt(&self, params: &Object<'a>) -> Result<Started, Failure> {
         let name = params.string("name")?;
         let handler = self.prompt(&name)?;

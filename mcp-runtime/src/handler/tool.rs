@@ -59,6 +59,9 @@ pub(crate) struct TaskSupport {
     pub(crate) required: bool,
     /// Whether the handler decides when the task starts, to ask questions before.
     pub(crate) asks_first: bool,
+    /// Whether another replica runs the task again when its own dies.
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "there are replicas over HTTP"))]
+    pub(crate) durable: bool,
 }
 
 /// The [`HandlerKind`] of `#[tool]`.
@@ -100,7 +103,14 @@ impl HandlerBuilder<ToolKind> {
 
     /// Makes tasks of calls: optionally or always, at once or when the handler starts the task.
     pub fn task(&mut self, required: bool, asks_first: bool) {
-        self.kind.task = Some(TaskSupport { required, asks_first });
+        self.kind.task = Some(TaskSupport { required, asks_first, durable: false });
+    }
+
+    /// Makes its tasks durable.
+    pub fn durable(&mut self) {
+        if let Some(task) = &mut self.kind.task {
+            task.durable = true;
+        }
     }
 
     /// Declares the fields of a struct as arguments.

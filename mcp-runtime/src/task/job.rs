@@ -1,59 +1,58 @@
 //! A task while its handler runs in this process: it is created before the client learns of it, and concluded
 //! once.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::Value;
-use tokio::sync::watch;
-
+#[cfg(feature = "http")]
+use super::durable::Durable;
 use super::watch::TaskWatch;
-use super::{change, load, unavailable};
-use crate::ask::AskError;
+use super::{Access, change, load, unavailable};
 use crate::call::blocking::call_turns::CallTurns;
 use crate::call::invocation::Invocation;
 use crate::call::notifier::{CloseOnDrop, Notifier};
 use crate::call::run::PendingCall;
 use crate::catalog::Catalog;
-use crate::era::encode::{self, ResponseTo};
-use crate::era::{Method, TaskNegotiation};
+use crate::era::TaskNegotiation;
 use crate::handler::tool::Tool;
-use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
-use crate::outcome::{Failure, Outcome, Question, Reply, Work};
+use crate::outcome::{Failure, Outcome, Reply, Work};
 use crate::random;
 use crate::server::core::Core;
 use crate::server::memory::Charge;
 use crate::server::memory::Owner;
 use crate::server::state::Phase;
-use crate::store::{TaskLimit, TaskOutcome, TaskQuestion, TaskQuota, TaskRecord, TaskStatus, with_timeout};
+use crate::store::{TaskLimit, TaskOutcome, TaskQuota, TaskRecord, Unavailable, with_timeout};
 use crate::sync::{lock, spawn};
 
 /// A task of this process, from its plan to its outcome.
 #[derive(Debug)]
 pub(crate) struct Job {
-    core: Arc<Core>,
-    task: TaskRecord,
-    ttl: Duration,
+    pub(super) core: Arc<Core>,
+    pub(super) task: TaskRecord,
+    pub(super) ttl: Duration,
     /// The handler's timeout.
     pub(crate) timeout: Option<Duration>,
     /// Whether the call stays a call until the handler awaits `start_task`.
     pub(crate) asks_first: bool,
     /// Whether the tool runs as a task only.
-    required: bool,
+    pub(super) required: bool,
     /// Carries the task's notifications, if its client has a connection for them.
     pub(crate) notifier: Arc<Notifier>,
-    watch: Arc<TaskWatch>,
+    pub(super) watch: Arc<TaskWatch>,
+    #[cfg(feature = "http")]
+    pub(super) durable: Option<Durable>,
     /// What its arguments take of the memory budget.
-    _held: Option<Arc<Charge>>,
-    pending: Mutex<PendingUpdate>,
+    pub(super) _held: Option<Arc<Charge>>,
+    pub(super) pending: Mutex<PendingUpdate>,
     /// Notified when there is a pending update.
-    updated: tokio::sync::Notify,
+    pub(super) updated: tokio::sync::Notify,
 }
 
 /// What the handler did since the record was last stored.
 #[derive(Debug, Default)]
-struct PendingUpdate {
+pub(super) struct PendingUpdate {
     /// The newest status message.
     progress: Option<String>,
     /// The keys of the asks that were dropped or timed out.
@@ -68,7 +67,7 @@ impl Job {
         tool: &Tool,
         ttl: Duration,
     ) -> Result<Arc<Self>, Failure> {
-        let id = random::id().map_err(|_| unavailable(crate::store::Unavailable))?;
+        let id = random::id().map_err(|_| unavailable(Unavailable))?;
         let mut task = TaskRecord::new(id, invocation.envelope.revision, ttl);
         let watch = TaskWatch::over(invocation.channel.core, &task.id);
         task.owner = invocation.channel.principal().map(ToString::to_string);
@@ -88,6 +87,8 @@ impl Job {
             required: tool.task.as_ref().is_some_and(|support| support.required),
             notifier,
             watch,
+            #[cfg(feature = "http")]
+            durable: Durable::planned(invocation, tool)?,
             _held: invocation.channel.held().cloned(),
             pending: Mutex::default(),
             updated: tokio::sync::Notify::new(),
@@ -109,6 +110,8 @@ impl Job {
             asks_first,
             required: true,
             notifier,
+            #[cfg(feature = "http")]
+            durable: None,
             _held: None,
             pending: Mutex::default(),
             updated: tokio::sync::Notify::new(),
@@ -124,6 +127,27 @@ impl Job {
 
     pub(crate) fn id(&self) -> &str {
         &self.task.id
+    }
+
+    /// What a durable task has beside others.
+    #[cfg(feature = "http")]
+    pub(crate) fn durable(&self) -> Option<&Durable> {
+        self.durable.as_ref()
+    }
+
+    /// Whether a record is still that of this job, and not of another replica that has taken the task.
+    #[cfg_attr(not(feature = "http"), expect(clippy::unused_self, reason = "as with replicas"))]
+    pub(super) fn is_mine(&self, task: &TaskRecord) -> bool {
+        #[cfg(feature = "http")]
+        if let Some(durable) = &self.durable {
+            return durable.is_of(task);
+        }
+        !task.status.is_over()
+    }
+
+    /// Changes the record, as [`change`] does, unless it is another replica's.
+    pub(super) fn write<'a>(&'a self, mut update: impl FnMut(&mut TaskRecord) -> bool + Send + 'a) -> Access<'a> {
+        change(&self.core, self.id(), move |task| self.is_mine(task) && update(task))
     }
 
     /// Whether a client that requested a task gets one although the handler has already returned. In
@@ -148,9 +172,14 @@ impl Job {
             replica.live(limits).await.map_err(unavailable)?;
         }
         let quota = TaskQuota::new(limits.tasks, limits.tasks_per_principal);
-        let created = with_timeout(limits.store_timeout, "tasks", tasks.store.create(&self.task, self.ttl, quota));
+        let task = self.first_record();
+        let created = with_timeout(limits.store_timeout, "tasks", tasks.store.create(&task, self.ttl, quota));
         match created.await.map_err(unavailable)? {
             Ok(()) => {
+                #[cfg(feature = "http")]
+                if let Some(durable) = &self.durable {
+                    durable.is_stored();
+                }
                 self.core.sweeper.expect(Arc::downgrade(&tasks.expiring), self.ttl);
                 Ok(Some(self.task.clone()))
             }
@@ -162,23 +191,37 @@ impl Job {
         }
     }
 
+    /// The task as it is created.
+    fn first_record(&self) -> Cow<'_, TaskRecord> {
+        #[cfg(feature = "http")]
+        if let Some(durable) = &self.durable {
+            return Cow::Owned(TaskRecord { durable: Some(Box::new(durable.call())), ..self.task.clone() });
+        }
+        Cow::Borrowed(&self.task)
+    }
+
     /// Runs the handler in a Tokio task, and stores the outcome.
-    fn begin(self: Arc<Self>, work: PendingCall) {
+    pub(crate) fn begin(self: Arc<Self>, work: PendingCall) {
         let running = self.core.tasks.running.running();
         spawn(async move {
             let _running = running;
             let notifier = CloseOnDrop(Some(Arc::clone(&self.notifier)));
             let answer = self.run(work).await;
             drop(notifier);
-            if let Some((answer, turns)) = answer {
-                let outcome = turns.encode(|| outcome(&self.core, self.task.revision, answer), TaskOutcome::heap_bytes);
-                self.conclude(outcome).await;
+            match answer {
+                RunEnd::Returned(answer, turns) => {
+                    self.conclude(turns.encode(|| self.outcome(answer), TaskOutcome::heap_bytes)).await;
+                }
+                #[cfg(feature = "http")]
+                RunEnd::ShutDown if self.durable.is_some() => self.hand_over().await,
+                RunEnd::ShutDown => self.conclude(self.outcome(Err(shut_down()))).await,
+                RunEnd::Gone => {}
             }
         });
     }
 
-    /// The handler's outcome. `None` if the task was cancelled or has expired.
-    async fn run(&self, work: PendingCall) -> Option<(Outcome, CallTurns)> {
+    /// Runs the handler until one of its ends.
+    async fn run(&self, work: PendingCall) -> RunEnd {
         let mut work = std::pin::pin!(work.finish());
         let mut cancelled = std::pin::pin!(self.cancelled());
         let mut expired = std::pin::pin!(tokio::time::sleep(self.ttl));
@@ -186,22 +229,22 @@ impl Job {
         loop {
             tokio::select! {
                 biased;
-                outcome = &mut work => return Some(outcome),
-                () = &mut cancelled => return None,
-                () = &mut expired => return None,
-                () = &mut shutdown => return Some((Err(shut_down()), CallTurns::default())),
+                (outcome, turns) = &mut work => return RunEnd::Returned(outcome, turns),
+                () = &mut cancelled => return RunEnd::Gone,
+                () = &mut expired => return RunEnd::Gone,
+                () = &mut shutdown => return RunEnd::ShutDown,
                 () = self.updated.notified() => self.store_update().await,
             }
         }
     }
 
-    /// Waits until the task is cancelled, or removed from the store.
+    /// Waits until the task is cancelled, removed from the store, or another replica's.
     async fn cancelled(&self) {
         let mut news = self.watch.news();
         loop {
             TaskWatch::happens(&mut news).await;
             match load(&self.core, self.id()).await {
-                Ok(Some(task)) if !task.status.is_over() => {}
+                Ok(Some(task)) if self.is_mine(&task) => {}
                 // The store may recover.
                 Err(_) => {}
                 Ok(_) => return,
@@ -209,11 +252,21 @@ impl Job {
         }
     }
 
-    /// Waits until the server's shutdown leaves no more time for the task.
+    /// Waits until the server's shutdown leaves no more time for the task. A durable one has no time at all: it goes on
+    /// elsewhere as soon as it is in the middle of nothing.
     async fn shutdown(&self) {
         let drained = async {
             self.core.shared.reaches(Phase::Draining).await;
-            tokio::time::sleep(self.core.limits.drain_timeout).await;
+            let timeout = tokio::time::sleep(self.core.limits.drain_timeout);
+            #[cfg(feature = "http")]
+            if let Some(durable) = &self.durable {
+                tokio::select! {
+                    () = durable.idle() => {}
+                    () = timeout => {}
+                }
+                return;
+            }
+            timeout.await;
         };
         tokio::select! {
             () = drained => {}
@@ -222,29 +275,14 @@ impl Job {
         }
     }
 
-    async fn conclude(&self, outcome: TaskOutcome) {
-        let done = change(&self.core, self.id(), |task| {
-            task.questions.clear();
-            task.answers.clear();
-            let text = |value: &Value| value.as_str().map(|text| crate::jsonrpc::error::shorten(text).into_owned());
-            (task.status, task.status_message) = match &outcome {
-                TaskOutcome::Result(result) if result["isError"] == true => {
-                    (TaskStatus::Completed, text(&result["content"][0]["text"]))
-                }
-                TaskOutcome::Result(_) => (TaskStatus::Completed, task.status_message.take()),
-                TaskOutcome::Error(error) => (TaskStatus::Failed, text(&error["message"])),
-            };
-            task.outcome = Some(outcome.clone());
-            true
-        });
-        if done.await.is_err() {
-            tracing::error!("the outcome of a task could not be stored");
-        }
-    }
-
     /// Sets the status message. Only the newest is stored: older ones are superseded.
     pub(crate) fn say(&self, text: String) {
         self.update(|pending| pending.progress = Some(text));
+    }
+
+    /// Withdraws a question that was dropped or timed out.
+    pub(super) fn withdraw(&self, key: &str) {
+        self.update(|pending| pending.withdrawn.push(key.to_owned()));
     }
 
     fn update(&self, update: impl FnOnce(&mut PendingUpdate)) {
@@ -254,65 +292,27 @@ impl Job {
 
     async fn store_update(&self) {
         let PendingUpdate { progress, withdrawn } = std::mem::take(&mut *lock(&self.pending));
-        let _ = change(&self.core, self.id(), |task| {
-            let mut changed = progress.is_some();
-            for key in &withdrawn {
-                let answered = task.answers.remove(key).is_some();
-                changed |= task.questions.remove(key).is_some() || answered;
-            }
-            task.status_message = progress.clone().or(task.status_message.take());
-            changed
-        })
-        .await;
-    }
-
-    /// Puts a question into the task's record, and waits for the answer.
-    pub(crate) async fn ask(&self, key: &str, question: Question, limit: Duration) -> Result<Value, AskError> {
-        let news = self.watch.news();
-        let mut open = QuestionGuard { job: self, key: Some(key) };
-        let asked = change(&self.core, self.id(), |task| {
-            let question = TaskQuestion::new(question.method, question.params.clone());
-            task.questions.insert(key.to_owned(), question);
-            true
-        });
-        match asked.await {
-            Ok(Some(_)) => {}
-            Ok(None) | Err(_) => return Err(AskError::Disconnected),
-        }
-        let answer = tokio::time::timeout(limit, self.answer(key, news)).await;
-        if answer.is_ok() {
-            open.key = None;
-        }
-        answer.unwrap_or(Err(AskError::TimedOut(limit)))
-    }
-
-    async fn answer(&self, key: &str, mut news: watch::Receiver<u64>) -> Result<Value, AskError> {
-        loop {
-            let mut answer = None;
-            let taken = change(&self.core, self.id(), |task| {
-                answer = task.answers.remove(key);
-                answer.is_some()
-            });
-            match (taken.await, answer) {
-                (Ok(Some(_)), Some(answer)) => return read_answer(answer),
-                _ => TaskWatch::happens(&mut news).await,
-            }
-        }
+        let _ = self
+            .write(|task| {
+                let mut changed = progress.is_some();
+                for key in &withdrawn {
+                    let answered = task.answers.remove(key).is_some();
+                    changed |= task.questions.remove(key).is_some() || answered;
+                }
+                task.status_message = progress.clone().or(task.status_message.take());
+                changed
+            })
+            .await;
     }
 }
 
-/// An open question. Withdraws it on drop, unless it was answered.
-struct QuestionGuard<'a> {
-    job: &'a Job,
-    key: Option<&'a str>,
-}
-
-impl Drop for QuestionGuard<'_> {
-    fn drop(&mut self) {
-        if let Some(key) = self.key {
-            self.job.update(|pending| pending.withdrawn.push(key.to_owned()));
-        }
-    }
+/// How a run of a handler ends.
+enum RunEnd {
+    Returned(Outcome, CallTurns),
+    /// The task was cancelled, has expired, or is another replica's now.
+    Gone,
+    /// The server leaves no more time.
+    ShutDown,
 }
 
 /// What is called before the handler of a task runs on: with the task if it was stored, without it if there was no
@@ -355,28 +355,6 @@ fn account(invocation: &Invocation<'_>) -> Option<String> {
         Owner::Principal(principal) => Some(format!("principal:{principal}")),
         Owner::Peer(network) => Some(format!("peer:{network}")),
         Owner::Unknown => None,
-    }
-}
-
-/// An answer, or the error that the client sent in its place.
-fn read_answer(answer: Value) -> Result<Value, AskError> {
-    // An answer may have a member of this name besides others.
-    let alone = answer.as_object().is_some_and(|members| members.len() == 1);
-    match &answer["error"] {
-        error @ Value::Object(_) if alone => Err(AskError::ClientError {
-            code: error["code"].as_i64().unwrap_or_default(),
-            message: error["message"].as_str().unwrap_or_default().to_owned(),
-        }),
-        _ => Ok(answer),
-    }
-}
-
-/// The result or error that the call would have been answered with.
-fn outcome(core: &Core, revision: crate::Revision, answer: Outcome) -> TaskOutcome {
-    let to = ResponseTo { id: Id::NULL, method: Method::ToolsCall, revision };
-    match encode::result_or_error(&core.info, to, answer) {
-        Ok(result) => TaskOutcome::Result(result),
-        Err(error) => TaskOutcome::Error(error),
     }
 }
 

@@ -12,10 +12,12 @@
 //! running handler becomes the task; it does not run again.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 
+mod asking;
 pub(crate) mod claims;
-mod job;
+mod conclude;
 #[cfg(feature = "http")]
-mod orphan;
+pub(crate) mod durable;
+mod job;
 pub(crate) mod watch;
 
 use std::fmt;
@@ -52,6 +54,9 @@ pub(crate) use watch::TaskReader;
 const LEAST_TTL: Duration = Duration::from_secs(1);
 /// How long a task that is stopped may take to store its outcome.
 const STOP_GRACE: Duration = Duration::from_secs(1);
+/// The pauses between attempts to write what must not be lost while the store is away.
+const FIRST_RETRY: Duration = Duration::from_millis(50);
+const LONGEST_RETRY: Duration = Duration::from_secs(1);
 /// How often an update is retried after a conflict with another writer.
 const UPDATE_RETRIES: usize = 64;
 
@@ -123,25 +128,8 @@ impl fmt::Debug for Tasks {
 /// An access to the store. Boxed, so that each of the many places that await one does not have its code.
 type Access<'a> = Pin<Box<dyn Future<Output = Result<Option<TaskRecord>, Unavailable>> + Send + 'a>>;
 
-/// The task as it is now. One whose replica has died has failed.
-#[cfg(feature = "http")]
-pub(crate) fn load<'a>(core: &'a Core, id: &'a str) -> Access<'a> {
-    Box::pin(async move {
-        match stored(core, id).await? {
-            Some(task) => orphan::checked(core, task).await.map(Some),
-            None => Ok(None),
-        }
-    })
-}
-
 /// The task as it is now.
-#[cfg(not(feature = "http"))]
 pub(crate) fn load<'a>(core: &'a Core, id: &'a str) -> Access<'a> {
-    stored(core, id)
-}
-
-/// The task as it is in the store.
-fn stored<'a>(core: &'a Core, id: &'a str) -> Access<'a> {
     Box::pin(with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.load(id)))
 }
 
@@ -174,6 +162,11 @@ async fn change_boxed(
         }
     }
     Err(Unavailable)
+}
+
+async fn retry_after(pause: &mut Duration) {
+    tokio::time::sleep(*pause).await;
+    *pause = (*pause * 2).min(LONGEST_RETRY);
 }
 
 /// Records that a client has fetched the outcome of a task, which may then be evicted before others. A failure is

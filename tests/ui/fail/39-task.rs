@@ -28,6 +28,12 @@ async fn misspelt() {}
 #[tool(task, blocking = 1)]
 fn one_mistake() {}
 
+#[tool(durable)]
+async fn no_task_either() {}
+
+#[tool(task, durable, blocking)]
+fn thread() {}
+
 #[prompt(task)]
 async fn prompt() -> String {
     String::new()
@@ -54,7 +60,7 @@ impl Notebook {
 
 fn main() {
     let _ = (
-        tools![quick, quick_too, value, denied, no_task, not_a_flag, twice, misspelt, one_mistake],
+        tools![quick, quick_too, value, denied, no_task, not_a_flag, twice, misspelt, one_mistake, no_task_either, thread],
         prompts![prompt],
         resources![manual],
     );

@@ -36,6 +36,11 @@ impl Dialogue {
                 }
             },
         };
+        #[cfg(feature = "http")]
+        let effect = match self.job.get() {
+            Some(job) => job.effect().await,
+            None => None,
+        };
         let value = {
             let _working = self.claims.as_ref().map(|_| self.work());
             inside(work).await?
@@ -43,6 +48,10 @@ impl Dialogue {
         let json = serde_json::to_value(&value);
         if let Some(claim) = claim {
             claim.settle(json.as_ref().ok());
+        }
+        #[cfg(feature = "http")]
+        if let (Some(effect), Ok(json)) = (effect, &json) {
+            effect.returned(key, json).await?;
         }
         self.state().once_results.insert(key.to_owned(), json?);
         Ok(value)

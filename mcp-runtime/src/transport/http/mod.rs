@@ -49,6 +49,7 @@ use session::stores::Stores;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::call::blocking::watchdog;
+use crate::dispatch::takeover;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
 use crate::server::Server;
@@ -307,6 +308,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let service = self.clone();
+        takeover::start(&service.0.core);
         Box::pin(async move { service.respond(request, None, None, None).await })
     }
 }

@@ -18,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use self::connection_limit::{ConnectionLimit, Leave, Slot};
 use self::write_timeout::WriteTimeout;
 use super::HttpService;
+use crate::dispatch::takeover;
 use crate::error::{Result, ServerError};
 use crate::server::peer::Peer;
 use crate::server::state::Phase;
@@ -51,6 +52,7 @@ impl HttpService {
             signals::end_on_signal(&self.0.core.shared)?;
         }
         self.0.core.secrets.agree().await;
+        takeover::start(&self.0.core);
         listen(self, listener).await
     }
 }
