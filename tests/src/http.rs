@@ -1,5 +1,6 @@
 //! An HTTP/1.1 client that sends any bytes, well-formed or not, and a listening server.
 
+pub mod mortal;
 pub mod server;
 
 use std::net::SocketAddr;

@@ -9,6 +9,7 @@ mod blocking;
 mod changes;
 mod connections;
 mod disconnects;
+mod durable_tasks;
 mod eras;
 mod faulty_backend;
 mod fleet;

@@ -29,7 +29,7 @@ fn server(journal: &Arc<Journal>) -> Server {
 }
 
 /// The same for the same question, and for nothing else.
-fn dice(seed: u64, question: &str) -> u64 {
+pub(super) fn dice(seed: u64, question: &str) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ seed;
     let hash = question.bytes().fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
     hash ^ (hash >> 32)

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod asking;
+mod durable;
 mod ops;
 mod program;
 mod stage;

@@ -52,19 +52,25 @@ impl Stage {
     /// Do what the program says.
     #[tool]
     async fn play(&self, ctx: &Context, program: Vec<Step>) -> Result<String> {
-        self.perform(ctx, &program).await
+        self.perform(ctx, &program, false).await
     }
 
     /// Do what the program says, as a task.
     #[tool(task = "required")]
     async fn play_on(&self, ctx: &Context, program: Vec<Step>) -> Result<String> {
-        self.perform(ctx, &program).await
+        self.perform(ctx, &program, false).await
+    }
+
+    /// Do what the program says, whoever dies.
+    #[tool(task = "required", durable)]
+    async fn play_durably(&self, ctx: &Context, program: Vec<Step>) -> Result<String> {
+        self.perform(ctx, &program, true).await
     }
 }
 
 impl Stage {
-    async fn perform(&self, ctx: &Context, program: &[Step]) -> Result<String> {
-        let play = Play { ctx, journal: &self.0 };
+    async fn perform(&self, ctx: &Context, program: &[Step], may_die: bool) -> Result<String> {
+        let play = Play { ctx, journal: &self.0, may_die };
         let mut part = Part { fuel: 16, ..Part::default() };
         play.all(program, &Site::default(), &mut part).await?;
         Ok(part.said.join("\n"))
@@ -115,6 +121,8 @@ impl Site {
 struct Play<'a> {
     ctx: &'a Context,
     journal: &'a Journal,
+    /// Whether it may die in the middle of what is done once. Then only what is done to the end is done once.
+    may_die: bool,
 }
 
 type Playing<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
@@ -153,7 +161,7 @@ impl Play<'_> {
                 self.ctx.once(&site.run, asking).await?;
             }
             Step::Progress => self.ctx.progress_message(1, 2, &site.run).await,
-            Step::Pause => tokio::time::sleep(Duration::from_millis(1)).await,
+            Step::Pause => tokio::time::sleep(Duration::from_millis(if self.may_die { 10 } else { 1 })).await,
             Step::Branch(yes, no) => return self.all(if part.yes { yes } else { no }, &site, part).await,
             Step::Repeat(times, body) => {
                 for turn in 0..*times {
@@ -196,11 +204,12 @@ impl Play<'_> {
     /// Does something once; how often it has been done.
     async fn once(&self, key: &str, turns: u8) -> Result<usize> {
         let work = async {
-            let times = self.journal.note(format!("did {key}"));
+            let note = || self.journal.note(format!("did {key}"));
+            let times = (!self.may_die).then(note);
             for _ in 0..turns {
                 tokio::task::yield_now().await;
             }
-            Ok(times)
+            Ok(times.unwrap_or_else(note))
         };
         self.ctx.once(key, work).await
     }
