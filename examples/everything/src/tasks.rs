@@ -3,6 +3,7 @@
 //! A tool with `task` needs no other change. A client without support for tasks waits for the result; with
 //! `task = "required"` it gets an error before the tool runs.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
@@ -84,6 +85,45 @@ async fn test_tool_with_task(ctx: &Context) -> Result<String> {
     Ok(format!("Hello, {name}!"))
 }
 
-pub fn tools() -> [Tool; 7] {
-    tools![greet, slow_compute, failing_job, protocol_error_job, confirm_delete, multi_input, test_tool_with_task,]
+/// Takes steps, each of which appends a line `key step` to the file that `EFFECTS_FILE` names. When its replica dies, another
+/// one goes on with the next step.
+#[tool(task, durable)]
+async fn durable_steps(
+    ctx: &Context,
+    /// How many steps to take.
+    #[arg(max = 1000)]
+    steps: u32,
+    /// How long to take for all of them.
+    seconds: f64,
+    /// What the lines begin with.
+    key: String,
+) -> Result<u32> {
+    let time = Duration::try_from_secs_f64(seconds).map_err(|_| Error::msg("no time is so long"))?;
+    for step in 1..=steps {
+        tokio::time::sleep(time / steps).await;
+        ctx.once(&format!("step-{step}"), append(format!("{key} {step}\n"))).await?;
+        ctx.progress(step, steps).await;
+    }
+    Ok(steps)
+}
+
+/// Appends a line to the file of effects, in one write.
+async fn append(line: String) -> Result<()> {
+    if let Some(path) = std::env::var_os("EFFECTS_FILE") {
+        std::fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(line.as_bytes())?;
+    }
+    Ok(())
+}
+
+pub fn tools() -> [Tool; 8] {
+    tools![
+        greet,
+        slow_compute,
+        failing_job,
+        protocol_error_job,
+        confirm_delete,
+        multi_input,
+        test_tool_with_task,
+        durable_steps,
+    ]
 }
