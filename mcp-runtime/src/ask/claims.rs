@@ -5,6 +5,9 @@
 //! before it runs it, under the id of the dialogue and the key of the block. Copies wait for the claim, and get its
 //! result. A first round claims nothing: it begins a dialogue of its own.
 
+#[cfg(feature = "http")]
+pub(super) mod fleet;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;

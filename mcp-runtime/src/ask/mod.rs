@@ -45,6 +45,8 @@ use crate::protocol::sampling::{SampleRequest, SampleResult};
 
 pub use crate::protocol::ClientCapability;
 pub(crate) use binding::StateBinding;
+#[cfg(feature = "http")]
+pub(crate) use claims::fleet::FleetClaims;
 pub(crate) use claims::{MemoryClaims, OnceClaims};
 pub(crate) use dialogue::Dialogue;
 pub use error::{AskError, Unsupported};

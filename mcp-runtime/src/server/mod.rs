@@ -21,8 +21,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::ask::MemoryClaims;
+#[cfg(feature = "http")]
+use crate::ask::FleetClaims;
 use crate::ask::sealed_state::StateSealer;
+use crate::ask::{MemoryClaims, OnceClaims};
 use crate::call::context::Context;
 use crate::call::run::BlockingThreads;
 use crate::catalog::Catalog;
@@ -309,7 +311,14 @@ impl Server {
         let info = ServerInfo { name, implementation, instructions, caches };
         let blocking_threads = BlockingThreads::new(limits.in_flight);
         let sweeper = Arc::new(Sweeper::new(limits.store_timeout));
-        let (memory, once) = (Arc::new(MemoryBudget::new(&limits)), MemoryClaims::swept_by(&sweeper));
+        let memory = Arc::new(MemoryBudget::new(&limits));
+        let once: Arc<dyn OnceClaims> = match (MemoryClaims::swept_by(&sweeper), &tasks) {
+            #[cfg(feature = "http")]
+            (local, Tasks { replica: Some(replica), .. }) => {
+                Arc::new(FleetClaims::new(local, replica, &secrets, &limits))
+            }
+            (local, _) => local,
+        };
         Arc::new(Core { info, limits, hooks, memory, blocking_threads, secrets, once, tasks, sweeper, shared })
     }
 }

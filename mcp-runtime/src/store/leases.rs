@@ -1,5 +1,5 @@
 //! The lease store: who holds what, and for how long. By it replicas know which of them live, and agree on who serves
-//! the stream of a session.
+//! the stream of a session, and on who does what is done once.
 
 use std::time::Duration;
 use std::{fmt, io};
@@ -8,7 +8,8 @@ use super::StoreFuture;
 
 /// Stores leases: names with a holder, until they expire. At any time a lease has one holder at most.
 ///
-/// Names and holders consist of letters, digits and `-_.`; a name may contain a session id, which is a secret.
+/// Names and holders consist of letters, digits and `-_.`; a name may contain a session id, which is a secret. A holder is a
+/// replica, or the sealed result of a `once` block, which may be some 100 KB long.
 ///
 /// [`testing::contract::leases`](crate::testing::contract::leases) checks an implementation.
 pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {

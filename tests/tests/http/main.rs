@@ -20,6 +20,7 @@ mod listening;
 mod log;
 mod long_answers;
 mod memory;
+mod once_on_replicas;
 mod peer;
 mod pitfalls;
 mod questions;

@@ -17,6 +17,7 @@ const SHORT: Duration = Duration::from_millis(400);
 pub async fn leases<S: LeaseStore>(make: impl Fn() -> S) {
     rule("a free lease is given to whoever asks first", first(&make())).await;
     rule("a held lease is not given to another", held(&make())).await;
+    rule("a holder may be long", long(&make())).await;
     rule("a lease is taken only from the holder that is named", taken(&make())).await;
     rule("only its holder releases a lease", released(&make())).await;
     rule("lease names are compared exactly, case included", exact_names(&make())).await;
@@ -41,6 +42,15 @@ async fn held(store: &impl LeaseStore) -> Verdict {
     ensure!(got == "one", "to another, `acquire` returns {got:?}");
     let again = store.acquire(&name, "one", None, LONG).await?;
     ensure!(again == "one", "to its holder, `acquire` returns {again:?}");
+    Ok(())
+}
+
+async fn long(store: &impl LeaseStore) -> Verdict {
+    let (name, long) = (random_id(), "long-holder_".repeat(10_000));
+    store.acquire(&name, "one", None, LONG).await?;
+    let got = store.acquire(&name, &long, Some("one"), LONG).await?;
+    let holder = store.holder(&name).await?;
+    ensure!(got == long && holder.as_ref() == Some(&long), "a holder of {} bytes becomes another one", long.len());
     Ok(())
 }
 
