@@ -11,6 +11,7 @@ use crate::Redis;
 use crate::changes::Changes;
 use crate::link::Link;
 use crate::link::handshake::{Dialer, Options};
+use crate::link::sentinel_url;
 use crate::names::Names;
 use crate::seal::Sealer;
 use crate::store::Inner;
@@ -62,6 +63,9 @@ impl RedisBuilder {
     /// Asks these Sentinels for the server, whenever a connection is made: after a failover, that is another one. The
     /// host of the URL is the name of the primary, `mymaster` for example, and its user, password and database are
     /// those of the server. URLs of Sentinels have passwords of their own, if they need one.
+    ///
+    /// `redis+sentinel://user:password@host:port,host:port/mymaster/0` says the same in one URL, for Sentinels without a
+    /// password.
     pub fn sentinels<U: Into<String>>(mut self, urls: impl IntoIterator<Item = U>) -> Self {
         self.sentinels.extend(urls.into_iter().map(Into::into));
         self
@@ -107,9 +111,14 @@ impl RedisBuilder {
         let root_certificate = self.root_certificate;
         #[cfg(not(feature = "tls"))]
         let root_certificate = None;
+        let (mut url, mut sentinels) = (self.url, self.sentinels);
+        if let Some(named) = sentinel_url::parse(&url)? {
+            url = named.url;
+            sentinels.extend(named.sentinels);
+        }
         let dialer = Dialer::new(Options {
-            url: self.url,
-            sentinels: self.sentinels,
+            url,
+            sentinels,
             root_certificate,
             response_timeout: self.response_timeout,
             connect_timeout: self.connect_timeout,

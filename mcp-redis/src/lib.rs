@@ -91,7 +91,8 @@ pub struct Redis(pub(crate) Arc<Inner>);
 
 impl Redis {
     /// Connects to the server at a URL: `redis://user:password@host:port/database`, `rediss://` for TLS,
-    /// `unix:///path` for a socket. Fails if it cannot be used; the error says what to do.
+    /// `unix:///path` for a socket, `redis+sentinel://host:port,host:port/name/database` for the primary that Sentinels
+    /// know by this name. Fails if it cannot be used; the error says what to do.
     pub async fn connect(url: &str) -> io::Result<Self> {
         Self::builder(url).connect().await
     }

@@ -74,20 +74,27 @@ impl Dialer {
         tokio::time::timeout(self.connect_timeout, all).await.unwrap_or_else(late)
     }
 
-    /// Checks the version and loads the scripts, in one round trip.
+    /// Checks the version and the role, and loads the scripts, in one round trip. What a Sentinel names may be a primary
+    /// that was demoted a moment ago.
+    /// <https://redis.io/docs/latest/develop/reference/sentinel-clients/#step-3-call-the-role-command-in-the-target-instance>
     async fn check(&self, connection: &mut MultiplexedConnection) -> io::Result<()> {
         let mut pipeline = redis::pipe();
         pipeline.cmd("INFO").arg("server");
+        pipeline.cmd("INFO").arg("replication");
         for text in script::ALL {
             pipeline.cmd("SCRIPT").arg("LOAD").arg(*text).ignore();
         }
-        let (info,): (String,) =
+        let (info, replication): (String, String) =
             pipeline.query_async(connection).await.map_err(|error| self.failures.of(&first(error)))?;
         match version(&info) {
             Some((found, version)) if version < OLDEST => Err(self.failures.error(
                 io::ErrorKind::Unsupported,
                 &format!("version {found} is too old; install Redis {}.{} or newer, or Valkey", OLDEST.0, OLDEST.1),
             )),
+            _ if replication.lines().any(|line| line.trim() == "role:slave") => {
+                let text = "it is a replica, which cannot be written; connect to the primary";
+                Err(self.failures.error(io::ErrorKind::NotConnected, text))
+            }
             _ => Ok(()),
         }
     }

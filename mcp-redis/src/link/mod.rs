@@ -7,6 +7,7 @@
 
 mod failure;
 pub(crate) mod handshake;
+pub(crate) mod sentinel_url;
 mod subscriptions;
 mod target;
 

@@ -62,6 +62,11 @@ impl Client {
         Ok(client)
     }
 
+    /// Another client like this one, with a session of its own.
+    pub(crate) async fn reopened(&self) -> Result<Self> {
+        Self::open(self.address, self.revision).await
+    }
+
     /// Sends a request. Returns its id and the response, of which the head was read.
     pub(crate) async fn request(&self, method: &str, mut params: Value) -> io::Result<(u64, Reply)> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);

@@ -131,7 +131,7 @@ mod tests {
         assert!(options.wants("cancel") && options.wants("roots") && !options.wants("calls"));
         assert!(options.pick(true, false));
         let all = parse("--check --known --retries 2").unwrap();
-        assert!(all.scenarios.len() == 6 && all.wants("calls") && all.check && all.known && all.retries == 2);
+        assert!(all.scenarios == super::SCENARIOS && all.wants("calls") && all.check && all.known && all.retries == 2);
         for (wrong, told) in
             [("kil", "redis-pause"), ("features/kil", "cancel"), ("--fast", "usage"), ("--replicas 1", "2 to 16")]
         {

@@ -17,8 +17,8 @@ const START: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone)]
 pub(crate) struct Recipe {
     pub(crate) program: PathBuf,
-    /// Where Redis is, or who stands before it.
-    pub(crate) redis: SocketAddr,
+    /// The URL of Redis, or of who stands before it.
+    pub(crate) redis: String,
     /// Its log, which is written anew with each start.
     pub(crate) log: PathBuf,
 }
@@ -36,7 +36,7 @@ impl Replica {
     pub(crate) async fn start(recipe: Recipe) -> Result<Self> {
         let mut process = Command::new(&recipe.program)
             .args(["--http", "127.0.0.1:0"])
-            .env("REDIS_URL", format!("redis://{}/", recipe.redis))
+            .env("REDIS_URL", &recipe.redis)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&recipe.log)?)
