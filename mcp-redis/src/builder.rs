@@ -11,6 +11,7 @@ use crate::Redis;
 use crate::changes::Changes;
 use crate::link::Link;
 use crate::link::handshake::{Dialer, Options};
+use crate::link::replicated::Replication;
 use crate::link::sentinel_url;
 use crate::names::Names;
 use crate::seal::Sealer;
@@ -25,6 +26,7 @@ pub struct RedisBuilder {
     secrets: Vec<[u8; 32]>,
     response_timeout: Duration,
     connect_timeout: Duration,
+    replication: Option<Replication>,
     #[cfg(feature = "tls")]
     root_certificate: Option<Vec<u8>>,
 }
@@ -38,6 +40,7 @@ impl RedisBuilder {
             secrets: Vec::new(),
             response_timeout: Duration::from_millis(500),
             connect_timeout: Duration::from_secs(1),
+            replication: None,
             #[cfg(feature = "tls")]
             root_certificate: None,
         }
@@ -83,6 +86,21 @@ impl RedisBuilder {
         self
     }
 
+    /// Makes writes of sessions and tasks wait until this many replicas of Redis have them (`WAIT`), for this long at most:
+    /// a failover loses none of them if the replica that is promoted is one of those. Redis replicates asynchronously, and
+    /// without this, the writes of the last moment may be lost. Reads, events, leases and TTLs do not wait.
+    ///
+    /// If fewer have acknowledged when the time is over, the write fails, though the primary has made it: the client gets 503
+    /// and comes again. So ask for fewer replicas than there are, or one that is away stops new sessions and tasks. A hundred
+    /// milliseconds are much for replicas in one region.
+    ///
+    /// A write is still one round trip, which takes as long as the replicas need. These writes have a connection of their own,
+    /// because `WAIT` blocks it; writes that arrive meanwhile share the next `WAIT`.
+    pub fn wait_for_replicas(mut self, replicas: u32, timeout: Duration) -> Self {
+        self.replication = (replicas > 0).then_some(Replication { replicas, timeout });
+        self
+    }
+
     /// Trusts servers with a certificate by this authority, in PEM, instead of those that the system trusts. For
     /// `rediss://` URLs.
     #[cfg(feature = "tls")]
@@ -122,6 +140,7 @@ impl RedisBuilder {
             root_certificate,
             response_timeout: self.response_timeout,
             connect_timeout: self.connect_timeout,
+            replication: self.replication,
         })?;
         let (names, sealer) = (Names::new(self.prefix, dialer.database), Arc::new(Sealer::new(&self.secrets)));
         let channel = names.channel();
@@ -140,6 +159,7 @@ impl fmt::Debug for RedisBuilder {
             .field("seal_keys", &self.secrets.len())
             .field("response_timeout", &self.response_timeout)
             .field("connect_timeout", &self.connect_timeout)
+            .field("replication", &self.replication)
             .finish_non_exhaustive()
     }
 }

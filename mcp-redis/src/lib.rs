@@ -56,7 +56,8 @@
 //!
 //! Redis must not evict keys on its own: set `maxmemory-policy noeviction`. A replica of Redis that is promoted after a
 //! failure may lack the last writes, since Redis replicates asynchronously;
-//! [`sentinels`](RedisBuilder::sentinels) finds it. Keys that belong together are in one slot,
+//! [`sentinels`](RedisBuilder::sentinels) finds it, and [`wait_for_replicas`](RedisBuilder::wait_for_replicas) waits for
+//! replicas with every write of sessions and tasks. Keys that belong together are in one slot,
 //! but a Redis Cluster is not supported yet.
 
 #![forbid(unsafe_code)]

@@ -19,6 +19,8 @@ pub(crate) struct Recipe {
     pub(crate) program: PathBuf,
     /// The URL of Redis, or of who stands before it.
     pub(crate) redis: String,
+    /// The replicas of Redis that its writes wait for.
+    pub(crate) wait: u32,
     /// Its log, which is written anew with each start.
     pub(crate) log: PathBuf,
 }
@@ -37,6 +39,7 @@ impl Replica {
         let mut process = Command::new(&recipe.program)
             .args(["--http", "127.0.0.1:0"])
             .env("REDIS_URL", &recipe.redis)
+            .env("REDIS_WAIT", recipe.wait.to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&recipe.log)?)

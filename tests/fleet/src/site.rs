@@ -22,16 +22,16 @@ pub(crate) struct Site {
 impl Site {
     /// Starts as many replicas as the options say, with this Redis, and a proxy.
     pub(crate) async fn start(options: &Options, redis: &Redis) -> Result<Self> {
-        Self::with_urls(options, &vec![redis.url(); options.replicas]).await
+        Self::with_urls(options, &vec![redis.url(); options.replicas], 0).await
     }
 
-    /// Starts a replica for each of these URLs of Redis.
-    pub(crate) async fn with_urls(options: &Options, urls: &[String]) -> Result<Self> {
+    /// Starts a replica for each of these URLs of Redis, whose replicas their writes wait for.
+    pub(crate) async fn with_urls(options: &Options, urls: &[String], wait: u32) -> Result<Self> {
         let folder = Folder::new()?;
         let mut replicas = Vec::new();
         for (number, url) in urls.iter().enumerate() {
             let (program, log) = (options.everything.clone(), folder.0.join(format!("replica-{number}.log")));
-            replicas.push(Replica::start(Recipe { program, redis: url.clone(), log }).await?);
+            replicas.push(Replica::start(Recipe { program, redis: url.clone(), wait, log }).await?);
         }
         let routes = Replicas::new(replicas.iter().map(|replica| replica.address).collect());
         let proxy = Proxy::start(Arc::clone(&routes)).await?;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use tokio::time::sleep;
 
 use super::Findings;
@@ -28,7 +29,7 @@ pub(super) async fn restart(options: &Options) -> Result<Findings> {
         redis.restart(Duration::from_secs(1)).await?;
         sleep(AFTERWARDS).await;
     }
-    judge("redis-restart", &site, load.stop().await?, None).await
+    judge("redis-restart", &site, load.stop().await?).await
 }
 
 /// Redis stopped: its connections stay, and it does not answer.
@@ -39,14 +40,22 @@ pub(super) async fn pause(options: &Options) -> Result<Findings> {
     sleep(Duration::from_secs(1)).await;
     redis.pause(Duration::from_secs(options.pick(4, 10))).await;
     sleep(AFTERWARDS).await;
-    judge("redis-pause", &site, load.stop().await?, None).await
+    judge("redis-pause", &site, load.stop().await?).await
 }
 
 /// The primary killed, and replaced by its replica. Redis replicates asynchronously: sessions that the replica has are judged,
-/// and those of the last moment before the kill are only counted.
+/// and those of the last moment before the kill only if writes wait for it.
 pub(super) async fn failover(options: &Options) -> Result<Findings> {
+    let mut found = fail_over("redis-failover", options, 0).await?;
+    if !options.pick(true, false) {
+        found.extend(fail_over("redis-failover/wait", options, 1).await?);
+    }
+    Ok(found)
+}
+
+async fn fail_over(name: &str, options: &Options, wait: u32) -> Result<Findings> {
     let mut redis = Watched::start().await?;
-    let site = Site::with_urls(options, &vec![redis.url(); options.replicas]).await?;
+    let site = Site::with_urls(options, &vec![redis.url(); options.replicas], wait).await?;
     let load = Load::start(site.address()).await?;
     redis.replicate().await?;
     sleep(Duration::from_secs(1)).await;
@@ -59,14 +68,20 @@ pub(super) async fn failover(options: &Options) -> Result<Findings> {
     let both = load.stop().await?;
     let mut known = 0;
     for client in &late {
-        known += usize::from(client.ask("tools/list", serde_json::json!({})).await.is_ok());
+        known += usize::from(client.ask("tools/list", json!({})).await.is_ok());
     }
+    let (took, all) = (took.as_millis(), late.len());
+    let mut misses = without_redis(&both);
+    if wait > 0 && known < all {
+        misses.push(format!("{} sessions lost, though their writes waited for the replica", all - known));
+    }
+    // Another one, which acknowledges writes.
+    let _replica = Redis::replica_of(&redis.replica).await?;
+    misses.extend(well(site.address()).await);
     let note = format!(
-        "redis-failover: it took {} ms; of {} sessions opened in the half second before the kill, the new primary has {known}",
-        took.as_millis(),
-        late.len()
+        "{name}: it took {took} ms; of {all} sessions opened in the half second before the kill, the new primary has {known}"
     );
-    judge("redis-failover", &site, both, Some(note)).await
+    Ok(findings(name, both, misses, note))
 }
 
 /// Redis restarted without its data: sessions are gone, which clients have to be told, so that they begin anew.
@@ -99,7 +114,7 @@ pub(super) async fn network_cut(options: &Options) -> Result<Findings> {
         wires.push(Wire::to(redis.address()).await?);
     }
     let urls: Vec<String> = wires.iter().map(Wire::url).collect();
-    let site = Site::with_urls(options, &urls).await?;
+    let site = Site::with_urls(options, &urls, 0).await?;
     let all = wires.len();
     let mut found = Findings::default();
     for (name, condition, count) in [
@@ -114,16 +129,14 @@ pub(super) async fn network_cut(options: &Options) -> Result<Findings> {
         sleep(Duration::from_secs(options.pick(2, 12))).await;
         wires[..count].iter().for_each(|wire| wire.is(Condition::Up));
         sleep(Duration::from_secs(options.pick(1, 3))).await;
-        found.extend(judge(name, &site, load.stop().await?, None).await?);
+        found.extend(judge(name, &site, load.stop().await?).await?);
     }
     Ok(found)
 }
 
-async fn judge(name: &str, site: &Site, both: Both, note: Option<String>) -> Result<Findings> {
+async fn judge(name: &str, site: &Site, both: Both) -> Result<Findings> {
     let mut misses = without_redis(&both);
     misses.extend(well(site.address()).await);
     let refusal = format!("{name}: the longest refusal took {} ms", both.sessions.longest_refusal.as_millis());
-    let mut findings = findings(name, both, misses, refusal);
-    findings.notes.extend(note);
-    Ok(findings)
+    Ok(findings(name, both, misses, refusal))
 }
