@@ -29,8 +29,6 @@ pub(crate) struct Figures {
     pub(crate) answered: usize,
     /// Refused, or broken off, in a way that tells the client to call again.
     pub(crate) retryable: usize,
-    /// Of these, those that a replica refused, after it had accepted the connection.
-    pub(crate) refused: usize,
     /// Responses that broke off. They are resumed, if they had an event with an id.
     pub(crate) broken: usize,
     /// Neither answered nor refused.
@@ -53,7 +51,6 @@ impl Figures {
         self.calls += other.calls;
         self.answered += other.answered;
         self.retryable += other.retryable;
-        self.refused += other.refused;
         self.broken += other.broken;
         self.lost += other.lost;
         self.sessions += other.sessions;
@@ -187,10 +184,7 @@ async fn call(client: &Client, number: u64, figures: &mut Figures) -> Outcome {
     match reply.status {
         200 => {}
         404 => return Outcome::SessionLost,
-        502..=504 if reply.retry_after => {
-            figures.refused += usize::from(reply.replica.is_some());
-            return Outcome::Retryable;
-        }
+        502..=504 if reply.retry_after => return Outcome::Retryable,
         status => return Outcome::Fault(format!("{tool}: HTTP {status}, without Retry-After")),
     }
     match read(&mut reply, id).await {

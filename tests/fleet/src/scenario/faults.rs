@@ -55,9 +55,9 @@ pub(super) async fn rolling(options: &Options) -> Result<Findings> {
     if broken > 0 {
         misses.push(format!("{broken} streams broke: calls that run are to be finished"));
     }
-    let refused = both.modern.refused + both.sessions.refused;
-    if refused > 0 {
-        misses.push(format!("{refused} requests were refused by a replica that had accepted their connection"));
+    let failed = both.modern.retryable + both.sessions.retryable;
+    if failed > 0 {
+        misses.push(format!("{failed} calls failed: a replica serves whoever has connected"));
     }
     misses.extend(well(site.address()).await);
     let note = format!("rolling: the longest shutdown took {} ms", longest.as_millis());
