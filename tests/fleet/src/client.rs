@@ -62,6 +62,11 @@ impl Client {
         Ok(client)
     }
 
+    /// The id of its session, if it has one.
+    pub(crate) fn into_session(self) -> Option<String> {
+        self.session
+    }
+
     /// Another client like this one, with a session of its own.
     pub(crate) async fn reopened(&self) -> Result<Self> {
         Self::open(self.address, self.revision).await

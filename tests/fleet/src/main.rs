@@ -6,6 +6,7 @@
 mod client;
 mod folder;
 mod http;
+mod kept_alive;
 mod load;
 mod options;
 mod proxy;

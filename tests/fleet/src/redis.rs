@@ -62,6 +62,11 @@ impl Redis {
         Err("redis-server does not start".into())
     }
 
+    /// The id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     pub(crate) fn address(&self) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.port))
     }

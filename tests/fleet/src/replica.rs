@@ -17,7 +17,7 @@ const START: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone)]
 pub(crate) struct Recipe {
     pub(crate) program: PathBuf,
-    /// The URL of Redis, or of who stands before it.
+    /// The URL of Redis, or of who stands before it. Without one it shares nothing.
     pub(crate) redis: String,
     /// The replicas of Redis that its writes wait for.
     pub(crate) wait: u32,
@@ -36,9 +36,14 @@ pub(crate) struct Replica {
 impl Replica {
     /// Starts a process, and waits until it listens.
     pub(crate) async fn start(recipe: Recipe) -> Result<Self> {
-        let mut process = Command::new(&recipe.program)
+        let mut command = Command::new(&recipe.program);
+        if recipe.redis.is_empty() {
+            command.env_remove("REDIS_URL");
+        } else {
+            command.env("REDIS_URL", &recipe.redis);
+        }
+        let mut process = command
             .args(["--http", "127.0.0.1:0"])
-            .env("REDIS_URL", &recipe.redis)
             .env("REDIS_WAIT", recipe.wait.to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -53,6 +58,11 @@ impl Replica {
                 Err(error)
             }
         }
+    }
+
+    /// The id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// Kills the process: SIGKILL, which it does not notice.

@@ -3,7 +3,9 @@
 mod cost;
 mod faults;
 pub(crate) mod features;
+mod instructions;
 mod redis_away;
+mod scale;
 mod verdict;
 
 use crate::Result;
@@ -21,7 +23,12 @@ pub(crate) const SCENARIOS: &[&str] = &[
     "redis-empty",
     "network-cut",
     "cost",
+    "scale",
+    "instructions",
 ];
+
+/// Those that take long, measure rather than judge, and say little of a debug build. They are run without `--short`, or by name.
+pub(crate) const LONG: &[&str] = &["scale", "instructions"];
 
 /// What a scenario has found.
 #[derive(Debug, Default)]
@@ -67,6 +74,8 @@ pub(crate) async fn run(scenario: &str, options: &Options) -> Result<Findings> {
         "redis-empty" => redis_away::empty(options).await,
         "network-cut" => redis_away::network_cut(options).await,
         "cost" => cost::run(options).await,
+        "scale" => scale::run(options).await,
+        "instructions" => instructions::run(options).await,
         unknown => Err(format!("no scenario `{unknown}`: there are {}", SCENARIOS.join(", ")).into()),
     }
 }
