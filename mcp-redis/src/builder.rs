@@ -11,6 +11,8 @@ use crate::Redis;
 use crate::changes::Changes;
 use crate::link::Link;
 use crate::link::handshake::{Dialer, Options};
+use crate::link::replicated::Replication;
+use crate::link::sentinel_url;
 use crate::names::Names;
 use crate::seal::Sealer;
 use crate::store::Inner;
@@ -24,6 +26,7 @@ pub struct RedisBuilder {
     secrets: Vec<[u8; 32]>,
     response_timeout: Duration,
     connect_timeout: Duration,
+    replication: Option<Replication>,
     #[cfg(feature = "tls")]
     root_certificate: Option<Vec<u8>>,
 }
@@ -37,6 +40,7 @@ impl RedisBuilder {
             secrets: Vec::new(),
             response_timeout: Duration::from_millis(500),
             connect_timeout: Duration::from_secs(1),
+            replication: None,
             #[cfg(feature = "tls")]
             root_certificate: None,
         }
@@ -62,6 +66,9 @@ impl RedisBuilder {
     /// Asks these Sentinels for the server, whenever a connection is made: after a failover, that is another one. The
     /// host of the URL is the name of the primary, `mymaster` for example, and its user, password and database are
     /// those of the server. URLs of Sentinels have passwords of their own, if they need one.
+    ///
+    /// `redis+sentinel://user:password@host:port,host:port/mymaster/0` says the same in one URL, for Sentinels without a
+    /// password.
     pub fn sentinels<U: Into<String>>(mut self, urls: impl IntoIterator<Item = U>) -> Self {
         self.sentinels.extend(urls.into_iter().map(Into::into));
         self
@@ -76,6 +83,21 @@ impl RedisBuilder {
     /// How long connecting may take, including the handshake, 1 s by default.
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.connect_timeout = limit;
+        self
+    }
+
+    /// Makes writes of sessions and tasks wait until this many replicas of Redis have them (`WAIT`), for this long at most:
+    /// a failover loses none of them if the replica that is promoted is one of those. Redis replicates asynchronously, and
+    /// without this, the writes of the last moment may be lost. Reads, events, leases and TTLs do not wait.
+    ///
+    /// If fewer have acknowledged when the time is over, the write fails, though the primary has made it: the client gets 503
+    /// and comes again. So ask for fewer replicas than there are, or one that is away stops new sessions and tasks. A hundred
+    /// milliseconds are much for replicas in one region.
+    ///
+    /// A write is still one round trip, which takes as long as the replicas need. These writes have a connection of their own,
+    /// because `WAIT` blocks it; writes that arrive meanwhile share the next `WAIT`.
+    pub fn wait_for_replicas(mut self, replicas: u32, timeout: Duration) -> Self {
+        self.replication = (replicas > 0).then_some(Replication { replicas, timeout });
         self
     }
 
@@ -107,12 +129,18 @@ impl RedisBuilder {
         let root_certificate = self.root_certificate;
         #[cfg(not(feature = "tls"))]
         let root_certificate = None;
+        let (mut url, mut sentinels) = (self.url, self.sentinels);
+        if let Some(named) = sentinel_url::parse(&url)? {
+            url = named.url;
+            sentinels.extend(named.sentinels);
+        }
         let dialer = Dialer::new(Options {
-            url: self.url,
-            sentinels: self.sentinels,
+            url,
+            sentinels,
             root_certificate,
             response_timeout: self.response_timeout,
             connect_timeout: self.connect_timeout,
+            replication: self.replication,
         })?;
         let (names, sealer) = (Names::new(self.prefix, dialer.database), Arc::new(Sealer::new(&self.secrets)));
         let channel = names.channel();
@@ -131,6 +159,7 @@ impl fmt::Debug for RedisBuilder {
             .field("seal_keys", &self.secrets.len())
             .field("response_timeout", &self.response_timeout)
             .field("connect_timeout", &self.connect_timeout)
+            .field("replication", &self.replication)
             .finish_non_exhaustive()
     }
 }

@@ -56,7 +56,8 @@
 //!
 //! Redis must not evict keys on its own: set `maxmemory-policy noeviction`. A replica of Redis that is promoted after a
 //! failure may lack the last writes, since Redis replicates asynchronously;
-//! [`sentinels`](RedisBuilder::sentinels) finds it. Keys that belong together are in one slot,
+//! [`sentinels`](RedisBuilder::sentinels) finds it, and [`wait_for_replicas`](RedisBuilder::wait_for_replicas) waits for
+//! replicas with every write of sessions and tasks. Keys that belong together are in one slot,
 //! but a Redis Cluster is not supported yet.
 
 #![forbid(unsafe_code)]
@@ -91,7 +92,8 @@ pub struct Redis(pub(crate) Arc<Inner>);
 
 impl Redis {
     /// Connects to the server at a URL: `redis://user:password@host:port/database`, `rediss://` for TLS,
-    /// `unix:///path` for a socket. Fails if it cannot be used; the error says what to do.
+    /// `unix:///path` for a socket, `redis+sentinel://host:port,host:port/name/database` for the primary that Sentinels
+    /// know by this name. Fails if it cannot be used; the error says what to do.
     pub async fn connect(url: &str) -> io::Result<Self> {
         Self::builder(url).connect().await
     }

@@ -2,7 +2,52 @@
 
 use std::sync::LazyLock;
 
-use redis::Script;
+use redis::{Cmd, ToRedisArgs};
+
+/// A script, which is called by its hash.
+pub(crate) struct Script {
+    pub(crate) text: &'static str,
+    hash: String,
+}
+
+impl Script {
+    fn new(text: &'static str) -> Self {
+        Script { text, hash: redis::Script::new(text).get_hash().to_owned() }
+    }
+
+    /// A call with this key, and those that are added.
+    pub(crate) fn key(&'static self, key: impl ToRedisArgs) -> Call {
+        let mut call = Call { script: self, keys: Vec::new(), args: Vec::new() };
+        call.key(key);
+        call
+    }
+}
+
+/// A call of a script.
+pub(crate) struct Call {
+    pub(crate) script: &'static Script,
+    keys: Vec<Vec<u8>>,
+    args: Vec<Vec<u8>>,
+}
+
+impl Call {
+    pub(crate) fn key(&mut self, key: impl ToRedisArgs) -> &mut Self {
+        key.write_redis_args(&mut self.keys);
+        self
+    }
+
+    pub(crate) fn arg(&mut self, arg: impl ToRedisArgs) -> &mut Self {
+        arg.write_redis_args(&mut self.args);
+        self
+    }
+
+    /// The command; it fails if the server does not know the script, which may have been restarted.
+    pub(crate) fn command(&self) -> Cmd {
+        let mut command = redis::cmd("EVALSHA");
+        command.arg(&self.script.hash).arg(self.keys.len()).arg(&self.keys).arg(&self.args);
+        command
+    }
+}
 
 /// Declares the scripts, and `ALL` of them, which are loaded when a connection is made.
 macro_rules! scripts {

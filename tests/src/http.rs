@@ -277,7 +277,12 @@ fn data(block: &str) -> Option<Value> {
 impl Wire {
     /// A connection to this address.
     pub async fn to(address: SocketAddr) -> Self {
-        Wire { stream: TcpStream::connect(address).await.unwrap(), read: Vec::new(), told: String::new() }
+        Wire::over(TcpStream::connect(address).await.unwrap())
+    }
+
+    /// A connection that was made already.
+    pub fn over(stream: TcpStream) -> Self {
+        Wire { stream, read: Vec::new(), told: String::new() }
     }
 
     /// Writes.

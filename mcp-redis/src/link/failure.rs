@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
+use super::replicated::Replication;
+
 /// The errors of one server, by its address.
 #[derive(Debug, Clone)]
 pub(crate) struct Failures {
@@ -48,6 +50,16 @@ impl Failures {
             io::ErrorKind::TimedOut,
             &format!("it did not answer within {limit:?}; is it Redis, running, not overloaded, and the URL correct?"),
         )
+    }
+
+    /// The error of a write that the primary has made, and too few replicas have.
+    pub(crate) fn too_few(&self, count: u32, wanted: Replication) -> io::Error {
+        let Replication { replicas, timeout } = wanted;
+        let text = format!(
+            "{count} of {replicas} replicas have a write after {timeout:?}, and it may be lost in a failover; start the \
+             others, or let `wait_for_replicas` ask for fewer"
+        );
+        self.error(io::ErrorKind::TimedOut, &text)
     }
 
     pub(crate) fn error(&self, kind: io::ErrorKind, text: &str) -> io::Error {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, IntoConnectionInfo as _, ProtocolVersion, PushInfo, RedisError};
+use redis::{AsyncConnectionConfig, Client, IntoConnectionInfo as _, ProtocolVersion, PushInfo, RedisError};
 
 use super::failure::{Failures, first};
+use super::replicated::{Replication, Writer};
 use super::target::Target;
 use crate::script;
 
@@ -25,6 +26,8 @@ pub(crate) struct Dialer {
     pub(crate) database: i64,
     pub(crate) response_timeout: Duration,
     pub(crate) connect_timeout: Duration,
+    /// The replicas that writes wait for, if they do.
+    pub(crate) replication: Option<Replication>,
 }
 
 /// Where to connect to, and how.
@@ -35,6 +38,8 @@ pub(crate) struct Options {
     pub(crate) root_certificate: Option<Vec<u8>>,
     pub(crate) response_timeout: Duration,
     pub(crate) connect_timeout: Duration,
+    /// The replicas that writes wait for, if they do.
+    pub(crate) replication: Option<Replication>,
 }
 
 impl Dialer {
@@ -48,46 +53,65 @@ impl Dialer {
         let target =
             Target::new(info, &options.sentinels, options.root_certificate).map_err(|error| invalid_url(&error))?;
         let (response_timeout, connect_timeout) = (options.response_timeout, options.connect_timeout);
-        Ok(Dialer { target, failures: Failures { address }, database, response_timeout, connect_timeout })
+        let (failures, replication) = (Failures { address }, options.replication);
+        Ok(Dialer { target, failures, database, response_timeout, connect_timeout, replication })
     }
 
-    /// Connects, checks the server, loads the scripts and subscribes to the channel.
-    pub(crate) async fn dial(&self, channel: &str, on_push: OnPush) -> io::Result<MultiplexedConnection> {
+    /// Connects, checks the server, loads the scripts and subscribes to the channel. If writes wait for replicas, they have
+    /// a connection of their own.
+    pub(crate) async fn dial(
+        &self,
+        channel: &str,
+        on_push: OnPush,
+    ) -> io::Result<(MultiplexedConnection, Option<Writer>)> {
         let all = async {
-            let config = AsyncConnectionConfig::new()
-                .set_connection_timeout(None)
-                .set_response_timeout(Some(self.response_timeout))
-                .set_push_sender(move |push| {
-                    on_push(push);
-                    Ok::<(), ()>(())
-                });
             let client = self.target.client(&self.failures).await?;
-            let mut connection = client
-                .get_multiplexed_async_connection_with_config(&config)
-                .await
-                .map_err(|error| self.failures.of(&error))?;
+            let mut connection = self.connect(&client, &on_push, self.response_timeout).await?;
             self.check(&mut connection).await?;
             connection.subscribe(channel).await.map_err(|error| self.failures.of(&error))?;
-            Ok(connection)
+            let Some(replication) = self.replication else { return Ok((connection, None)) };
+            let limit = self.response_timeout.saturating_add(replication.timeout);
+            let writes = self.connect(&client, &on_push, limit).await?;
+            Ok((connection, Some(Writer::new(writes, replication))))
         };
         let late = |_| Err(self.failures.timed_out(self.connect_timeout));
         tokio::time::timeout(self.connect_timeout, all).await.unwrap_or_else(late)
     }
 
-    /// Checks the version and loads the scripts, in one round trip.
+    async fn connect(&self, client: &Client, on_push: &OnPush, limit: Duration) -> io::Result<MultiplexedConnection> {
+        let on_push = Arc::clone(on_push);
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(None)
+            .set_response_timeout(Some(limit))
+            .set_push_sender(move |push| {
+                on_push(push);
+                Ok::<(), ()>(())
+            });
+        let connected = client.get_multiplexed_async_connection_with_config(&config).await;
+        connected.map_err(|error| self.failures.of(&error))
+    }
+
+    /// Checks the version and the role, and loads the scripts, in one round trip. What a Sentinel names may be a primary
+    /// that was demoted a moment ago.
+    /// <https://redis.io/docs/latest/develop/reference/sentinel-clients/#step-3-call-the-role-command-in-the-target-instance>
     async fn check(&self, connection: &mut MultiplexedConnection) -> io::Result<()> {
         let mut pipeline = redis::pipe();
         pipeline.cmd("INFO").arg("server");
+        pipeline.cmd("INFO").arg("replication");
         for text in script::ALL {
             pipeline.cmd("SCRIPT").arg("LOAD").arg(*text).ignore();
         }
-        let (info,): (String,) =
+        let (info, replication): (String, String) =
             pipeline.query_async(connection).await.map_err(|error| self.failures.of(&first(error)))?;
         match version(&info) {
             Some((found, version)) if version < OLDEST => Err(self.failures.error(
                 io::ErrorKind::Unsupported,
                 &format!("version {found} is too old; install Redis {}.{} or newer, or Valkey", OLDEST.0, OLDEST.1),
             )),
+            _ if replication.lines().any(|line| line.trim() == "role:slave") => {
+                let text = "it is a replica, which cannot be written; connect to the primary";
+                Err(self.failures.error(io::ErrorKind::NotConnected, text))
+            }
             _ => Ok(()),
         }
     }

@@ -7,6 +7,9 @@
 
 mod failure;
 pub(crate) mod handshake;
+pub(crate) mod replicated;
+mod request;
+pub(crate) mod sentinel_url;
 mod subscriptions;
 mod target;
 
@@ -16,13 +19,16 @@ use std::time::{Duration, Instant};
 
 use mcp_runtime::store::EventHints;
 use redis::aio::MultiplexedConnection;
-use redis::{FromRedisValue, PushKind, ScriptInvocation};
+use redis::{FromRedisValue, PushKind, RedisError, RedisResult};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use self::failure::{breaks_connection, first};
+use self::failure::breaks_connection;
 use self::handshake::{Dialer, OnPush};
+use self::replicated::{Outcome, Writer};
+use self::request::is_unknown_script;
+pub(crate) use self::request::{Repeat, Request};
 use self::subscriptions::Subscriptions;
 use crate::changes::Changes;
 
@@ -33,24 +39,11 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// How long publishing pauses after a failure.
 const PUBLISH_PAUSE: Duration = Duration::from_millis(250);
 
-/// Something to run in Redis, in one round trip.
-pub(crate) enum Request {
-    Command(redis::Cmd),
-    Transaction(redis::Pipeline),
-    Script(ScriptInvocation<'static>),
-}
-
-/// Whether a request may be sent again when the connection was lost before its reply.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Repeat {
-    /// A second time has the same effect and the same reply.
-    Safe,
-    Never,
-}
-
 #[derive(Clone)]
 struct Connection {
     redis: MultiplexedConnection,
+    /// Another connection to the same server, if writes wait for its replicas.
+    writer: Option<Writer>,
     /// Counts connections, so that a late complaint about an old one is ignored.
     number: u64,
 }
@@ -128,21 +121,47 @@ impl Link {
         loop {
             attempt += 1;
             let mut connection = self.connection().await?;
-            let error = match request.send(&mut connection.redis).await {
+            match request.send(&mut connection.redis).await {
                 Ok(value) => return Ok(value),
+                Err(error) => self.failed(&error, &connection, attempt == 1 && repeat == Repeat::Safe)?,
+            }
+        }
+    }
+
+    /// Runs a write that has to survive a failover: if replicas have to have it, it waits for them.
+    pub(crate) async fn write<T: FromRedisValue>(&self, request: &Request, repeat: Repeat) -> io::Result<T> {
+        let Some(replication) = self.shared.dialer.replication else { return self.run(request, repeat).await };
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let connection = self.connection().await?;
+            let error = match written(request, &connection).await {
+                Ok(Outcome::Replicated(value)) => match redis::from_redis_value(value) {
+                    Ok(value) => return Ok(value),
+                    Err(error) => error.into(),
+                },
+                Ok(Outcome::TooFew(count)) => return Err(self.shared.dialer.failures.too_few(count, replication)),
                 Err(error) => error,
             };
-            let failure = self.shared.dialer.failures.of(&error);
             if error.is_timeout() {
-                let _ = self.shared.complain.try_send(Complaint::Slow);
-            } else if breaks_connection(&error) {
-                self.shared.lost(connection.number, &error.to_string());
-                if attempt == 1 && repeat == Repeat::Safe {
-                    continue;
-                }
+                // The other connection, which is asked whether the server is there, may be well.
+                self.shared.lost(connection.number, "the connection for writes does not answer");
             }
-            return Err(failure);
+            self.failed(&error, &connection, attempt == 1 && repeat == Repeat::Safe)?;
         }
+    }
+
+    /// What an error means for the connection, and whether the request may be sent `again` on the next one.
+    fn failed(&self, error: &RedisError, connection: &Connection, again: bool) -> io::Result<()> {
+        if error.is_timeout() {
+            let _ = self.shared.complain.try_send(Complaint::Slow);
+        } else if breaks_connection(error) {
+            self.shared.lost(connection.number, &error.to_string());
+            if again {
+                return Ok(());
+            }
+        }
+        Err(self.shared.dialer.failures.of(error))
     }
 
     /// The connection. Waits for the first attempt to make it, and not for others.
@@ -166,6 +185,20 @@ impl Link {
     }
 }
 
+/// Makes a write on the connection that waits for replicas.
+async fn written(request: &Request, connection: &Connection) -> RedisResult<Outcome> {
+    let Some(writer) = &connection.writer else {
+        return Ok(Outcome::Replicated(request.send(&mut connection.redis.clone()).await?));
+    };
+    match writer.write(request.commands()).await {
+        Err(error) if is_unknown_script(&error) => {
+            request.load(&mut connection.redis.clone()).await?;
+            writer.write(request.commands()).await
+        }
+        outcome => outcome,
+    }
+}
+
 /// Nobody can use the connection any more.
 impl Drop for Link {
     fn drop(&mut self) {
@@ -186,7 +219,8 @@ impl Shared {
                 _ => {}
             }
         });
-        Ok(Connection { redis: self.dialer.dial(&self.channel, on_push).await?, number })
+        let (redis, writer) = self.dialer.dial(&self.channel, on_push).await?;
+        Ok(Connection { redis, writer, number })
     }
 
     /// A message arrived: on the channel of changes, or on that of a stream.
@@ -339,14 +373,4 @@ async fn supervise(shared: &Arc<Shared>, first: Option<Connection>) {
 
 fn grown(pause: Duration) -> Duration {
     (pause * 2).min(LONGEST_PAUSE)
-}
-
-impl Request {
-    async fn send<T: FromRedisValue>(&self, redis: &mut MultiplexedConnection) -> redis::RedisResult<T> {
-        match self {
-            Request::Command(command) => command.query_async(redis).await,
-            Request::Transaction(pipeline) => pipeline.query_async(redis).await.map_err(first),
-            Request::Script(script) => script.invoke_async(redis).await,
-        }
-    }
 }

@@ -22,7 +22,7 @@ impl SessionStore for RedisSessions {
         both.atomic();
         both.cmd("HSET").arg(&key).arg("v").arg(record.version).arg("r").arg(stored).ignore();
         both.cmd("PEXPIRE").arg(&key).arg(millis(ttl)).ignore();
-        self.0.link.run(&Request::Transaction(both), Repeat::Safe).await
+        self.0.link.write(&Request::Transaction(both), Repeat::Safe).await
     }
 
     async fn load(&self, id: &str) -> io::Result<Option<SessionRecord>> {
@@ -38,7 +38,7 @@ impl SessionStore for RedisSessions {
         let key = self.0.names.session(id);
         let mut update = script::SESSION_UPDATE.key(&key);
         update.arg(before).arg(record.version).arg(self.0.encode(record, &key)?).arg(millis(ttl));
-        self.0.link.run(&Request::Script(update), Repeat::Never).await
+        self.0.link.write(&Request::Script(update), Repeat::Never).await
     }
 
     async fn touch(&self, id: &str, ttl: Duration) -> io::Result<bool> {
@@ -50,7 +50,7 @@ impl SessionStore for RedisSessions {
     async fn remove(&self, id: &str) -> io::Result<()> {
         let mut remove = redis::cmd("DEL");
         remove.arg(self.0.names.session(id));
-        self.0.link.run(&Request::Command(remove), Repeat::Safe).await
+        self.0.link.write(&Request::Command(remove), Repeat::Safe).await
     }
 }
 

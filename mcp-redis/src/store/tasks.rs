@@ -79,7 +79,7 @@ impl TaskStore for RedisTasks {
         create.arg(hash_of("owner", task.owner.as_deref())).arg(millis(ttl)).arg(quota.total);
         let per_account = task.account.as_ref().map(|_| quota.per_account.to_string());
         create.arg(per_account.unwrap_or_default()).arg(holder_of(task));
-        let created: String = self.0.link.run(&Request::Script(create), Repeat::Never).await?;
+        let created: String = self.0.link.write(&Request::Script(create), Repeat::Never).await?;
         match created.as_str() {
             "created" => Ok(Ok(())),
             "account" => Ok(Err(TaskLimit::PerAccount)),
@@ -102,7 +102,7 @@ impl TaskStore for RedisTasks {
         let mut update = script::TASK_UPDATE.key(&names.key);
         update.arg(&names.base).arg(&names.id).arg(before).arg(task.version);
         update.arg(self.0.encode(task, &names.key)?).arg(place(task)).arg(holder_of(task));
-        self.0.link.run(&Request::Script(update), Repeat::Never).await
+        self.0.link.write(&Request::Script(update), Repeat::Never).await
     }
 
     async fn list(&self, owner: Option<&str>) -> io::Result<Vec<TaskRecord>> {

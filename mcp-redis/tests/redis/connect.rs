@@ -48,6 +48,7 @@ async fn invalid_options_are_rejected() {
 #[tokio::test]
 async fn nobody_listens() {
     let address = format!("127.0.0.1:{}", free_port());
+    fails("redis+sentinel://:hunter2@host:26379", ErrorKind::InvalidInput, &["/mymaster/0"]).await;
     fails(&format!("redis://:hunter2@{address}/"), ErrorKind::ConnectionRefused, &[&address, "is it running?"]).await;
 }
 
@@ -125,13 +126,17 @@ async fn old_servers_are_rejected() {
 }
 
 #[tokio::test]
-async fn replica_of_redis_is_not_written() {
-    let server = Server::with(&["--replicaof", "127.0.0.1 1"]).await;
+async fn demoted_primary_is_not_used_any_more() {
+    let server = Server::start().await;
     let redis = server.connect().await;
+    server.command::<()>(&["REPLICAOF", "127.0.0.1", "1"]).await;
     let record = SessionRecord::new(Revision::V2025_06_18);
     let error = redis.sessions().create("id", &record, Duration::from_secs(9)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotConnected, "{error}");
     assert!(error.to_string().contains("connect to the primary"), "{error}");
+    assert!(redis.sessions().load("id").await.is_err(), "it may not be what it was");
+    server.command::<()>(&["REPLICAOF", "NO", "ONE"]).await;
+    eventually("recovery", async || redis.ping().await.is_ok()).await;
 }
 
 #[tokio::test]

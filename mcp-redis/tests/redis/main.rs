@@ -7,6 +7,7 @@ mod keys;
 mod log;
 mod quota;
 mod replicas;
+mod replication;
 mod round_trips;
 mod sentinel;
 mod server;

@@ -31,9 +31,11 @@ impl Counter {
         let counter = Arc::new(Counter { trips: AtomicUsize::new(0), answered: AtomicBool::new(true) });
         let counting = Arc::clone(&counter);
         tokio::spawn(async move {
-            let (client, _) = listener.accept().await.unwrap();
-            let server = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-            counting.forward(client, server).await;
+            while let Ok((client, _)) = listener.accept().await {
+                let server = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+                let counting = Arc::clone(&counting);
+                tokio::spawn(async move { counting.forward(client, server).await });
+            }
         });
         (counter, url)
     }
@@ -149,4 +151,18 @@ async fn operations_of_tasks_are_one_round_trip() {
     counter.costs(0, "sweep", async |_| tasks.sweep().await).await;
     counter.costs(1, "secret", async |_| redis.secret("state").await).await;
     counter.costs(1, "ping", async |_| redis.ping().await).await;
+}
+
+#[tokio::test]
+async fn writes_that_wait_for_a_replica_are_one_round_trip() {
+    let (primary, _replica) = crate::replication::pair().await;
+    let (counter, url) = Counter::before(primary.port).await;
+    let redis = patient(&url).wait_for_replicas(1, Duration::from_secs(5)).connect().await.unwrap();
+    let (sessions, tasks, record) = (redis.sessions(), redis.tasks(), SessionRecord::new(Revision::V2025_06_18));
+    counter.costs(1, "create session", async |_| sessions.create("id", &record, TTL).await).await;
+    counter.costs(1, "load session", async |_| sessions.load("id").await).await;
+    counter.costs(1, "remove session", async |_| sessions.remove("id").await).await;
+    let task = |number: usize| TaskRecord::new(number.to_string(), Revision::V2026_07_28, TTL);
+    let create = async |number| tasks.create(&task(number), TTL, TaskQuota::UNLIMITED).await.map(Result::unwrap);
+    counter.costs(1, "create task", create).await;
 }

@@ -16,8 +16,8 @@ async fn failover_is_followed() {
     let _replica = Server::with(&["--replicaof", &format!("127.0.0.1 {}", primary.port)]).await;
     let sentinel = Server::sentinel(&primary).await;
     // One of the Sentinels is away.
-    let sentinels = [format!("redis://127.0.0.1:{}/", free_port()), sentinel.url()];
-    let redis = patient("redis://notes/").sentinels(sentinels).connect().await.unwrap();
+    let url = format!("redis+sentinel://127.0.0.1:{},127.0.0.1:{}/notes", free_port(), sentinel.port);
+    let redis = patient(&url).connect().await.unwrap();
     let (sessions, mut record) = (redis.sessions(), SessionRecord::new(Revision::V2025_06_18));
     eventually("replication", async || {
         sessions.create("id", &record, LONG).await.unwrap();
@@ -40,4 +40,18 @@ async fn unknown_primary_is_told() {
     let error = patient("redis://other/").sentinels([sentinel.url()]).connect().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotConnected, "{error}");
     assert!(error.to_string().contains("correct the name"), "{error}");
+}
+
+#[tokio::test]
+async fn replica_is_not_taken_for_the_primary() {
+    let primary = Server::start().await;
+    let replica = Server::with(&["--replicaof", &format!("127.0.0.1 {}", primary.port)]).await;
+    // The link between them is up, so that it would serve reads.
+    eventually("replication", async || {
+        replica.command::<String>(&["INFO", "replication"]).await.contains("master_link_status:up")
+    })
+    .await;
+    let error = patient(&replica.url()).connect().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotConnected, "{error}");
+    assert!(error.to_string().contains("connect to the primary"), "{error}");
 }

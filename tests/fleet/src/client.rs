@@ -62,6 +62,16 @@ impl Client {
         Ok(client)
     }
 
+    /// The id of its session, if it has one.
+    pub(crate) fn into_session(self) -> Option<String> {
+        self.session
+    }
+
+    /// Another client like this one, with a session of its own.
+    pub(crate) async fn reopened(&self) -> Result<Self> {
+        Self::open(self.address, self.revision).await
+    }
+
     /// Sends a request. Returns its id and the response, of which the head was read.
     pub(crate) async fn request(&self, method: &str, mut params: Value) -> io::Result<(u64, Reply)> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);

@@ -29,14 +29,14 @@ pub(crate) struct Figures {
     pub(crate) answered: usize,
     /// Refused, or broken off, in a way that tells the client to call again.
     pub(crate) retryable: usize,
-    /// Of these, those that a replica refused, after it had accepted the connection.
-    pub(crate) refused: usize,
     /// Responses that broke off. They are resumed, if they had an event with an id.
     pub(crate) broken: usize,
     /// Neither answered nor refused.
     pub(crate) lost: usize,
     pub(crate) sessions: usize,
     pub(crate) sessions_lost: usize,
+    /// Sessions that were begun anew after they were lost.
+    pub(crate) anew: usize,
     /// Refusals that do not say when to come back, or answers that are wrong.
     pub(crate) faults: usize,
     pub(crate) longest: Duration,
@@ -51,11 +51,11 @@ impl Figures {
         self.calls += other.calls;
         self.answered += other.answered;
         self.retryable += other.retryable;
-        self.refused += other.refused;
         self.broken += other.broken;
         self.lost += other.lost;
         self.sessions += other.sessions;
         self.sessions_lost += other.sessions_lost;
+        self.anew += other.anew;
         self.faults += other.faults;
         self.longest = self.longest.max(other.longest);
         self.longest_refusal = self.longest_refusal.max(other.longest_refusal);
@@ -116,13 +116,22 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Opens the sessions, and begins.
+    /// Opens the sessions, and begins. A client whose session is lost stops.
     pub(crate) async fn start(address: SocketAddr) -> Result<Self> {
+        Self::with(address, false).await
+    }
+
+    /// Opens the sessions, and begins. A client whose session is lost opens another one.
+    pub(crate) async fn beginning_anew(address: SocketAddr) -> Result<Self> {
+        Self::with(address, true).await
+    }
+
+    async fn with(address: SocketAddr, anew: bool) -> Result<Self> {
         let (stop, mut clients) = (Arc::new(AtomicBool::new(false)), JoinSet::new());
         for number in 0..CLIENTS {
-            clients.spawn(calls(Client::modern(address), Arc::clone(&stop)));
+            clients.spawn(calls(Client::modern(address), Arc::clone(&stop), anew));
             let revision = crate::client::LEGACY[number % crate::client::LEGACY.len()];
-            clients.spawn(calls(Client::open(address, revision).await?, Arc::clone(&stop)));
+            clients.spawn(calls(Client::open(address, revision).await?, Arc::clone(&stop), anew));
         }
         Ok(Load { stop, clients })
     }
@@ -140,7 +149,7 @@ impl Load {
 }
 
 /// One client: quick calls, and every third with a stream that takes a moment.
-async fn calls(client: Client, stop: Arc<AtomicBool>) -> (bool, Figures) {
+async fn calls(mut client: Client, stop: Arc<AtomicBool>, anew: bool) -> (bool, Figures) {
     let modern = client.revision == crate::client::MODERN;
     let mut figures = Figures { sessions: usize::from(!modern), ..Figures::default() };
     for number in 0_u64.. {
@@ -153,7 +162,11 @@ async fn calls(client: Client, stop: Arc<AtomicBool>) -> (bool, Figures) {
         let pause = if matches!(outcome, Outcome::Answered) { 10 } else { 100 };
         figures.count(begun.elapsed(), outcome);
         if gone {
-            break;
+            match client.reopened().await {
+                Ok(reopened) if anew => client = reopened,
+                _ => break,
+            }
+            figures.anew += 1;
         }
         sleep(Duration::from_millis(pause)).await;
     }
@@ -171,10 +184,7 @@ async fn call(client: &Client, number: u64, figures: &mut Figures) -> Outcome {
     match reply.status {
         200 => {}
         404 => return Outcome::SessionLost,
-        502..=504 if reply.retry_after => {
-            figures.refused += usize::from(reply.replica.is_some());
-            return Outcome::Retryable;
-        }
+        502..=504 if reply.retry_after => return Outcome::Retryable,
         status => return Outcome::Fault(format!("{tool}: HTTP {status}, without Retry-After")),
     }
     match read(&mut reply, id).await {

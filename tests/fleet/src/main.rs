@@ -4,7 +4,9 @@
 #![allow(clippy::print_stdout, reason = "a program whose output is a table")]
 
 mod client;
+mod folder;
 mod http;
+mod kept_alive;
 mod load;
 mod options;
 mod proxy;
@@ -12,11 +14,14 @@ mod redis;
 mod replica;
 mod report;
 mod scenario;
+mod sentinels;
 mod site;
+mod wire;
 
 use std::process::ExitCode;
 
 use options::{Command, Options};
+use redis::Redis;
 use report::Report;
 use site::Site;
 use tokio::signal::unix::{SignalKind, signal};
@@ -52,7 +57,7 @@ async fn run(options: &Options) -> Result<ExitCode> {
     let mut report = Report::default();
     for scenario in &options.scenarios {
         let mut left = options.retries;
-        while report.add(scenario, &scenario::run(scenario, options).await?, left > 0) {
+        while report.add(&scenario::run(scenario, options).await?, left > 0) {
             left -= 1;
         }
     }
@@ -62,7 +67,8 @@ async fn run(options: &Options) -> Result<ExitCode> {
 }
 
 async fn serve(options: &Options) -> Result<ExitCode> {
-    let site = Site::start(&options.everything, options.replicas).await?;
+    let redis = Redis::start().await?;
+    let site = Site::start(options, &redis).await?;
     eprintln!("listening on http://{}/mcp", site.address());
     std::future::pending().await
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::Result;
-use crate::scenario::SCENARIOS;
 use crate::scenario::features::FEATURES;
+use crate::scenario::{LONG, SCENARIOS};
 
 const USAGE: &str =
     "usage: fleet [--short] [--check] [--known] [--retries N] [--replicas N] [--everything PROGRAM] [SCENARIO or features/FEATURE]...
@@ -66,7 +66,8 @@ impl Options {
             }
         }
         if options.scenarios.is_empty() {
-            options.scenarios = SCENARIOS.to_vec();
+            let wanted = |name: &&&str| !options.short || !LONG.contains(*name);
+            options.scenarios = SCENARIOS.iter().filter(wanted).copied().collect();
         }
         if !options.everything.is_file() {
             return Err(format!(
@@ -131,7 +132,9 @@ mod tests {
         assert!(options.wants("cancel") && options.wants("roots") && !options.wants("calls"));
         assert!(options.pick(true, false));
         let all = parse("--check --known --retries 2").unwrap();
-        assert!(all.scenarios.len() == 6 && all.wants("calls") && all.check && all.known && all.retries == 2);
+        assert!(all.scenarios == super::SCENARIOS && all.wants("calls") && all.check && all.known && all.retries == 2);
+        let short = parse("--short").unwrap().scenarios;
+        assert!(short.contains(&"cost") && !short.contains(&"scale"), "{short:?}");
         for (wrong, told) in
             [("kil", "redis-pause"), ("features/kil", "cancel"), ("--fast", "usage"), ("--replicas 1", "2 to 16")]
         {

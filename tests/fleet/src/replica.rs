@@ -17,8 +17,10 @@ const START: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone)]
 pub(crate) struct Recipe {
     pub(crate) program: PathBuf,
-    /// Where Redis is, or who stands before it.
-    pub(crate) redis: SocketAddr,
+    /// The URL of Redis, or of who stands before it. Without one it shares nothing.
+    pub(crate) redis: String,
+    /// The replicas of Redis that its writes wait for.
+    pub(crate) wait: u32,
     /// Its log, which is written anew with each start.
     pub(crate) log: PathBuf,
 }
@@ -34,9 +36,15 @@ pub(crate) struct Replica {
 impl Replica {
     /// Starts a process, and waits until it listens.
     pub(crate) async fn start(recipe: Recipe) -> Result<Self> {
-        let mut process = Command::new(&recipe.program)
+        let mut command = Command::new(&recipe.program);
+        if recipe.redis.is_empty() {
+            command.env_remove("REDIS_URL");
+        } else {
+            command.env("REDIS_URL", &recipe.redis);
+        }
+        let mut process = command
             .args(["--http", "127.0.0.1:0"])
-            .env("REDIS_URL", format!("redis://{}/", recipe.redis))
+            .env("REDIS_WAIT", recipe.wait.to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&recipe.log)?)
@@ -50,6 +58,11 @@ impl Replica {
                 Err(error)
             }
         }
+    }
+
+    /// The id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// Kills the process: SIGKILL, which it does not notice.

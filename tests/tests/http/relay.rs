@@ -212,7 +212,7 @@ async fn unknown_ids_wake_nothing() {
         assert_eq!((shared.state.pushed(), hook()), (0, count + 1), "{id}");
     }
     // These look like one, and nobody takes them.
-    let similar = own.replace(own.rsplit('-').next().unwrap(), "99");
+    let similar = format!("{}-99", own.rsplit_once('-').unwrap().0);
     for id in ["ask-12345678-1", &similar] {
         assert_eq!(b.ask(&answer(&session, &json!(id), &named("Eve"))).await.status, 202, "{id}");
     }

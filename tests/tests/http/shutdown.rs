@@ -1,11 +1,12 @@
 //! Graceful shutdown over HTTP: running calls are drained, new requests are rejected, streams end.
 
+use std::io::Write as _;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 use mcp_runtime::Revision;
 use mcp_tests::http::server::{site, site_within};
-use mcp_tests::http::{call, call_in, modern, soon, stream_of, until};
+use mcp_tests::http::{Wire, call, call_in, modern, soon, stream_of, until};
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -61,6 +62,46 @@ async fn requests_after_start_shutdown_are_rejected() {
     let next = wire.try_head().await.map(|head| head.status);
     assert!(next.is_none_or(|status| status == 503), "{next:?}");
     assert_eq!(state.begun.load(SeqCst), 1);
+}
+
+/// The kernel has accepted these connections, and their clients have sent a request.
+#[tokio::test]
+async fn connections_that_wait_to_be_accepted_are_served() {
+    let (site, _) = site().await;
+    site.serves().await;
+    // On this thread nothing else runs meanwhile.
+    let queued: Vec<_> = (0..10)
+        .map(|_| {
+            let mut stream = std::net::TcpStream::connect(site.address).unwrap();
+            stream.write_all(&call("sleep", &json!({"ms": 50})).bytes()).unwrap();
+            stream
+        })
+        .collect();
+    site.handle.start_shutdown();
+    for stream in queued {
+        stream.set_nonblocking(true).unwrap();
+        let mut wire = Wire::over(tokio::net::TcpStream::from_std(stream).unwrap());
+        let response = wire.response().await;
+        assert!(response.status == 200 && response.text().contains("slept 50"), "{response:?}");
+        assert!(wire.is_closed().await);
+    }
+    soon(site.serving).await.unwrap().unwrap();
+}
+
+/// A client that has connected sends its request, though the server shuts down meanwhile.
+#[tokio::test]
+async fn first_request_of_an_accepted_connection_is_served() {
+    let (site, _) = site_within(|limits| limits.drain_timeout = Duration::from_mins(10)).await;
+    let (mut late, mut silent) = (site.open().await, site.open().await);
+    // It has accepted those before this one.
+    site.serves().await;
+    site.handle.start_shutdown();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    late.send(&call("sleep", &json!({"ms": 50})).bytes()).await;
+    assert!(late.response().await.text().contains("slept 50"));
+    assert!(late.is_closed().await);
+    assert!(silent.is_closed().await, "nobody waits for a client that has nothing to say");
+    soon(site.serving).await.unwrap().unwrap();
 }
 
 #[tokio::test]

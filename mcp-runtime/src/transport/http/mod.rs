@@ -129,7 +129,7 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// | 403 | the host or origin is not [allowed](Self::allow_hosts) |
 /// | 408, 413 | the message arrives too slowly, or is too long |
 /// | 429 | a quota of the [principal](Self::principal) is exhausted; with `Retry-After` |
-/// | 503 | a limit of the server is reached, a store fails, or the server shuts down; with `Retry-After` |
+/// | 503 | a limit of the server is reached, a store fails, or a nested service shuts down; with `Retry-After` |
 ///
 /// The limits are those of [`Limits`](crate::Limits).
 #[derive(Clone)]
@@ -246,7 +246,7 @@ impl HttpService {
         let peer = self.0.peer(peer, &mut parts);
         async move {
             let (headers, mut admitted) = (Headers::of(&parts.headers), None);
-            let mut response = match self.0.refusal(&headers, &parts) {
+            let mut response = match self.0.refusal(&headers, &parts, idle.is_some()) {
                 Some(refusal) => refusal,
                 None => {
                     let http = HttpRequest::new(&parts, &headers, peer);
@@ -274,12 +274,14 @@ impl Service {
         }
     }
 
-    /// Why a request is not served at all, whatever it says.
-    fn refusal(&self, headers: &Headers<'_>, parts: &Parts) -> Option<Response<Body>> {
+    /// Why a request is not served at all, whatever it says. The listener is closed when the server shuts down, and what it
+    /// has accepted is served; whoever else may come to a nested service is told to go elsewhere.
+    fn refusal(&self, headers: &Headers<'_>, parts: &Parts, by_listener: bool) -> Option<Response<Body>> {
         if let Some(why) = self.options.origin_policy.refusal(headers, &parts.uri) {
             return Some(response::refuse(StatusCode::FORBIDDEN, RpcError::INVALID_REQUEST, &why));
         }
-        let shuts_down = self.core.shared.phase() > Phase::Running;
+        let last = if by_listener { Phase::Draining } else { Phase::Running };
+        let shuts_down = self.core.shared.phase() > last;
         let text = "the server is shutting down; retry later";
         shuts_down.then(|| response::later(StatusCode::SERVICE_UNAVAILABLE, text))
     }

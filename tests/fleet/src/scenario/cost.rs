@@ -1,100 +1,100 @@
-//! Round trips to Redis per call, counted by a proxy before it.
+//! Round trips to Redis per call, counted by a proxy before it; and how long a session takes to open if its write waits for a
+//! replica of Redis.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use super::{Finding, Findings};
 use crate::Result;
 use crate::client::Client;
 use crate::options::Options;
 use crate::redis::Redis;
-use crate::replica::{Recipe, Replica};
-use crate::site::Folder;
+use crate::site::Site;
+use crate::wire::Wire;
 
 /// Calls in a batch, and batches. The fewest count, because the connection is also asked whether it is there.
 const CALLS: usize = 20;
 const BATCHES: usize = 5;
 
+/// Sessions that are opened in a round.
+const SESSIONS: usize = 96;
+
 pub(super) async fn run(options: &Options) -> Result<Findings> {
-    let folder = Folder::new()?;
-    let redis = Redis::start(&folder.0).await?;
-    let trips = Arc::new(AtomicUsize::new(0));
-    let counted = count(redis.address(), Arc::clone(&trips)).await?;
-    let log = folder.0.join("replica.log");
-    let recipe = Recipe { program: options.everything.clone(), redis: counted, log };
-    let replica = Replica::start(recipe).await?;
+    let redis = Redis::start().await?;
+    let wire = Wire::to(redis.address()).await?;
+    let site = Site::with_urls(options, &[wire.url()], 0).await?;
     let mut findings = Findings::default();
-    let modern = Client::modern(replica.address);
-    let session = Client::open(replica.address, "2025-11-25").await?;
+    let address = site.replicas[0].address;
+    let (modern, session) = (Client::modern(address), Client::open(address, "2025-11-25").await?);
     for (name, client, most) in [("2026-07-28", &modern, 0), ("session", &session, CALLS)] {
-        let fewest = batches(client, &trips).await?;
+        let fewest = batches(client, &wire).await?;
         let misses = (fewest > most).then(|| format!("{fewest} round trips for {CALLS} calls, at most {most}"));
         findings.notes.push(format!("cost: {fewest} round trips to Redis for {CALLS} calls ({name})"));
         findings.items.push(Finding { name: format!("cost/{name}"), misses: misses.into_iter().collect() });
     }
-    if trips.load(Ordering::SeqCst) == 0 {
+    if wire.trips() == 0 {
         findings.items.push(Finding { name: "cost".to_owned(), misses: vec!["nothing was counted".to_owned()] });
     }
+    findings.notes.extend(waiting(options).await?);
     Ok(findings)
 }
 
+/// How long sessions take to open with `WAIT`, as a ratio to those without. Rounds alternate, and the shortest counts.
+async fn waiting(options: &Options) -> Result<[String; 2]> {
+    let redis = Redis::start().await?;
+    let replica = Redis::replica_of(&redis).await?;
+    while !replica.ask(&["INFO replication"]).await?.contains("master_link_status:up") {
+        sleep(Duration::from_millis(50)).await;
+    }
+    let plain = Site::with_urls(options, &[redis.url()], 0).await?;
+    let waits = Site::with_urls(options, &[redis.url()], 1).await?;
+    let mut notes = [String::new(), String::new()];
+    for (note, clients) in notes.iter_mut().zip([1, 16]) {
+        let mut shortest = [Duration::MAX; 2];
+        for _ in 0..options.pick(3, 10) {
+            for (site, shortest) in [&plain, &waits].into_iter().zip(&mut shortest) {
+                *shortest = open_sessions(site.replicas[0].address, clients).await?.min(*shortest);
+            }
+        }
+        let ratio = shortest[1].as_secs_f64() / shortest[0].as_secs_f64();
+        *note = format!(
+            "cost: with a write that waits for a replica (WAIT 1), opening a session takes {ratio:.2} times as long, {clients} at a time"
+        );
+    }
+    Ok(notes)
+}
+
+/// The time it takes to open some sessions, by so many clients at a time.
+async fn open_sessions(address: SocketAddr, clients: usize) -> Result<Duration> {
+    let begun = Instant::now();
+    let mut opening: JoinSet<Result<()>> = JoinSet::new();
+    for _ in 0..clients {
+        opening.spawn(async move {
+            for _ in 0..SESSIONS / clients {
+                Client::open(address, "2025-11-25").await?;
+            }
+            Ok(())
+        });
+    }
+    while let Some(opened) = opening.join_next().await {
+        opened??;
+    }
+    Ok(begun.elapsed())
+}
+
 /// The fewest round trips of a batch of calls.
-async fn batches(client: &Client, trips: &AtomicUsize) -> Result<usize> {
+async fn batches(client: &Client, wire: &Wire) -> Result<usize> {
     let mut fewest = usize::MAX;
     for _ in 0..BATCHES {
-        let before = trips.load(Ordering::SeqCst);
+        let before = wire.trips();
         for _ in 0..CALLS {
             client.call("greet", json!({ "name": "you" })).await?;
         }
-        fewest = fewest.min(trips.load(Ordering::SeqCst) - before);
+        fewest = fewest.min(wire.trips() - before);
     }
     Ok(fewest)
-}
-
-/// A proxy to Redis that counts the times that something is sent after something was received.
-async fn count(redis: SocketAddr, trips: Arc<AtomicUsize>) -> Result<SocketAddr> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
-    tokio::spawn(async move {
-        while let Ok((client, _)) = listener.accept().await {
-            let trips = Arc::clone(&trips);
-            tokio::spawn(async move {
-                let server = TcpStream::connect(redis).await?;
-                forward(client, server, &trips).await
-            });
-        }
-    });
-    Ok(address)
-}
-
-async fn forward(mut client: TcpStream, mut server: TcpStream, trips: &AtomicUsize) -> std::io::Result<()> {
-    let (mut question, mut answer) = (vec![0; 1 << 16], vec![0; 1 << 16]);
-    let mut answered = true;
-    loop {
-        tokio::select! {
-            read = client.read(&mut question) => {
-                let length = read?;
-                if length == 0 {
-                    return Ok(());
-                }
-                if std::mem::take(&mut answered) {
-                    trips.fetch_add(1, Ordering::SeqCst);
-                }
-                server.write_all(&question[..length]).await?;
-            }
-            read = server.read(&mut answer) => {
-                let length = read?;
-                if length == 0 {
-                    return Ok(());
-                }
-                answered = true;
-                client.write_all(&answer[..length]).await?;
-            }
-        }
-    }
 }

@@ -25,8 +25,8 @@ use crate::transport::http::idle_clock::IdleClock;
 
 /// How long evicted connections have to close before more are evicted.
 const EVICTION_INTERVAL: Duration = Duration::from_millis(20);
-/// How long a new connection may take to send its first request when the limit is reached.
-const FIRST_REQUEST: Duration = Duration::from_secs(1);
+/// How long a new connection may take to send its first request when the limit is reached, or the server shuts down.
+pub(super) const FIRST_REQUEST: Duration = Duration::from_secs(1);
 /// The part of all connections that is evicted at a time. Not all idle ones: they would all reconnect.
 const EVICTED_PART: usize = 16;
 
@@ -45,6 +45,8 @@ pub(crate) struct ConnectionLimit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Leave {
     Stay,
+    /// Like `WhenIdle`, but a connection that was never used has a moment to send a request.
+    AfterFirst,
     /// Close after the request that is being served or received.
     WhenIdle,
     /// Close at once, unless a request is being served.
@@ -152,9 +154,9 @@ impl ConnectionLimit {
         victims.iter().take(at_a_time).for_each(|(entry, _)| entry.ask(leave));
     }
 
-    /// Asks every connection to close after its current request.
+    /// Asks every connection to close after its current request, or its first.
     pub(crate) fn start_shutdown(&self) {
-        self.entries.values().for_each(|entry| entry.ask(Leave::WhenIdle));
+        self.entries.values().for_each(|entry| entry.ask(Leave::AfterFirst));
     }
 
     /// Serves a connection in a task of its own.

@@ -16,6 +16,7 @@ use super::{Finding, Findings};
 use crate::Result;
 use crate::client::{LEGACY, MODERN};
 use crate::options::Options;
+use crate::redis::Redis;
 use crate::site::Site;
 
 /// How long one of them may take.
@@ -54,7 +55,8 @@ const ALONE: &[&str] = &["list-change", "subscription"];
 
 /// Revisions at once, each with a proxy of its own, so that turns are taken in order; then what has to be alone.
 pub(crate) async fn run(options: &Options) -> Result<Findings> {
-    let site = Site::start(&options.everything, options.replicas).await?;
+    let redis = Redis::start().await?;
+    let site = Site::start(options, &redis).await?;
     let mut lanes = JoinSet::new();
     for revision in ALL {
         let proxy = site.another_proxy().await?;
