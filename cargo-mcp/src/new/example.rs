@@ -52,6 +52,13 @@ impl Example {
         Some(manifest.get("package")?.get("metadata")?.get("example")?.get(key)?.as_str()?.to_owned())
     }
 
+    /// The name of its package: that of its folder, unless the repository has another package of that name.
+    pub(super) fn package(&self) -> String {
+        let manifest = self.text("Cargo.toml").and_then(|text| text.parse::<DocumentMut>().ok());
+        let name = manifest.as_ref().and_then(|manifest| manifest.get("package")?.get("name")?.as_str());
+        name.unwrap_or(self.name).to_owned()
+    }
+
     /// One line about it: the description in its Cargo.toml, or the first sentence of its README or its sources.
     pub(super) fn summary(&self) -> String {
         let described = || {

@@ -20,8 +20,8 @@ pub(super) struct Renaming {
 
 impl Renaming {
     pub(super) fn new(example: &Example, name: &str) -> Self {
-        let package = escape(example.name);
-        let module = escape(&module(example.name));
+        let package = escape(&example.package());
+        let module = escape(&module(&example.package()));
         let server = escape(&server_name(example));
         let rule =
             |pattern: String, replacement: String| (Regex::new(&pattern).expect("names are escaped"), replacement);
@@ -44,7 +44,7 @@ impl Renaming {
                 rule(format!(r"(?m)(cargo .*?) -p {package}\b"), "${1}".to_owned()),
                 rule(format!(r"(target/(?:release|debug)/){package}\b"), format!("${{1}}{name}")),
                 rule(format!(r#""{package}"(:\s*\{{\s*"command")"#), format!(r#""{name}"${{1}}"#)),
-                rule(format!("examples/{package}/"), String::new()),
+                rule(format!("examples/{}/", escape(example.name)), String::new()),
                 // links that lead out of the example
                 rule(r"\[([^\]]*)\]\(\.\./[^)]*\)".to_owned(), "${1}".to_owned()),
                 introduction(),
@@ -58,7 +58,7 @@ impl Renaming {
         let rules = match path.rsplit('.').next() {
             Some("rs") => &self.sources,
             Some("json") => &self.data,
-            Some("md") => &self.pages,
+            Some("md" | "Dockerfile") => &self.pages,
             _ => return contents.to_owned(),
         };
         rules.iter().fold(contents.to_owned(), |text, (pattern, replacement)| {
@@ -105,6 +105,19 @@ mod tests {
         let conversation = r#"{"serverInfo": {"name": "my-notes", "version": "1"}}"#;
         becomes("a.json", conversation, &conversation.replace("my-notes", "my-app"));
         becomes("contract.json", "{\"server\": {\n  \"name\": \"my-notes\"", "{\"server\": {\n  \"name\": \"my-app\"");
+    }
+
+    #[test]
+    fn package_may_have_another_name_than_its_folder() {
+        const FLEET: Example =
+            Example { name: "fleet", files: &[("Cargo.toml", b"[package]\nname = \"fleet-demo\"\n")] };
+        let renaming = Renaming::new(&FLEET, "my-app");
+        assert_eq!(renaming.apply("src/main.rs", "fleet_demo::server(name)"), "my_app::server(name)");
+        assert_eq!(
+            renaming.apply("Dockerfile", "RUN cargo build --release -p fleet-demo && cp target/release/fleet-demo /s"),
+            "RUN cargo build --release && cp target/release/my-app /s"
+        );
+        assert_eq!(renaming.apply("README.md", "bash examples/fleet/run"), "bash run");
     }
 
     #[test]

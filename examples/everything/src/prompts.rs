@@ -47,18 +47,6 @@ fn test_prompt_with_image() -> [PromptMessage; 2] {
     [PromptMessage::user(Content::image(PNG, "image/png")), PromptMessage::user("Please analyze the image above.")]
 }
 
-/// Can be disabled and enabled.
-#[prompt]
-fn test_sometimes() -> &'static str {
-    "here"
-}
-
-pub fn prompts() -> [Prompt; 5] {
-    prompts![
-        test_simple_prompt,
-        test_prompt_with_arguments,
-        test_prompt_with_embedded_resource,
-        test_prompt_with_image,
-        test_sometimes,
-    ]
+pub fn prompts() -> [Prompt; 4] {
+    prompts![test_simple_prompt, test_prompt_with_arguments, test_prompt_with_embedded_resource, test_prompt_with_image,]
 }

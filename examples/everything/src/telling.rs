@@ -1,4 +1,4 @@
-//! Tools that send notifications while they run, or change the catalog.
+//! Tools that send notifications: of their progress, of changed lists, of an updated resource.
 
 use std::time::Duration;
 
@@ -45,19 +45,18 @@ async fn test_reconnection(ctx: &Context) -> &'static str {
     "welcome back"
 }
 
-/// Changes the list of tools.
+/// Notifies clients of a change of the list of tools.
 #[tool]
 fn test_trigger_tool_change(ctx: &Context) -> &'static str {
-    let tools = ctx.server().tools();
-    let _ = tools.disable("test_sometimes") || tools.enable("test_sometimes");
+    // The list stays as it is: a handle changes the lists of its own process, and this may be one of several replicas.
+    ctx.server().tools().notify_changed();
     "changed"
 }
 
-/// Changes the list of prompts.
+/// Notifies clients of a change of the list of prompts.
 #[tool]
 fn test_trigger_prompt_change(ctx: &Context) -> &'static str {
-    let prompts = ctx.server().prompts();
-    let _ = prompts.disable("test_sometimes") || prompts.enable("test_sometimes");
+    ctx.server().prompts().notify_changed();
     "changed"
 }
 
@@ -68,13 +67,7 @@ fn test_trigger_resource_update(ctx: &Context) -> &'static str {
     "updated"
 }
 
-/// Can be disabled and enabled.
-#[tool]
-fn test_sometimes() -> &'static str {
-    "here"
-}
-
-pub fn tools() -> [Tool; 8] {
+pub fn tools() -> [Tool; 7] {
     tools![
         test_tool_with_progress,
         test_tool_with_logging,
@@ -83,6 +76,5 @@ pub fn tools() -> [Tool; 8] {
         test_trigger_tool_change,
         test_trigger_prompt_change,
         test_trigger_resource_update,
-        test_sometimes,
     ]
 }

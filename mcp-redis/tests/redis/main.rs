@@ -1,5 +1,6 @@
 //! The stores against a real Redis: the contracts of the runtime, replicas, faults, and what an operation costs.
 
+mod acl;
 mod connect;
 mod contract;
 mod faults;

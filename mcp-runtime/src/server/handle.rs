@@ -167,7 +167,7 @@ impl ServerHandle {
 }
 
 macro_rules! list_handle {
-    ($name:ident, $kind:literal, $what:literal) => {
+    ($name:ident, $kind:literal, $what:literal, $change:expr) => {
         #[doc = concat!("The ", $kind, " of a running server. See [`ServerHandle`].")]
         #[derive(Debug, Clone, Copy)]
         pub struct $name<'a>(&'a ServerHandle);
@@ -187,13 +187,24 @@ macro_rules! list_handle {
             pub fn disable(&self, name: &str) -> bool {
                 self.edit(name, Edit::Enable(false))
             }
+
+            /// Notifies clients that this list has changed for a reason the server does not know of: a `visible_if`
+            /// that decides otherwise now, for example, or another replica that changes its own list.
+            pub fn notify_changed(&self) {
+                self.0.publish(&$change);
+            }
         }
     };
 }
 
-list_handle!(ToolsHandle, "tools", "the tool with this name");
-list_handle!(PromptsHandle, "prompts", "the prompt with this name");
-list_handle!(ResourcesHandle, "resources and templates", "the resource with this URI, or the template with this text");
+list_handle!(ToolsHandle, "tools", "the tool with this name", Change::ToolList);
+list_handle!(PromptsHandle, "prompts", "the prompt with this name", Change::PromptList);
+list_handle!(
+    ResourcesHandle,
+    "resources and templates",
+    "the resource with this URI, or the template with this text",
+    Change::ResourceList
+);
 
 impl ToolsHandle<'_> {
     /// Adds tools. Fails without adding any if one of them cannot be added.

@@ -1,5 +1,6 @@
 //! Changes to a served catalog and to resources, and their notifications, in every revision.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
@@ -94,6 +95,35 @@ async fn list_changes_are_announced() -> Result<()> {
         assert!(handle.tools().enable("hello"));
         assert_eq!(client.call("hello", json!({})).await?.text(), "hello");
         assert!(handle.tools().remove("hello") && !handle.tools().remove("hello"));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn list_is_announced_when_a_condition_changes() -> Result<()> {
+    static OPEN: AtomicBool = AtomicBool::new(false);
+
+    /// Can be used in business hours.
+    #[tool(visible_if = |_: &Context| OPEN.load(Ordering::Relaxed))]
+    fn order() -> &'static str {
+        "ordered"
+    }
+
+    for revision in Revision::ALL.iter().copied() {
+        OPEN.store(false, Ordering::Relaxed);
+        let server = server().tools(tools![order]).prompts(prompts![summary]).dynamic();
+        let handle = server.handle();
+        let client = TestClient::with_revision(server, revision).await?;
+        let changes = client.changes([]).await?;
+        assert!(client.call("order", json!({})).await.is_err(), "{revision}");
+        OPEN.store(true, Ordering::Relaxed);
+        handle.tools().notify_changed();
+        assert_eq!(soon(changes.next()).await?, Change::ToolList, "{revision}");
+        assert_eq!(client.call("order", json!({})).await?.text(), "ordered");
+        handle.prompts().notify_changed();
+        assert_eq!(soon(changes.next()).await?, Change::PromptList, "{revision}");
+        handle.resources().notify_changed();
+        assert_eq!(soon(changes.next()).await?, Change::ResourceList, "{revision}");
     }
     Ok(())
 }
