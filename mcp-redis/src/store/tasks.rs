@@ -9,7 +9,6 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use mcp_runtime::store::{TaskLimit, TaskQuota, TaskRecord, TaskStore};
-use redis::ScriptInvocation;
 
 use super::{Inner, millis};
 use crate::link::{Repeat, Request};
@@ -39,7 +38,7 @@ impl RedisTasks {
     }
 
     /// The tasks that a script returns.
-    async fn records(&self, base: &str, script: ScriptInvocation<'static>) -> io::Result<Vec<TaskRecord>> {
+    async fn records(&self, base: &str, script: script::Call) -> io::Result<Vec<TaskRecord>> {
         let stored: Vec<(String, Vec<u8>)> = self.0.link.run(&Request::Script(script), Repeat::Safe).await?;
         let decode = |(id, stored): (String, Vec<u8>)| self.0.decode(stored, &task_key(base, &id));
         stored.into_iter().map(decode).collect()

@@ -23,6 +23,8 @@ pub(crate) struct Recipe {
     pub(crate) wait: u32,
     /// Its log, which is written anew with each start.
     pub(crate) log: PathBuf,
+    /// Where it notes what its durable tasks do.
+    pub(crate) effects: PathBuf,
 }
 
 /// The process; it ends with this value.
@@ -45,6 +47,7 @@ impl Replica {
         let mut process = command
             .args(["--http", "127.0.0.1:0"])
             .env("REDIS_WAIT", recipe.wait.to_string())
+            .env("EFFECTS_FILE", &recipe.effects)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&recipe.log)?)

@@ -1,6 +1,7 @@
 //! A fleet as clients see it: replicas, and the proxy before them.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::Result;
@@ -10,13 +11,16 @@ use crate::proxy::{Proxy, Replicas};
 use crate::redis::Redis;
 use crate::replica::{Recipe, Replica};
 
+/// The name of the file of effects.
+const EFFECTS: &str = "effects";
+
 /// Everything ends with this value. Redis has to outlive it: replicas would log that it has gone.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) replicas: Vec<Replica>,
     routes: Arc<Replicas>,
     proxy: Proxy,
-    _folder: Folder,
+    folder: Folder,
 }
 
 impl Site {
@@ -31,11 +35,17 @@ impl Site {
         let mut replicas = Vec::new();
         for (number, url) in urls.iter().enumerate() {
             let (program, log) = (options.everything.clone(), folder.0.join(format!("replica-{number}.log")));
-            replicas.push(Replica::start(Recipe { program, redis: url.clone(), wait, log }).await?);
+            let effects = folder.0.join(EFFECTS);
+            replicas.push(Replica::start(Recipe { program, redis: url.clone(), wait, log, effects }).await?);
         }
         let routes = Replicas::new(replicas.iter().map(|replica| replica.address).collect());
         let proxy = Proxy::start(Arc::clone(&routes)).await?;
-        Ok(Site { replicas, routes, proxy, _folder: folder })
+        Ok(Site { replicas, routes, proxy, folder })
+    }
+
+    /// The file of effects, which `durable_steps` appends to.
+    pub(crate) fn effects(&self) -> PathBuf {
+        self.folder.0.join(EFFECTS)
     }
 
     /// Where clients connect.

@@ -60,7 +60,8 @@ async fn count(program: &Path, redis: &str, revision: &'static str, calls: usize
     );
     fs::write(&counted, script)?;
     fs::set_permissions(&counted, fs::Permissions::from_mode(0o755))?;
-    let recipe = Recipe { program: counted, redis: redis.to_owned(), wait: 0, log: folder.0.join("log") };
+    let (log, effects) = (folder.0.join("log"), folder.0.join("effects"));
+    let recipe = Recipe { program: counted, redis: redis.to_owned(), wait: 0, log, effects };
     let mut replica = Replica::start(recipe).await?;
     let mut client = KeptAlive::to(&[replica.address], revision).await?;
     for _ in 0..calls {

@@ -6,6 +6,7 @@ pub(crate) mod features;
 mod instructions;
 mod redis_away;
 mod scale;
+mod tasks;
 mod verdict;
 
 use crate::Result;
@@ -17,6 +18,7 @@ pub(crate) const SCENARIOS: &[&str] = &[
     "features",
     "kill",
     "rolling",
+    "tasks",
     "redis-restart",
     "redis-pause",
     "redis-failover",
@@ -68,6 +70,7 @@ pub(crate) async fn run(scenario: &str, options: &Options) -> Result<Findings> {
         "features" => features::run(options).await,
         "kill" => faults::kill(options).await,
         "rolling" => faults::rolling(options).await,
+        "tasks" => tasks::run(options).await,
         "redis-restart" => redis_away::restart(options).await,
         "redis-pause" => redis_away::pause(options).await,
         "redis-failover" => redis_away::failover(options).await,
