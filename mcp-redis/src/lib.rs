@@ -145,7 +145,8 @@ impl Redis {
     }
 
     /// The secret of this name: 32 random bytes, the same for all replicas. Whoever asks first makes it up. It does not
-    /// expire; delete its key, `PREFIX:secret:…`, to replace it.
+    /// expire, and survives a server that comes back empty; delete its key, `PREFIX:secret:…`, and restart all replicas to
+    /// replace it.
     ///
     /// Without [`seal_key`](RedisBuilder::seal_key), whoever can read the database can read it.
     pub async fn secret(&self, name: &str) -> io::Result<[u8; 32]> {
@@ -154,6 +155,7 @@ impl Redis {
         let proposed: [u8; 32] = seal::random()?;
         agree.arg(self.0.encode(&proposed, &key)?);
         let agreed: Vec<u8> = self.0.link.run(&Request::Script(agree), Repeat::Safe).await?;
+        self.0.link.keep(&key, &agreed);
         self.0.decode(agreed, &key)
     }
 }

@@ -7,6 +7,7 @@
 
 mod failure;
 pub(crate) mod handshake;
+mod kept;
 pub(crate) mod replicated;
 mod request;
 pub(crate) mod sentinel_url;
@@ -26,6 +27,7 @@ use tokio::task::JoinHandle;
 
 use self::failure::breaks_connection;
 use self::handshake::{Dialer, OnPush};
+use self::kept::Kept;
 use self::replicated::{Outcome, Writer};
 use self::request::is_unknown_script;
 pub(crate) use self::request::{Repeat, Request};
@@ -75,6 +77,7 @@ struct Shared {
     channel: String,
     changes: Arc<Changes>,
     hints: EventHints,
+    kept: Kept,
     state: watch::Sender<State>,
     complain: mpsc::Sender<Complaint>,
     /// Held by the engine while it runs.
@@ -86,7 +89,8 @@ impl Link {
     pub(crate) fn lazy(dialer: Dialer, channel: String, changes: Arc<Changes>, hints: EventHints) -> Self {
         let (complain, complaints) = mpsc::channel(16);
         let (state, complaints) = (watch::Sender::new(State::Connecting), tokio::sync::Mutex::new(complaints));
-        let shared = Arc::new(Shared { dialer, channel, changes, hints, state, complain, complaints });
+        let shared =
+            Arc::new(Shared { dialer, channel, changes, hints, kept: Kept::default(), state, complain, complaints });
         Link { shared, engine: Mutex::new(None) }
     }
 
@@ -126,6 +130,11 @@ impl Link {
                 Err(error) => self.failed(&error, &connection, attempt == 1 && repeat == Repeat::Safe)?,
             }
         }
+    }
+
+    /// Keeps a secret for a server that forgets it.
+    pub(crate) fn keep(&self, key: &str, agreed: &[u8]) {
+        self.shared.kept.add(key, agreed);
     }
 
     /// Runs a write that has to survive a failover: if replicas have to have it, it waits for them.
@@ -219,7 +228,8 @@ impl Shared {
                 _ => {}
             }
         });
-        let (redis, writer) = self.dialer.dial(&self.channel, on_push).await?;
+        let (mut redis, writer) = self.dialer.dial(&self.channel, on_push).await?;
+        self.kept.propose(&mut redis).await;
         Ok(Connection { redis, writer, number })
     }
 

@@ -139,6 +139,20 @@ async fn scripts_are_loaded_when_a_connection_is_made() {
 }
 
 #[tokio::test]
+async fn secret_survives_a_server_that_comes_back_empty() {
+    let mut server = Server::start().await;
+    let sealed = || server.builder().seal_key(&[7; 32]);
+    let (redis, other) = (sealed().connect().await.unwrap(), sealed().connect().await.unwrap());
+    let secret = redis.secret("state").await.unwrap();
+    assert_eq!(other.secret("state").await.unwrap(), secret);
+    server.kill();
+    server.revive().await;
+    eventually("recovery", async || redis.ping().await.is_ok() && other.ping().await.is_ok()).await;
+    let new = server.builder().seal_key(&[7; 32]).connect().await.unwrap();
+    assert_eq!(new.secret("state").await.unwrap(), secret, "a replica that starts agrees with those that run");
+}
+
+#[tokio::test]
 async fn forgotten_scripts_are_loaded_again() {
     let server = Server::start().await;
     let redis = server.connect().await;
