@@ -125,7 +125,7 @@ async fn happens(fault: Fault, options: &Options, redis: &Redis, site: &mut Site
 /// Starts a task: in 2026-07-28, and every third in a session.
 async fn start(site: &Site, number: usize, tool: &str, arguments: Value, key: String) -> Result<Task> {
     let mut params = json!({ "name": tool, "arguments": arguments });
-    let client = if number % 3 == 0 {
+    let client = if number.is_multiple_of(3) {
         params["task"] = json!({ "ttl": 600_000 });
         Client::open(site.address(), "2025-11-25").await?
     } else {
@@ -208,7 +208,8 @@ mod tests {
 
     #[test]
     fn effects_are_told_apart() {
-        let all: String = (1..=STEPS).map(|step| format!("a {step}\n")).collect();
+        let all: Vec<String> = (1..=STEPS).map(|step| format!("a {step}\n")).collect();
+        let all = all.concat();
         let read = |lines: &str| Effects::read(lines, ["a"].into_iter());
         assert!(read(&all).misses(Fault::Deploy).is_empty());
         let uncertain = all.replace("a 7\n", "a 7\na 7\n");
