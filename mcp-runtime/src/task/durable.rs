@@ -318,8 +318,11 @@ impl Job {
 
     /// Lets another replica take the task.
     pub(super) async fn hand_over(&self) {
-        let free = self.persist(|task| task.replica = None);
-        if tokio::time::timeout(self.core.limits.store_timeout, free).await.is_err() {
+        let free = self.write(|task| {
+            task.replica = None;
+            true
+        });
+        if free.await.is_err() {
             tracing::warn!("a durable task could not be handed over; it goes on when this replica counts as dead");
         }
     }
