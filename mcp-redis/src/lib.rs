@@ -61,11 +61,12 @@
 //!
 //! # Redis Cluster
 //!
-//! `redis+cluster://` URLs name some nodes; the others are found. There is one connection to each primary, and one more
-//! for the changes. Requests follow slots that move, and primaries that fail over: while a primary is away, what is in
-//! its slots fails at once, and nothing else. Sessions, streams, inboxes and leases are spread over the nodes by their ids.
-//! All tasks of a server are in one slot, because one quota holds for all of them, and while that slot is being moved to
-//! another node, operations on tasks may fail with [`ResourceBusy`](std::io::ErrorKind::ResourceBusy).
+//! `redis+cluster://` URLs name some nodes; the others are found, and have to be reachable at the addresses that they
+//! announce. There is one connection to each primary, all of which [`Redis::connect`] makes, and one more for the changes.
+//! Requests follow slots that move, and primaries that fail over: while a primary is away, what is in its slots fails at
+//! once, and nothing else. Sessions, streams, inboxes and leases are spread over the nodes by their ids. All tasks of a
+//! server are in one slot, because one quota holds for all of them, and while that slot is being moved to another node,
+//! operations on tasks may fail with [`ResourceBusy`](std::io::ErrorKind::ResourceBusy).
 
 #![forbid(unsafe_code)]
 

@@ -42,6 +42,11 @@ const MOVING_PAUSE: Duration = Duration::from_millis(5);
 /// How often the layout is asked for at most.
 const LAYOUT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Whether the layout may be asked for again.
+fn is_old(asked: Option<Instant>) -> bool {
+    asked.is_none_or(|asked| asked.elapsed() >= LAYOUT_PAUSE)
+}
+
 /// The nodes of a cluster.
 pub(crate) struct Cluster {
     /// Carries changes, and knows the layout.
@@ -73,7 +78,12 @@ impl Cluster {
             connecting.spawn(async move { link.connect().await });
         }
         while let Some(connected) = connecting.join_next().await {
-            connected.map_err(io::Error::other)??;
+            connected.map_err(io::Error::other)?.map_err(|error| {
+                let text = format!(
+                    "{error} (the cluster names this address; `cluster-announce-ip` and `-hostname` change it)"
+                );
+                io::Error::new(error.kind(), text)
+            })?;
         }
         Ok(())
     }
@@ -154,7 +164,12 @@ impl Cluster {
             self.look_again();
         } else {
             let mut asked = self.asked.lock().await;
-            if !self.table().is_known() {
+            let is_known = self.table().is_known();
+            if !is_known && !is_old(*asked) {
+                // Whoever asked before did not find out: requests that come together do not wait one after the other.
+                return Err(self.home.dialer().failures.away("the layout of the cluster is not known yet"));
+            }
+            if !is_known {
                 self.find_layout(&mut asked).await?;
             }
         }
@@ -175,26 +190,25 @@ impl Cluster {
 
     /// Asks for the layout in the background, unless that was done a moment ago.
     fn look_again(self: &Arc<Self>) {
-        let is_old = |asked: &Option<Instant>| asked.is_none_or(|asked| asked.elapsed() >= LAYOUT_PAUSE);
-        if !self.asked.try_lock().is_ok_and(|asked| is_old(&asked)) {
+        if !self.asked.try_lock().is_ok_and(|asked| is_old(*asked)) {
             return;
         }
         let cluster = Arc::clone(self);
         tokio::spawn(async move {
             let Ok(mut asked) = cluster.asked.try_lock() else { return };
-            if is_old(&asked) {
+            if is_old(*asked) {
                 // If it fails, the next request that does asks again.
                 let _ = cluster.find_layout(&mut asked).await;
             }
         });
     }
 
-    /// Asks a node that works for the layout.
+    /// Asks a node that works for the layout, and notes when that was.
     async fn find_layout(&self, asked: &mut Option<Instant>) -> io::Result<()> {
-        *asked = Some(Instant::now());
         let mut command = redis::cmd("CLUSTER");
         command.arg("SLOTS");
         let reply = self.home.run(&Request::Command(command), Repeat::Safe, Way::Straight).await;
+        *asked = Some(Instant::now());
         let ranges = layout::parse(reply.map_err(|refused| refused.error)?, &self.home.host().unwrap_or_default());
         let failures = &self.home.dialer().failures;
         let unreadable = || failures.error(io::ErrorKind::Unsupported, "the reply to `CLUSTER SLOTS` cannot be read");

@@ -122,7 +122,8 @@ async fn cluster_url_and_server_have_to_match() {
 #[tokio::test]
 async fn moved_slot_is_followed() {
     let nodes = Nodes::start(CALM).await;
-    let redis = nodes.builder().connect().await.unwrap();
+    // Connects on first use.
+    let redis = nodes.builder().connect_lazy().unwrap();
     let (sessions, from, to) = (redis.sessions(), &nodes.primaries[0], &nodes.primaries[1]);
     let (id, key) = session_on(&redis, from).await;
     let moving = Moving::begin(&nodes, &key, from, to).await;
