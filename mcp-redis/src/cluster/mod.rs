@@ -32,7 +32,7 @@ use self::slot::slot_of;
 use self::table::Table;
 use crate::link::kept::Kept;
 use crate::link::redirect::{Redirect, Refused};
-use crate::link::seeds::{Address, works};
+use crate::link::target::seeds::{Address, works};
 use crate::link::{Link, Repeat, Request, Way};
 
 /// The times that a request is sent elsewhere. More of them are a loop.

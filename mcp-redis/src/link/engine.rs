@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use super::failure::breaks_connection;
+use super::state::{Channels, Complaint, Connection, Shared, State};
 use super::subscriptions::Subscriptions;
-use super::{Channels, Complaint, Connection, Shared, State};
 
 /// How often a server that is not used is asked whether it is there: nobody else would notice that changes stay away.
 const PING_INTERVAL: Duration = Duration::from_secs(5);

@@ -12,8 +12,8 @@ use redis::{
 
 use super::failure::{Failures, first};
 use super::replicated::{Replication, Writer};
-use super::seeds::{Address, Seeds, check_cluster};
 use super::target::Target;
+use super::target::seeds::{Address, Seeds, check_cluster};
 use crate::script;
 
 /// The oldest version with streams that are trimmed by id, and with exclusive ranges.

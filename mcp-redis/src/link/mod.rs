@@ -7,7 +7,6 @@
 //!
 //! In a cluster, each node has such a connection for requests, and one more carries changes ([`crate::cluster`]).
 
-pub(crate) mod cluster_url;
 mod engine;
 mod failure;
 pub(crate) mod handshake;
@@ -15,58 +14,27 @@ pub(crate) mod kept;
 pub(crate) mod redirect;
 pub(crate) mod replicated;
 mod request;
-pub(crate) mod seeds;
-pub(crate) mod sentinel_url;
+mod state;
 mod subscriptions;
-mod target;
-mod url;
+pub(crate) mod target;
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_runtime::store::EventHints;
-use redis::aio::MultiplexedConnection;
-use redis::{FromRedisValue, PushKind, RedisError, RedisResult};
+use redis::{FromRedisValue, RedisError, RedisResult};
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use self::engine::engine_of;
 use self::failure::breaks_connection;
-use self::handshake::{Dialed, Dialer, OnPush};
+use self::handshake::Dialer;
 use self::kept::Kept;
 use self::redirect::{Redirect, Refused};
-use self::replicated::{Outcome, Writer};
+use self::replicated::Outcome;
 use self::request::is_unknown_script;
 pub(crate) use self::request::{Repeat, Request, Way};
-use crate::changes::Changes;
-
-#[derive(Clone)]
-struct Connection {
-    redis: MultiplexedConnection,
-    /// Where it leads, unless that is a file.
-    host: Option<Arc<str>>,
-    /// Another connection to the same server, if writes wait for its replicas.
-    writer: Option<Writer>,
-    /// Counts connections, so that a late complaint about an old one is ignored.
-    number: u64,
-}
-
-#[derive(Clone)]
-enum State {
-    /// For the first time, or at once after a loss.
-    Connecting,
-    Up(Connection),
-    /// An attempt to connect failed; there will be others.
-    Away(Arc<str>),
-}
-
-/// A complaint about a connection.
-enum Complaint {
-    /// An operation timed out.
-    Slow,
-    Broken(u64, String),
-}
+pub(crate) use self::state::Channels;
+use self::state::{Complaint, Connection, Shared, State};
 
 /// The connection, for as long as anybody holds this.
 pub(crate) struct Link {
@@ -74,33 +42,10 @@ pub(crate) struct Link {
     engine: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What a connection is subscribed to.
-pub(crate) struct Channels {
-    /// The channel of changes.
-    pub(crate) name: String,
-    pub(crate) changes: Arc<Changes>,
-    /// Readers of streams, by the channel of the stream.
-    pub(crate) hints: EventHints,
-}
-
-struct Shared {
-    dialer: Dialer,
-    /// None, if another connection carries the changes.
-    channels: Option<Channels>,
-    kept: Arc<Kept>,
-    state: watch::Sender<State>,
-    complain: mpsc::Sender<Complaint>,
-    /// Held by the engine while it runs.
-    complaints: tokio::sync::Mutex<mpsc::Receiver<Complaint>>,
-}
-
 impl Link {
     /// A link that connects on first use.
     pub(crate) fn lazy(dialer: Dialer, channels: Option<Channels>, kept: Arc<Kept>) -> Self {
-        let (complain, complaints) = mpsc::channel(16);
-        let (state, complaints) = (watch::Sender::new(State::Connecting), tokio::sync::Mutex::new(complaints));
-        let shared = Arc::new(Shared { dialer, channels, kept, state, complain, complaints });
-        Link { shared, engine: Mutex::new(None) }
+        Link { shared: Arc::new(Shared::new(dialer, channels, kept)), engine: Mutex::new(None) }
     }
 
     pub(crate) fn dialer(&self) -> &Dialer {
@@ -244,57 +189,6 @@ impl Drop for Link {
     fn drop(&mut self) {
         if let Some(engine) = self.engine.get_mut().unwrap_or_else(PoisonError::into_inner) {
             engine.abort();
-        }
-    }
-}
-
-impl Shared {
-    async fn dial(self: &Arc<Self>, number: u64) -> io::Result<Connection> {
-        let weak = Arc::downgrade(self);
-        let on_push: OnPush = Arc::new(move |push| {
-            let Some(shared) = weak.upgrade() else { return };
-            match push.kind {
-                PushKind::Message => shared.arrived(push.data),
-                PushKind::Disconnection => shared.lost(number, "the server closed the connection"),
-                _ => {}
-            }
-        });
-        let channel = self.channels.as_ref().map(|channels| channels.name.as_str());
-        let Dialed { mut redis, host, writer } = self.dialer.dial(channel, on_push).await?;
-        self.kept.propose(&mut redis).await.map_err(|error| self.dialer.failures.of(&error))?;
-        Ok(Connection { redis, host, writer, number })
-    }
-
-    /// A message arrived: on the channel of changes, or on that of a stream.
-    fn arrived(&self, mut message: Vec<redis::Value>) {
-        let (Some(channels), [redis::Value::BulkString(name), _]) = (&self.channels, &message[..]) else { return };
-        if *name == channels.name.as_bytes() {
-            channels.changes.arrived(message.pop());
-        } else if let Ok(name) = std::str::from_utf8(name) {
-            channels.hints.tell(name);
-        }
-    }
-
-    /// Changes may have been missed until now. Listeners look again before anybody uses the connection.
-    fn up(&self, connection: Connection) {
-        if let Some(channels) = &self.channels {
-            channels.changes.resync();
-        }
-        self.state.send_replace(State::Up(connection));
-    }
-
-    /// A connection is lost: nobody uses it again, and the engine makes another.
-    fn lost(&self, number: u64, reason: &str) {
-        let was_current = self.state.send_if_modified(|state| {
-            let is_current = matches!(state, State::Up(connection) if connection.number == number);
-            if is_current {
-                *state = State::Connecting;
-            }
-            is_current
-        });
-        if was_current {
-            // If there is no room, the engine has complaints about timeouts to read, and asks the server because of those.
-            let _ = self.complain.try_send(Complaint::Broken(number, reason.to_owned()));
         }
     }
 }

@@ -1,14 +1,19 @@
 //! The server to connect to: one with an address, the one that Sentinels name, or a node of a cluster.
 //! <https://redis.io/docs/latest/develop/reference/sentinel-clients/>
 
+pub(crate) mod cluster_url;
+pub(crate) mod seeds;
+pub(crate) mod sentinel_url;
+mod url;
+
 use std::io;
 use std::sync::Arc;
 
 use redis::{Client, ConnectionAddr, ConnectionInfo, RedisError, RedisResult};
 use tokio::task::JoinSet;
 
+use self::seeds::{Address, Seeds};
 use super::failure::Failures;
-use super::seeds::{Address, Seeds};
 
 /// The server to connect to.
 pub(crate) enum Target {

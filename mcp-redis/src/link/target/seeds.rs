@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use redis::{Client, RedisResult};
 use tokio::task::JoinSet;
 
-use super::failure::Failures;
+use crate::link::failure::Failures;
 
 /// The nodes that are asked at the same time, because one that is away would take the time of the others.
 const ASKED: usize = 3;
@@ -22,7 +22,7 @@ pub(crate) struct Address {
 
 impl Address {
     /// Takes `host:port` apart. A node that does not know its own host leaves it out.
-    pub(super) fn split(text: &str) -> Option<(Option<String>, u16)> {
+    pub(crate) fn split(text: &str) -> Option<(Option<String>, u16)> {
         let (host, port) = text.rsplit_once(':')?;
         let host = host.trim_start_matches('[').trim_end_matches(']');
         Some(((!host.is_empty()).then(|| host.to_owned()), port.parse().ok()?))
@@ -114,7 +114,7 @@ pub(crate) fn works(info: &str) -> bool {
 }
 
 /// Asks a node whether the cluster works, as far as it can see: one that lost the others says no, too.
-pub(super) async fn check_cluster(
+pub(crate) async fn check_cluster(
     connection: &mut redis::aio::MultiplexedConnection,
     failures: &Failures,
 ) -> io::Result<()> {
