@@ -124,7 +124,7 @@ impl Cluster {
                 self.look_again();
             }
             match redirect {
-                Some(_) if hops > MOST_HOPS => return Err(self.unsettled(&error)),
+                Some(_) if hops > MOST_HOPS => return Err(self.unsettled()),
                 Some(Redirect::Moved(host, port)) => {
                     (link, way) = (self.node_beside(&link, host, port)?, Way::Straight);
                 }
@@ -145,9 +145,9 @@ impl Cluster {
     }
 
     /// The error of a request that was sent elsewhere too often.
-    fn unsettled(&self, error: &io::Error) -> io::Error {
-        let text = format!("the keys are being moved to another node of the cluster; try again ({error})");
-        self.home.dialer().failures.error(io::ErrorKind::ResourceBusy, &text)
+    fn unsettled(&self) -> io::Error {
+        let text = "the keys are being moved to another node of the cluster; try again";
+        self.home.dialer().failures.error(io::ErrorKind::ResourceBusy, text)
     }
 
     fn table(&self) -> std::sync::RwLockReadGuard<'_, Table> {

@@ -237,6 +237,23 @@ async fn failover_in_a_cluster_is_followed() {
 }
 
 #[tokio::test]
+async fn stopped_node_fails_its_own_slots_only() {
+    let nodes = Nodes::start(CALM).await;
+    let redis = nodes.builder().response_timeout(Duration::from_secs(2)).connect().await.unwrap();
+    let (stuck, _) = session_on(&redis, &nodes.primaries[0]).await;
+    let (well, _) = session_on(&redis, &nodes.primaries[1]).await;
+    nodes.primaries[0].signal("STOP");
+    let error = redis.sessions().load(&stuck).await.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::NotConnected), "{error}");
+    for _ in 0..100 {
+        assert_eq!(redis.sessions().load(&well).await.unwrap(), Some(record()));
+    }
+    nodes.primaries[0].signal("CONT");
+    eventually("recovery", async || redis.sessions().load(&stuck).await.is_ok()).await;
+    assert_eq!(redis.sessions().load(&stuck).await.unwrap(), Some(record()));
+}
+
+#[tokio::test]
 async fn cluster_that_is_away_fails_fast_and_comes_back() {
     let mut nodes = Nodes::start(&["--cluster-node-timeout", "3000"]).await;
     let redis = nodes.builder().connect().await.unwrap();
