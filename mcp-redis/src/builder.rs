@@ -9,10 +9,11 @@ use mcp_runtime::store::EventHints;
 
 use crate::Redis;
 use crate::changes::Changes;
-use crate::link::Link;
+use crate::cluster::router::Router;
+use crate::link::Channels;
 use crate::link::handshake::{Dialer, Options};
 use crate::link::replicated::Replication;
-use crate::link::sentinel_url;
+use crate::link::target::{cluster_url, sentinel_url};
 use crate::names::Names;
 use crate::seal::Sealer;
 use crate::store::Inner;
@@ -134,9 +135,18 @@ impl RedisBuilder {
             url = named.url;
             sentinels.extend(named.sentinels);
         }
+        let nodes = cluster_url::parse(&url)?.unwrap_or_default();
+        if let Some(first) = nodes.first() {
+            url.clone_from(first);
+        }
+        if !nodes.is_empty() && !sentinels.is_empty() {
+            let text = "a cluster has no Sentinels; remove them, or use the URL of a server that they know";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
         let dialer = Dialer::new(Options {
             url,
             sentinels,
+            nodes,
             root_certificate,
             response_timeout: self.response_timeout,
             connect_timeout: self.connect_timeout,
@@ -146,7 +156,8 @@ impl RedisBuilder {
         let channel = names.channel();
         let changes = Arc::new(Changes::new(Arc::clone(&sealer), channel.clone())?);
         let hints = EventHints::new();
-        let link = Link::lazy(dialer, channel, Arc::clone(&changes), hints.clone());
+        let channels = Channels { name: channel, changes: Arc::clone(&changes), hints: hints.clone() };
+        let link = Router::lazy(dialer, channels);
         Ok(Redis(Arc::new(Inner { link, names, sealer, changes, hints })))
     }
 }

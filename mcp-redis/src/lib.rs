@@ -57,13 +57,22 @@
 //! Redis must not evict keys on its own: set `maxmemory-policy noeviction`. A replica of Redis that is promoted after a
 //! failure may lack the last writes, since Redis replicates asynchronously;
 //! [`sentinels`](RedisBuilder::sentinels) finds it, and [`wait_for_replicas`](RedisBuilder::wait_for_replicas) waits for
-//! replicas with every write of sessions and tasks. Keys that belong together are in one slot,
-//! but a Redis Cluster is not supported yet.
+//! replicas with every write of sessions and tasks.
+//!
+//! # Redis Cluster
+//!
+//! `redis+cluster://` URLs name some nodes; the others are found, and have to be reachable at the addresses that they
+//! announce. There is one connection to each primary, all of which [`Redis::connect`] makes, and one more for the changes.
+//! Requests follow slots that move, and primaries that fail over: while a primary is away, what is in its slots fails at
+//! once, and nothing else. Sessions, streams, inboxes and leases are spread over the nodes by their ids. All tasks of a
+//! server are in one slot, because one quota holds for all of them, and while that slot is being moved to another node,
+//! operations on tasks may fail with [`ResourceBusy`](std::io::ErrorKind::ResourceBusy).
 
 #![forbid(unsafe_code)]
 
 mod builder;
 mod changes;
+mod cluster;
 mod link;
 mod names;
 mod script;
@@ -93,7 +102,8 @@ pub struct Redis(pub(crate) Arc<Inner>);
 impl Redis {
     /// Connects to the server at a URL: `redis://user:password@host:port/database`, `rediss://` for TLS,
     /// `unix:///path` for a socket, `redis+sentinel://host:port,host:port/name/database` for the primary that Sentinels
-    /// know by this name. Fails if it cannot be used; the error says what to do.
+    /// know by this name, `redis+cluster://user:password@host:port,host:port/` for a Redis Cluster, of which some nodes
+    /// suffice, `rediss+cluster://` for one over TLS. Fails if it cannot be used; the error says what to do.
     pub async fn connect(url: &str) -> io::Result<Self> {
         Self::builder(url).connect().await
     }
@@ -139,9 +149,10 @@ impl Redis {
         Arc::new(RedisBus(Arc::clone(&self.0)))
     }
 
-    /// Asks the server whether it is there, for a readiness check. Takes a second at most.
+    /// Asks the server whether it is there, or a node whether the cluster works, for a readiness check. Takes a second at
+    /// most.
     pub async fn ping(&self) -> io::Result<()> {
-        self.0.link.run(&Request::Command(redis::cmd("PING")), Repeat::Safe).await
+        self.0.link.ping().await
     }
 
     /// The secret of this name: 32 random bytes, the same for all replicas. Whoever asks first makes it up. It does not

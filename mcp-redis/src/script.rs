@@ -41,6 +41,10 @@ impl Call {
         self
     }
 
+    pub(crate) fn first_key(&self) -> Option<&[u8]> {
+        self.keys.first().map(Vec::as_slice)
+    }
+
     /// The command; it fails if the server does not know the script, which may have been restarted.
     pub(crate) fn command(&self) -> Cmd {
         let mut command = redis::cmd("EVALSHA");

@@ -8,6 +8,11 @@ use redis::{ErrorKind, RedisError, ServerErrorKind};
 
 use super::replicated::Replication;
 
+const CLUSTER_DOWN: &str = "the cluster is down: a primary is away, and no replica has taken over yet, or slots have no node; see \
+                            `redis-cli --cluster check`";
+
+const MOVING: &str = "the keys are being moved to another node of the cluster; try again";
+
 /// The errors of one server, by its address.
 #[derive(Debug, Clone)]
 pub(crate) struct Failures {
@@ -32,6 +37,10 @@ impl Failures {
                 io::ErrorKind::Unsupported,
                 "what answers there is not Redis; correct the URL (`rediss://` for TLS, with the feature `tls`)",
             ),
+            // A script came to a key that is not there any more.
+            ErrorKind::Server(_) if error.to_string().contains("non local key") => {
+                (io::ErrorKind::ResourceBusy, MOVING)
+            }
             ErrorKind::Server(kind) => of_server(kind),
             _ => of_code(error.code().unwrap_or_default()),
         };
@@ -62,6 +71,11 @@ impl Failures {
         self.error(io::ErrorKind::TimedOut, &text)
     }
 
+    /// The error of a node that cannot serve, because others are away.
+    pub(crate) fn cluster_down(&self) -> io::Error {
+        self.error(io::ErrorKind::NotConnected, CLUSTER_DOWN)
+    }
+
     pub(crate) fn error(&self, kind: io::ErrorKind, text: &str) -> io::Error {
         io::Error::new(kind, format!("Redis at {}: {text}", self.address))
     }
@@ -69,15 +83,15 @@ impl Failures {
 
 fn of_server(kind: ServerErrorKind) -> (io::ErrorKind, &'static str) {
     match kind {
-        ServerErrorKind::BusyLoading | ServerErrorKind::TryAgain => {
-            (io::ErrorKind::ResourceBusy, "it is starting; try again")
-        }
+        ServerErrorKind::BusyLoading => (io::ErrorKind::ResourceBusy, "it is starting; try again"),
+        ServerErrorKind::TryAgain => (io::ErrorKind::ResourceBusy, MOVING),
+        ServerErrorKind::ClusterDown => (io::ErrorKind::NotConnected, CLUSTER_DOWN),
         ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown => {
             (io::ErrorKind::NotConnected, "it is a replica, which cannot be written; connect to the primary")
         }
-        ServerErrorKind::Moved | ServerErrorKind::Ask | ServerErrorKind::ClusterDown | ServerErrorKind::CrossSlot => (
+        ServerErrorKind::Moved | ServerErrorKind::Ask | ServerErrorKind::CrossSlot => (
             io::ErrorKind::Unsupported,
-            "it is a node of a cluster; connect to a server without cluster mode, or through a proxy",
+            "it is a node of a cluster; connect to all of it: `redis+cluster://host:port,host:port/`",
         ),
         ServerErrorKind::NoPerm => (
             io::ErrorKind::PermissionDenied,

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, IntoConnectionInfo as _, ProtocolVersion, PushInfo, RedisError};
+use redis::{
+    AsyncConnectionConfig, Client, ConnectionAddr, ErrorKind, IntoConnectionInfo as _, ProtocolVersion, PushInfo,
+    RedisError, RedisResult,
+};
 
 use super::failure::{Failures, first};
 use super::replicated::{Replication, Writer};
 use super::target::Target;
+use super::target::seeds::{Address, Seeds, check_cluster};
 use crate::script;
 
 /// The oldest version with streams that are trimmed by id, and with exclusive ranges.
@@ -30,11 +34,22 @@ pub(crate) struct Dialer {
     pub(crate) replication: Option<Replication>,
 }
 
+/// A connection that was made.
+pub(crate) struct Dialed {
+    pub(crate) redis: MultiplexedConnection,
+    /// Where it leads, unless that is a file.
+    pub(crate) host: Option<Arc<str>>,
+    /// The connection for writes that wait for replicas.
+    pub(crate) writer: Option<Writer>,
+}
+
 /// Where to connect to, and how.
 pub(crate) struct Options {
     pub(crate) url: String,
     /// The URLs of Sentinels that know the server. The host of `url` is its name, then.
     pub(crate) sentinels: Vec<String>,
+    /// The URLs of nodes of a cluster, of which `url` is one. Empty: it is no cluster.
+    pub(crate) nodes: Vec<String>,
     pub(crate) root_certificate: Option<Vec<u8>>,
     pub(crate) response_timeout: Duration,
     pub(crate) connect_timeout: Duration,
@@ -50,29 +65,45 @@ impl Dialer {
         let tcp = info.tcp_settings().clone().set_nodelay(true);
         let (address, database) = (info.addr().to_string(), settings.db());
         let info = info.set_redis_settings(settings).set_tcp_settings(tcp);
-        let target =
-            Target::new(info, &options.sentinels, options.root_certificate).map_err(|error| invalid_url(&error))?;
+        let seeds = seeds_of(&options.nodes)?;
+        let address = seeds.as_ref().map_or(address, ToString::to_string);
+        let target = Target::new(&info, &options.sentinels, seeds, options.root_certificate);
+        let target = target.map_err(|error| invalid_url(&error))?;
         let (response_timeout, connect_timeout) = (options.response_timeout, options.connect_timeout);
         let (failures, replication) = (Failures { address }, options.replication);
         Ok(Dialer { target, failures, database, response_timeout, connect_timeout, replication })
     }
 
+    /// For one node of the cluster that this is for any node of.
+    pub(crate) fn at(&self, address: &Address) -> io::Result<Self> {
+        let failures = Failures { address: address.to_string() };
+        let not_one = || failures.error(io::ErrorKind::InvalidInput, "it is not in a cluster");
+        let target = self.target.node(address).map_err(|error| invalid_url(&error))?.ok_or_else(not_one)?;
+        let Dialer { database, response_timeout, connect_timeout, replication, .. } = *self;
+        Ok(Dialer { target, failures, database, response_timeout, connect_timeout, replication })
+    }
+
+    /// The nodes to ask about the cluster, if it is one.
+    pub(crate) fn seeds(&self) -> Option<&Arc<Seeds>> {
+        if let Target::AnyNode { seeds, .. } = &self.target { Some(seeds) } else { None }
+    }
+
     /// Connects, checks the server, loads the scripts and subscribes to the channel. If writes wait for replicas, they have
     /// a connection of their own.
-    pub(crate) async fn dial(
-        &self,
-        channel: &str,
-        on_push: OnPush,
-    ) -> io::Result<(MultiplexedConnection, Option<Writer>)> {
+    pub(crate) async fn dial(&self, channel: Option<&str>, on_push: OnPush) -> io::Result<Dialed> {
         let all = async {
             let client = self.target.client(&self.failures).await?;
-            let mut connection = self.connect(&client, &on_push, self.response_timeout).await?;
-            self.check(&mut connection).await?;
-            connection.subscribe(channel).await.map_err(|error| self.failures.of(&error))?;
-            let Some(replication) = self.replication else { return Ok((connection, None)) };
+            let mut redis = self.connect(&client, &on_push, self.response_timeout).await?;
+            self.check(&mut redis).await?;
+            if let Some(channel) = channel {
+                redis.subscribe(channel).await.map_err(|error| self.failures.of(&error))?;
+            }
+            let waits = self.replication.filter(|_| self.seeds().is_none());
+            let host = host_of(client.get_connection_info().addr()).map(Arc::from);
+            let Some(replication) = waits else { return Ok(Dialed { redis, host, writer: None }) };
             let limit = self.response_timeout.saturating_add(replication.timeout);
             let writes = self.connect(&client, &on_push, limit).await?;
-            Ok((connection, Some(Writer::new(writes, replication))))
+            Ok(Dialed { redis, host, writer: Some(Writer::new(writes, replication)) })
         };
         let late = |_| Err(self.failures.timed_out(self.connect_timeout));
         tokio::time::timeout(self.connect_timeout, all).await.unwrap_or_else(late)
@@ -89,6 +120,14 @@ impl Dialer {
             });
         let connected = client.get_multiplexed_async_connection_with_config(&config).await;
         connected.map_err(|error| self.failures.of(&error))
+    }
+
+    /// Asks whether the server is there, and the cluster, if it is for any node of it.
+    pub(super) async fn ping(&self, connection: &mut MultiplexedConnection) -> io::Result<()> {
+        if self.seeds().is_some() {
+            return check_cluster(connection, &self.failures).await;
+        }
+        redis::cmd("PING").exec_async(connection).await.map_err(|error| self.failures.of(&error))
     }
 
     /// Checks the version and the role, and loads the scripts, in one round trip. What a Sentinel names may be a primary
@@ -108,6 +147,8 @@ impl Dialer {
                 io::ErrorKind::Unsupported,
                 &format!("version {found} is too old; install Redis {}.{} or newer, or Valkey", OLDEST.0, OLDEST.1),
             )),
+            // In a cluster, a replica says where its primary is, and receives all messages.
+            _ if matches!(self.target, Target::Node(_) | Target::AnyNode { .. }) => Ok(()),
             _ if replication.lines().any(|line| line.trim() == "role:slave") => {
                 let text = "it is a replica, which cannot be written; connect to the primary";
                 Err(self.failures.error(io::ErrorKind::NotConnected, text))
@@ -115,6 +156,28 @@ impl Dialer {
             _ => Ok(()),
         }
     }
+}
+
+fn host_of(address: &ConnectionAddr) -> Option<&str> {
+    match address {
+        ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => Some(host),
+        _ => None,
+    }
+}
+
+/// The addresses in the URLs of nodes.
+fn seeds_of(nodes: &[String]) -> io::Result<Option<Arc<Seeds>>> {
+    if nodes.is_empty() {
+        return Ok(None);
+    }
+    let address = |url: &String| match url.as_str().into_connection_info()?.addr() {
+        ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
+            Ok(Address { host: host.clone(), port: *port })
+        }
+        _ => Err((ErrorKind::InvalidClientConfig, "a node of a cluster has a host and a port").into()),
+    };
+    let addresses: RedisResult<_> = nodes.iter().map(address).collect();
+    Ok(Some(Arc::new(Seeds::new(addresses.map_err(|error| invalid_url(&error))?)?)))
 }
 
 fn invalid_url(error: &RedisError) -> io::Error {

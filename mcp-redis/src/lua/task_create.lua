@@ -1,4 +1,4 @@
--- Stores a task if the quota leaves room for it, as `TaskQuota::make_room` describes. KEYS: the task. ARGV: base, id,
+-- Stores a task if the quota leaves room for it, as `TaskQuota::make_room` describes. KEYS: the task, indexes. ARGV: base, id,
 -- version, record, place, account, owner, time to live in milliseconds, limit of all tasks, limit of the account or '',
 -- holder.
 local id, place, account, owner, ttl = ARGV[2], ARGV[5], ARGV[6], ARGV[7], ARGV[8]

@@ -1,4 +1,4 @@
--- Some of the tasks that somebody holds: ids and records. KEYS: the ids. ARGV: base, holder, the most.
+-- Some of the tasks that somebody holds: ids and records. KEYS: the ids, indexes. ARGV: base, holder, the most.
 local records, holder = {}, ARGV[2]
 -- Random ones: several replicas look for tasks of the same holder.
 for _, id in ipairs(redis.call('SRANDMEMBER', KEYS[1], ARGV[3])) do

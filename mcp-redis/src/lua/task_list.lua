@@ -1,4 +1,4 @@
--- The records of an owner's tasks. KEYS: the owner. ARGV: base.
+-- The records of an owner's tasks. KEYS: the owner, indexes. ARGV: base.
 local records = {}
 for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do
     local record = redis.call('HGET', base .. 'task:' .. id, 'r')

@@ -1,4 +1,4 @@
--- Replaces a task's record if its version is the one before. The expiry and the account stay. KEYS: the task. ARGV: base,
+-- Replaces a task's record if its version is the one before. The expiry and the account stay. KEYS: the task, indexes. ARGV: base,
 -- id, that version, the new version, the record, its place, its holder.
 local id, place = ARGV[2], ARGV[6]
 if redis.call('HGET', KEYS[1], 'v') ~= ARGV[3] then

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::changes::Changes;
-use crate::link::Link;
+use crate::cluster::router::Router;
 use crate::names::Names;
 use crate::seal::{Sealer, corrupt};
 
@@ -25,7 +25,7 @@ const LONGEST_MS: u128 = 100_000_000_000_000;
 
 /// What the stores of one `Redis` share.
 pub(crate) struct Inner {
-    pub(crate) link: Link,
+    pub(crate) link: Router,
     pub(crate) names: Names,
     pub(crate) sealer: Arc<Sealer>,
     pub(crate) changes: Arc<Changes>,

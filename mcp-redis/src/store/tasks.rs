@@ -2,7 +2,9 @@
 //! many there are, whose they are, and which is evicted next (`lua/tasks.lua`).
 //!
 //! All keys of tasks are in one slot of a cluster. A quota holds for all tasks, and two replicas may create one at the
-//! same time, so one script checks, evicts and stores.
+//! same time, so one script checks, evicts and stores. Scripts are called with the indexes as keys, though they make up the
+//! names themselves: while the slot is being moved to another node, either node refuses a script that lacks a key, instead
+//! of running it on a part of the tasks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +37,13 @@ impl RedisTasks {
         let (base, id) = (self.0.names.tasks(), hash("task", id));
         let key = task_key(&base, &id);
         TaskNames { base, id, key }
+    }
+
+    /// A call of a script with this key and the indexes that there are as long as there is a task.
+    fn call(script: &'static script::Script, key: &str, base: &str) -> script::Call {
+        let mut call = script.key(key);
+        call.key(format!("{base}expiry")).key(format!("{base}meta"));
+        call
     }
 
     /// The tasks that a script returns.
@@ -72,7 +81,7 @@ fn place(task: &TaskRecord) -> String {
 impl TaskStore for RedisTasks {
     async fn create(&self, task: &TaskRecord, ttl: Duration, quota: TaskQuota) -> io::Result<Result<(), TaskLimit>> {
         let names = self.names(&task.id);
-        let mut create = script::TASK_CREATE.key(&names.key);
+        let mut create = Self::call(&script::TASK_CREATE, &names.key, &names.base);
         create.arg(&names.base).arg(&names.id).arg(task.version).arg(self.0.encode(task, &names.key)?);
         create.arg(place(task)).arg(hash_of("account", task.account.as_deref()));
         create.arg(hash_of("owner", task.owner.as_deref())).arg(millis(ttl)).arg(quota.total);
@@ -98,7 +107,10 @@ impl TaskStore for RedisTasks {
     async fn update(&self, task: &TaskRecord) -> io::Result<bool> {
         let Some(before) = task.version.checked_sub(1) else { return Ok(false) };
         let names = self.names(&task.id);
-        let mut update = script::TASK_UPDATE.key(&names.key);
+        let mut update = Self::call(&script::TASK_UPDATE, &names.key, &names.base);
+        // Also what it changes after the record.
+        let account = hash_of("account", task.account.as_deref());
+        update.key(format!("{}ranking", names.base)).key(format!("{}account:{account}", names.base));
         update.arg(&names.base).arg(&names.id).arg(before).arg(task.version);
         update.arg(self.0.encode(task, &names.key)?).arg(place(task)).arg(holder_of(task));
         self.0.link.write(&Request::Script(update), Repeat::Never).await
@@ -106,7 +118,8 @@ impl TaskStore for RedisTasks {
 
     async fn list(&self, owner: Option<&str>) -> io::Result<Vec<TaskRecord>> {
         let base = self.0.names.tasks();
-        let mut list = script::TASK_LIST.key(format!("{base}owner:{}", hash_of("owner", owner)));
+        let owner = format!("{base}owner:{}", hash_of("owner", owner));
+        let mut list = Self::call(&script::TASK_LIST, &owner, &base);
         list.arg(&base);
         let mut tasks = self.records(&base, list).await?;
         tasks.sort_by(|one, other| (one.created_ms, &one.id).cmp(&(other.created_ms, &other.id)));
@@ -122,7 +135,7 @@ impl TaskStore for RedisTasks {
 
     async fn held_by(&self, holder: &str, limit: usize) -> io::Result<Vec<TaskRecord>> {
         let (base, holder) = (self.0.names.tasks(), format!("+{holder}"));
-        let mut held = script::TASK_HELD.key(format!("{base}held:{holder}"));
+        let mut held = Self::call(&script::TASK_HELD, &format!("{base}held:{holder}"), &base);
         held.arg(&base).arg(holder).arg(i64::try_from(limit).unwrap_or(i64::MAX));
         self.records(&base, held).await
     }

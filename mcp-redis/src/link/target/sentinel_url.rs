@@ -2,9 +2,11 @@
 
 use std::io;
 
+use super::url::{is_empty, with_port};
+
 /// What such a URL begins with.
 const SCHEME: &str = "redis+sentinel://";
-const DEFAULT_PORT: &str = "26379";
+const DEFAULT_PORT: u16 = 26379;
 
 /// A URL, and the URLs of the Sentinels that know its server. The host is the name of the primary, then.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,20 +22,12 @@ pub(crate) fn parse(url: &str) -> io::Result<Option<Named>> {
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (user, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| (user, hosts));
     let (name, database) = path.split_once('/').unwrap_or((path, ""));
-    if name.is_empty() || hosts.split(',').any(|host| host.trim().is_empty()) {
+    if name.is_empty() || is_empty(hosts) {
         return Err(invalid());
     }
     let at = if user.is_empty() { "" } else { "@" };
-    let sentinels = hosts.split(',').map(str::trim).map(|host| {
-        let port = if has_port(host) { String::new() } else { format!(":{DEFAULT_PORT}") };
-        format!("redis://{host}{port}/")
-    });
+    let sentinels = hosts.split(',').map(|host| format!("redis://{}/", with_port(host, DEFAULT_PORT)));
     Ok(Some(Named { url: format!("redis://{user}{at}{name}/{database}"), sentinels: sentinels.collect() }))
-}
-
-/// An IPv6 address in brackets has colons of its own.
-fn has_port(host: &str) -> bool {
-    host.rsplit_once(']').map_or(host, |(_, after)| after).contains(':')
 }
 
 /// Without the text of the URL, which may have a password.

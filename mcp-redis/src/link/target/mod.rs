@@ -1,11 +1,18 @@
-//! The server to connect to: one with an address, or the one that Sentinels name.
+//! The server to connect to: one with an address, the one that Sentinels name, or a node of a cluster.
 //! <https://redis.io/docs/latest/develop/reference/sentinel-clients/>
 
+pub(crate) mod cluster_url;
+pub(crate) mod seeds;
+pub(crate) mod sentinel_url;
+mod url;
+
 use std::io;
+use std::sync::Arc;
 
 use redis::{Client, ConnectionAddr, ConnectionInfo, RedisError, RedisResult};
 use tokio::task::JoinSet;
 
+use self::seeds::{Address, Seeds};
 use super::failure::Failures;
 
 /// The server to connect to.
@@ -14,37 +21,78 @@ pub(crate) enum Target {
     Named {
         sentinels: Vec<Client>,
         name: String,
-        /// How to connect, once the address is known.
-        info: ConnectionInfo,
-        root_certificate: Option<Vec<u8>>,
+        template: Template,
     },
+    /// Any node of a cluster.
+    AnyNode {
+        seeds: Arc<Seeds>,
+        template: Template,
+    },
+    /// This node of a cluster.
+    Node(Client),
+}
+
+/// How to connect, once the address is known.
+#[derive(Clone)]
+pub(crate) struct Template {
+    info: ConnectionInfo,
+    root_certificate: Option<Vec<u8>>,
+}
+
+impl Template {
+    fn at(&self, address: &Address) -> RedisResult<Client> {
+        let Address { host, port } = address.clone();
+        let address = match self.info.addr().clone() {
+            ConnectionAddr::TcpTls { insecure, tls_params, .. } => {
+                ConnectionAddr::TcpTls { host, port, insecure, tls_params }
+            }
+            _ => ConnectionAddr::Tcp(host, port),
+        };
+        make_client(self.info.clone().set_addr(address), self.root_certificate.clone())
+    }
 }
 
 impl Target {
-    /// The server at this address; if there are Sentinels, the one whose name is the host.
+    /// The server at this address; if there are Sentinels, the one whose name is the host; if there are seeds, any node.
     pub(crate) fn new(
-        info: ConnectionInfo,
+        info: &ConnectionInfo,
         sentinels: &[String],
+        seeds: Option<Arc<Seeds>>,
         root_certificate: Option<Vec<u8>>,
     ) -> RedisResult<Self> {
-        if sentinels.is_empty() {
-            return make_client(info, root_certificate).map(Target::Server);
+        // Also checked if it is not used, so that a certificate that cannot be read is not told later.
+        let client = make_client(info.clone(), root_certificate.clone())?;
+        let template = Template { info: info.clone(), root_certificate };
+        if let Some(seeds) = seeds {
+            return Ok(Target::AnyNode { seeds, template });
         }
-        // Checked now, so that a certificate that cannot be read is not told later.
-        make_client(info.clone(), root_certificate.clone())?;
+        if sentinels.is_empty() {
+            return Ok(Target::Server(client));
+        }
         let sentinels = sentinels.iter().map(|url| Client::open(url.as_str())).collect::<RedisResult<_>>()?;
         let name = match info.addr() {
             ConnectionAddr::Tcp(name, _) | ConnectionAddr::TcpTls { host: name, .. } => name.clone(),
             other => other.to_string(),
         };
-        Ok(Target::Named { sentinels, name, info, root_certificate })
+        Ok(Target::Named { sentinels, name, template })
+    }
+
+    /// One node of the cluster that this is any node of.
+    pub(crate) fn node(&self, address: &Address) -> RedisResult<Option<Self>> {
+        match self {
+            Target::AnyNode { template, .. } => Ok(Some(Target::Node(template.at(address)?))),
+            _ => Ok(None),
+        }
     }
 
     /// A client of the server, which may be another one than the last time.
     pub(crate) async fn client(&self, failures: &Failures) -> io::Result<Client> {
-        let (sentinels, name, info, root_certificate) = match self {
-            Target::Server(client) => return Ok(client.clone()),
-            Target::Named { sentinels, name, info, root_certificate } => (sentinels, name, info, root_certificate),
+        let (sentinels, name, template) = match self {
+            Target::Server(client) | Target::Node(client) => return Ok(client.clone()),
+            Target::AnyNode { seeds, template } => {
+                return seeds.working_node(|address| template.at(address), failures).await;
+            }
+            Target::Named { sentinels, name, template } => (sentinels, name, template),
         };
         // All are asked, because one that is away would take the time of the others. The rest is dropped with `asked`.
         let mut asked = JoinSet::new();
@@ -54,15 +102,8 @@ impl Target {
         let mut reason = "they do not know it".to_owned();
         while let Some(answer) = asked.join_next().await {
             match answer {
-                Ok(Ok(Some((found, port)))) => {
-                    let address = match info.addr().clone() {
-                        ConnectionAddr::TcpTls { insecure, tls_params, .. } => {
-                            ConnectionAddr::TcpTls { host: found, port, insecure, tls_params }
-                        }
-                        _ => ConnectionAddr::Tcp(found, port),
-                    };
-                    let client = make_client(info.clone().set_addr(address), root_certificate.clone());
-                    return client.map_err(|error| failures.of(&error));
+                Ok(Ok(Some((host, port)))) => {
+                    return template.at(&Address { host, port }).map_err(|error| failures.of(&error));
                 }
                 Ok(Ok(None)) | Err(_) => {}
                 Ok(Err(error)) => reason = error.to_string(),
