@@ -40,6 +40,8 @@ pub(crate) struct VerifiedToken {
     pub(crate) scopes: Vec<Box<str>>,
     /// In seconds since 1970.
     pub(crate) expires_at: u64,
+    /// Until when it need not be verified again; the same clock.
+    pub(crate) cache_until: u64,
     /// All claims, as the issuer wrote them: a JSON object.
     pub(crate) claims: Box<str>,
     pub(crate) binding: Binding,
@@ -111,6 +113,7 @@ pub(crate) fn check(
         client_id: client_id.map(boxed),
         scopes: scopes(&claims)?,
         expires_at,
+        cache_until: expires_at,
         claims: payload.trim().into(),
         binding: Binding::read(&claims)?,
         key_id: None,

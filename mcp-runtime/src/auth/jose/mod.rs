@@ -24,4 +24,4 @@ pub(crate) mod key_set;
 pub(crate) mod token;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

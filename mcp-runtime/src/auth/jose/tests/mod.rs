@@ -1,5 +1,5 @@
 //! Tokens of others: minted by joserfc (`tests/tokens`), the examples of the RFCs, and random bytes.
 
-pub(super) mod minted;
+pub(crate) mod minted;
 mod properties;
 mod vectors;
