@@ -5,5 +5,6 @@ pub(crate) mod cache;
 pub(crate) mod clock;
 pub(crate) mod fetch;
 pub(crate) mod fingerprint;
+pub(crate) mod introspect;
 pub(crate) mod jose;
 pub(crate) mod keys;

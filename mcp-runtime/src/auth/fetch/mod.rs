@@ -2,6 +2,8 @@
 
 #[cfg(feature = "auth-fetch")]
 pub(crate) mod https;
+#[cfg(all(test, feature = "auth-fetch"))]
+mod tests;
 
 use std::fmt;
 use std::pin::Pin;
@@ -101,7 +103,7 @@ fn is_loopback(host: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+mod url_tests {
     use super::*;
 
     #[test]

@@ -105,7 +105,7 @@ pub(crate) fn check(
     if !audience.iter().any(|name| policy.audience.has(name)) {
         return Err(TokenError::WrongAudience);
     }
-    let expires_at = check_times(&claims, policy.leeway, now)?;
+    let expires_at = check_times(&claims, policy.leeway, now)?.ok_or(TokenError::NoExpiry)?;
     let subject = text(&claims, "sub", "its sub is not a string")?;
     Ok(VerifiedToken {
         issuer: policy.issuer.clone(),
@@ -121,14 +121,14 @@ pub(crate) fn check(
     })
 }
 
-/// The expiry of a token that is valid at `now`.
-pub(crate) fn check_times(claims: &Object<'_>, leeway: u64, now: u64) -> Result<u64, TokenError> {
+/// The expiry of a token that is valid at `now`; `None` if it does not say.
+pub(crate) fn check_times(claims: &Object<'_>, leeway: u64, now: u64) -> Result<Option<u64>, TokenError> {
     let date = |key: &str, malformed| match claims.get(key) {
         None => Ok(None),
         Some(raw) => json::date(raw).map(Some).ok_or(TokenError::Malformed(malformed)),
     };
-    let expires_at = date("exp", "its exp is not a date in seconds")?.ok_or(TokenError::NoExpiry)?;
-    if now >= expires_at + leeway {
+    let expires_at = date("exp", "its exp is not a date in seconds")?;
+    if expires_at.is_some_and(|end| now >= end + leeway) {
         return Err(TokenError::Expired);
     }
     if date("nbf", "its nbf is not a date in seconds")?.is_some_and(|start| start > now + leeway) {
