@@ -4,6 +4,8 @@
 pub(crate) mod https;
 #[cfg(all(test, feature = "auth-fetch"))]
 mod tests;
+#[cfg(all(test, feature = "auth-fetch"))]
+mod tls_tests;
 
 use std::fmt;
 use std::pin::Pin;
