@@ -48,7 +48,7 @@ impl TokenCache {
     /// What a token says, if it was verified before and that still holds at `now`.
     pub(crate) fn get(&self, token: &str, now: u64) -> Option<Arc<VerifiedToken>> {
         let (signed, signature) = split(token);
-        let print = self.fingerprints.of(&[signature.as_bytes()]);
+        let print = self.fingerprints.of_long(signature.as_bytes());
         let mut tokens = lock(&self.tokens);
         let is_good = |entry: &Entry| {
             let Entry { signed: known, token } = entry;
@@ -71,7 +71,7 @@ impl TokenCache {
     /// Keeps a token that was verified.
     pub(crate) fn insert(&self, token: &str, verified: Arc<VerifiedToken>) {
         let (signed, signature) = split(token);
-        let print = self.fingerprints.of(&[signature.as_bytes()]);
+        let print = self.fingerprints.of_long(signature.as_bytes());
         let entry = Entry { signed: signed.into(), token: verified };
         // Dropped without the lock.
         let _evicted = lock(&self.tokens).keep(print, entry);

@@ -6,10 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use tokio::time::timeout;
-
 use super::fetch::{self, Fetch, FetchError, FetchForm, FetchRequest, FetchResponse};
 use super::jose::audience::Audience;
 use super::jose::claims::{self, Binding, LEEWAY, VerifiedToken};
@@ -19,6 +15,8 @@ use super::jose::jws::MAX_BYTES;
 use super::keys::source::VerifyError;
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 /// How long an answer is believed, in seconds, if answers are cached: a revoked token is accepted for as long.
 const CACHED: u64 = 60;
@@ -93,11 +91,9 @@ impl Introspection {
         if token.len() > MAX_BYTES {
             return Err(TokenError::TooLarge.into());
         }
-        let asked = timeout(fetch::TIMEOUT, fetch::send(&*self.fetch, self.request(token))).await;
-        let answer = match asked {
-            Ok(Ok(response)) => self.read(&response, now),
-            Ok(Err(FetchError(why))) => Err(Refusal::Unavailable(why)),
-            Err(_) => Err(Refusal::Unavailable(format!("{}: no answer", self.url))),
+        let answer = match fetch::send(&*self.fetch, self.request(token)).await {
+            Ok(response) => self.read(&response, now),
+            Err(FetchError(why)) => Err(Refusal::Unavailable(why)),
         };
         let is_failing = matches!(answer, Err(Refusal::Unavailable(_)));
         let was_failing = self.is_failing.swap(is_failing, Ordering::Relaxed);

@@ -140,7 +140,7 @@ fn target<B>(url: &str, response: &Response<B>) -> Result<String, FetchError> {
         return Ok(location.to_owned());
     }
     Err(FetchError(format!(
-        "it redirects to another host, which is not followed; configure the URL itself if it is right: {}",
+        "it redirects to another host, which is not followed; configure the URL itself if it is right: {:?}",
         location.chars().take(200).collect::<String>()
     )))
 }

@@ -11,6 +11,8 @@ use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
+use tokio::time::timeout;
+
 /// Enough for the metadata and the keys of every issuer.
 pub(crate) const MAX_BODY: usize = 64 * 1024;
 /// How long the keys of an issuer, or an introspection, may take.
@@ -67,11 +69,15 @@ impl fmt::Display for FetchError {
 
 impl std::error::Error for FetchError {}
 
-/// Sends a request to a URL that may be asked, and returns a body that is not too long.
+/// Sends a request to a URL that may be asked, and returns a body that is not too long, or an error after a while.
 pub(crate) async fn send(fetch: &dyn Fetch, request: FetchRequest) -> Result<FetchResponse, FetchError> {
     check_url(&request.url)?;
     let url = request.url.clone();
-    let response = fetch.fetch(request).await.map_err(|FetchError(why)| FetchError(format!("{url}: {why}")))?;
+    let response = match timeout(TIMEOUT, fetch.fetch(request)).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(FetchError(why))) => return Err(FetchError(format!("{url}: {why}"))),
+        Err(_) => return Err(FetchError(format!("{url}: no answer within {} seconds", TIMEOUT.as_secs()))),
+    };
     if response.body.len() > MAX_BODY {
         return Err(FetchError(format!("{url}: the response is longer than {} KiB", MAX_BODY / 1024)));
     }
@@ -89,7 +95,7 @@ pub(crate) fn check_url(url: &str) -> Result<(), FetchError> {
     if is_allowed && url.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(());
     }
-    Err(FetchError(format!("{url}: not an https URL (http is for loopback addresses only)")))
+    Err(FetchError(format!("{url:?}: not an https URL (http is for loopback addresses only)")))
 }
 
 fn is_host(host: &str) -> bool {

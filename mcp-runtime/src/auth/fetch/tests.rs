@@ -80,7 +80,7 @@ async fn a_rotated_key_is_found_at_once() {
 async fn another_issuer_in_the_metadata_is_refused() {
     let faults = Faults { other_issuer: Some("https://evil.example".to_owned()), ..Faults::default() };
     let why = Scene::new().await.failure(faults).await;
-    assert!(why.contains("`https://evil.example`, which is not the same text"), "{why}");
+    assert!(why.contains("\"https://evil.example\", which is not the same text"), "{why}");
 }
 
 #[tokio::test]

@@ -128,13 +128,13 @@ pub(crate) fn check_times(claims: &Object<'_>, leeway: u64, now: u64) -> Result<
         Some(raw) => json::date(raw).map(Some).ok_or(TokenError::Malformed(malformed)),
     };
     let expires_at = date("exp", "its exp is not a date in seconds")?;
-    if expires_at.is_some_and(|end| now >= end + leeway) {
+    if expires_at.is_some_and(|end| now >= end.saturating_add(leeway)) {
         return Err(TokenError::Expired);
     }
-    if date("nbf", "its nbf is not a date in seconds")?.is_some_and(|start| start > now + leeway) {
+    if date("nbf", "its nbf is not a date in seconds")?.is_some_and(|start| start > now.saturating_add(leeway)) {
         return Err(TokenError::NotYetValid);
     }
-    if date("iat", "its iat is not a date in seconds")?.is_some_and(|issued| issued > now + leeway) {
+    if date("iat", "its iat is not a date in seconds")?.is_some_and(|issued| issued > now.saturating_add(leeway)) {
         return Err(TokenError::IssuedInFuture);
     }
     Ok(expires_at)

@@ -57,7 +57,7 @@ fn read(body: &[u8], issuer: &str) -> Result<IssuerMetadata, String> {
     let named = object.get("issuer").and_then(Raw::text).unwrap_or_default();
     if named != issuer {
         return Err(format!(
-            "`issuer` of the document is `{}`, which is not the same text: configure the issuer as it names itself",
+            "`issuer` of the document is {:?}, which is not the same text: configure the issuer as it names itself",
             named.chars().take(200).collect::<String>()
         ));
     }
