@@ -1,8 +1,8 @@
 //! [`Fingerprints`]: 128-bit keyed hashes of secrets, by which tables find them without keeping them.
 //!
-//! Two SipHash-1-3 with random keys of their own, which never leave the process: to hit an entry without knowing its
+//! Two `SipHash-1-3` with random keys of their own, which never leave the process: to hit an entry without knowing its
 //! secret takes 2^128 guesses over the network. SHA-256, which needs no key, costs 34,000 instructions per KiB where the
-//! processor has none for it, more than all of an HTTP call; one SipHash costs 2,600.
+//! processor has none for it, more than all of an HTTP call; one `SipHash` costs 2,600.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher};
