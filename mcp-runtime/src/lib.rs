@@ -38,6 +38,8 @@
 #![forbid(unsafe_code)]
 
 pub mod ask;
+#[cfg(feature = "auth")]
+mod auth;
 mod call;
 mod catalog;
 #[cfg(feature = "cli")]

@@ -1,5 +1,6 @@
 //! The support library of the tests: fixtures, the transcript runner, an HTTP client, a server process.
 
+pub mod fake_issuer;
 pub mod file_stores;
 pub mod fixture;
 pub mod http;
