@@ -9,6 +9,8 @@ use super::control::ConnectionControl;
 use super::notifier::Notifier;
 use super::outbox::{Outbox, Presence};
 use crate::ask::{self, Dialogue, Resumed, StateBinding};
+#[cfg(feature = "auth")]
+use crate::auth::access::Access;
 use crate::call::telemetry::log::CallLog;
 use crate::era::{Accepted, Envelope, Method};
 use crate::jsonrpc::Id;
@@ -31,6 +33,9 @@ pub struct Invocation<'a> {
     pub(crate) read: Option<ReadRequest<'a>>,
     /// The task the call is, or may become.
     pub(crate) job: Option<&'a Arc<Job>>,
+    /// The scopes of the handler, if it has any.
+    #[cfg(feature = "auth")]
+    pub(crate) scopes: Option<&'a Arc<[Box<str>]>>,
 }
 
 /// The resource a `resources/read` names.
@@ -43,12 +48,21 @@ pub(crate) struct ReadRequest<'a> {
 
 impl<'a> Invocation<'a> {
     pub(crate) fn new(id: Id<'a>, call: &'a Accepted<'a>, channel: &'a CallChannel<'a>) -> Self {
-        Invocation { id, envelope: &call.envelope, channel, call: Some(call), read: None, job: None }
+        Invocation { id, call: Some(call), ..Self::notification(&call.envelope, channel) }
     }
 
     /// A notification of the server's own.
     pub(crate) fn notification(envelope: &'a Envelope<'a>, channel: &'a CallChannel<'a>) -> Self {
-        Invocation { id: Id::NULL, envelope, channel, call: None, read: None, job: None }
+        Invocation {
+            id: Id::NULL,
+            envelope,
+            channel,
+            call: None,
+            read: None,
+            job: None,
+            #[cfg(feature = "auth")]
+            scopes: None,
+        }
     }
 }
 
@@ -176,6 +190,18 @@ impl<'a> CallChannel<'a> {
     /// The authenticated caller, if there is one.
     pub(crate) fn principal(&self) -> Option<&'a Arc<str>> {
         self.outbox.principal()
+    }
+
+    /// What the caller may do, if there are rules.
+    #[cfg(feature = "auth")]
+    pub(crate) fn access(&self) -> Option<&'a Access> {
+        self.outbox.access()
+    }
+
+    /// Whether the caller is elsewhere, and not the one who has started the server.
+    #[cfg(feature = "auth")]
+    pub(crate) fn is_remote(&self) -> bool {
+        self.outbox.is_remote()
     }
 
     /// The address the caller has, if that is known.

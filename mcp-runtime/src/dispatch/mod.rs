@@ -2,7 +2,7 @@
 //!
 //! `connection` receives messages and answers them; `batch`, `client_notifications` and `listen` are parts of it,
 //! `shared` is for one that several requests use at once, `relay` for several replicas.
-//! `router` finds the handler of a request; `tasks` has the methods about tasks. `long_answers` knows which calls take
+//! `router` finds the handler of a request, `permit` compares its scopes with the caller's; `tasks` has the methods about tasks. `long_answers` knows which calls take
 //! turns.
 
 mod batch;
@@ -11,6 +11,9 @@ pub(crate) mod connection;
 pub(crate) mod listen;
 #[cfg(feature = "http")]
 pub(crate) mod long_answers;
+#[cfg(all(feature = "auth", feature = "http"))]
+pub(crate) mod needed_scopes;
+mod permit;
 #[cfg(feature = "http")]
 pub(crate) mod relay;
 pub(crate) mod router;

@@ -14,6 +14,7 @@ use super::args::default::DefaultValue;
 use super::args::rules::{ArgumentPolicy, ArgumentRules, DeclaredType};
 use super::args::{Args, Argument, Key};
 use super::completion::{Completers, Completes};
+use super::scopes::HandlerScopes;
 use crate::ask::ClientCapability;
 use crate::call::blocking::BlockingProfile;
 use crate::call::context::Context;
@@ -39,6 +40,7 @@ pub struct Handler {
     pub(crate) requires: Vec<ClientCapability>,
     /// Decides which callers see it; all of them if unset.
     pub(crate) visible: Option<Visibility>,
+    pub(crate) scopes: HandlerScopes,
     /// Whether its schema demands more than its types check.
     pub(super) has_constraints: bool,
     /// What its schema demands of its arguments. None only if the schema is wrong, see `problems`.
@@ -204,7 +206,8 @@ pub struct HandlerBuilder<K> {
     takes_context: bool,
     requires: Vec<ClientCapability>,
     visible: Option<Visibility>,
-    input: InputSchema,
+    pub(super) scopes: HandlerScopes,
+    pub(super) input: InputSchema,
     types: Vec<DeclaredType>,
     /// A schema known only at run time, instead of that of the declared arguments.
     schema: Option<Value>,
@@ -221,6 +224,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
             takes_context: false,
             requires: Vec::new(),
             visible: None,
+            scopes: HandlerScopes::default(),
             input: InputSchema::new(),
             types: Vec::new(),
             schema: None,
@@ -345,7 +349,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
 
     /// Not generic over the function, so that it is compiled once, not for every handler.
     fn build_boxed(self, call: CallFn) -> K::Item {
-        let HandlerBuilder { kind, metadata, timeout, completers, takes_context, requires, visible, .. } = self;
+        let HandlerBuilder { kind, metadata, timeout, completers, takes_context, requires, visible, scopes, .. } = self;
         let is_declared = self.schema.is_none();
         let (schema, mut problems) = self.schema.map_or_else(|| self.input.finish(), |schema| (schema, Vec::new()));
         if schema.get("type").is_none_or(|kind| kind != "object") {
@@ -370,6 +374,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
             takes_context,
             requires,
             visible,
+            scopes,
             rules,
             output: None,
             problems,

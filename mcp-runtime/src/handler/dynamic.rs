@@ -106,7 +106,7 @@ impl Resource {
 #[derive(Debug)]
 #[must_use = "call `handler` to finish the tool"]
 pub struct ToolBuilder {
-    builder: HandlerBuilder<ToolKind>,
+    pub(super) builder: HandlerBuilder<ToolKind>,
     output: Option<Value>,
 }
 
@@ -114,14 +114,14 @@ pub struct ToolBuilder {
 #[derive(Debug)]
 #[must_use = "call `handler` to finish the prompt"]
 pub struct PromptBuilder {
-    builder: HandlerBuilder<PromptKind>,
+    pub(super) builder: HandlerBuilder<PromptKind>,
 }
 
 /// Builds a [`Resource`] at run time; see [`Resource::builder`].
 #[derive(Debug)]
 #[must_use = "call `handler` to finish the resource"]
 pub struct ResourceBuilder {
-    builder: HandlerBuilder<ResourceKind>,
+    pub(super) builder: HandlerBuilder<ResourceKind>,
 }
 
 macro_rules! common_methods {

@@ -11,6 +11,8 @@
 #![allow(clippy::result_large_err, reason = "an error is a response, and made once per request")]
 
 mod atomic_duration;
+#[cfg(feature = "auth")]
+mod authorize;
 mod caller;
 mod endpoint;
 mod idle_clock;
@@ -48,6 +50,8 @@ use session::Sessions;
 use session::stores::Stores;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+#[cfg(feature = "auth")]
+use crate::auth::gate::Gate;
 use crate::call::blocking::watchdog;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
@@ -151,6 +155,9 @@ struct Service {
 struct Options {
     origin_policy: OriginPolicy,
     principal: Option<PrincipalHook>,
+    /// Verifies tokens; or what is wrong with its set-up.
+    #[cfg(feature = "auth")]
+    gate: Option<Result<Gate, String>>,
     proxies: Proxies,
     /// The session store and the event store, if sessions are stored.
     stores: Option<Arc<Stores>>,
@@ -176,7 +183,14 @@ impl Server {
     pub fn into_service(mut self) -> HttpService {
         let keep_signals = self.signals_disabled;
         let stores = self.stores.take();
+        #[cfg(feature = "auth")]
+        let auth = self.auth.auth.take();
         let service = HttpService::new(self.into_core(), keep_signals);
+        #[cfg(feature = "auth")]
+        let service = match auth {
+            Some(auth) if !auth.is_local() => service.authorize(auth),
+            _ => service,
+        };
         match stores {
             Some(stores) => service.with_stores(stores),
             None => service,
@@ -245,6 +259,10 @@ impl HttpService {
         let peer = self.0.peer(peer, &mut parts);
         async move {
             let (headers, mut admitted) = (Headers::of(&parts.headers), None);
+            #[cfg(feature = "auth")]
+            if let Some(document) = self.0.well_known(&parts) {
+                return Ok(document);
+            }
             let mut response = match self.0.refusal(&headers, &parts) {
                 Some(refusal) => refusal,
                 None => {

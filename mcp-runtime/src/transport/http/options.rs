@@ -188,7 +188,7 @@ impl HttpService {
     }
 
     #[track_caller]
-    fn with(mut self, change: impl FnOnce(&mut Options)) -> Self {
+    pub(super) fn with(mut self, change: impl FnOnce(&mut Options)) -> Self {
         let service = Arc::get_mut(&mut self.0).expect("set the options of an `HttpService` before cloning it");
         change(&mut service.options);
         self
