@@ -79,6 +79,29 @@ impl Access {
     }
 }
 
+/// The rights of the caller of a handler.
+#[derive(Debug, Clone)]
+pub(crate) struct Rights {
+    pub(crate) access: Option<Access>,
+    /// Whether the caller is elsewhere. Without rules, such a caller has no scope; one on stdio has all.
+    pub(crate) is_remote: bool,
+    /// The scopes of the handler.
+    pub(crate) scopes: Option<Arc<[Box<str>]>>,
+}
+
+impl Rights {
+    /// Lets the handler do what needs these scopes, or says all that is missing.
+    pub(crate) fn permit(&self, scopes: &[Box<str>]) -> Result<(), Denied> {
+        match &self.access {
+            Some(access) if access.allows(scopes) => Ok(()),
+            // With those of the handler: a client that asks for no more than these could not call it.
+            Some(access) => Err(access.deny(&[self.scopes.as_deref().unwrap_or_default(), scopes].concat())),
+            None if scopes.is_empty() || !self.is_remote => Ok(()),
+            None => Err(Denied::without_authorization(scopes)),
+        }
+    }
+}
+
 /// A caller lacks scopes for what they want to do.
 #[derive(Debug, Clone)]
 pub(crate) struct Denied {

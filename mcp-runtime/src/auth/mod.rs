@@ -1,4 +1,4 @@
-//! Authorization: who calls, and what they may call. The HTTP side is `transport/http/authorize.rs`, the check of a call
+//! Authorization: who calls, and what they may call. The HTTP side is `transport/http/request/authorize.rs`, the check of a call
 //! `dispatch/permit.rs`.
 //!
 //! [`Auth`] is what people write; `gate` is what becomes of it, once per service. A [`Verifier`](verifier::Verifier) makes

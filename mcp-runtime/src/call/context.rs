@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::invocation::{FromInvocation, Invocation};
 use super::notifier::Notifier;
 use super::progress::{Amount, Progress, ProgressReport, Total};
-#[cfg(feature = "auth")]
-use super::user::Caller;
 use crate::ask::Dialogue;
+#[cfg(feature = "auth")]
+use crate::auth::access::Rights;
 use crate::call::telemetry::trace_context;
 use crate::era::CAPABILITIES;
 use crate::era::client_info::ClientInfo;
@@ -75,7 +75,7 @@ pub struct Context {
     peer: Option<Peer>,
     server: ServerHandle,
     #[cfg(feature = "auth")]
-    pub(super) caller: Caller,
+    pub(super) rights: Rights,
     #[cfg(feature = "http")]
     http: Option<Arc<http::request::Parts>>,
     #[cfg(feature = "http")]
@@ -376,7 +376,7 @@ impl FromInvocation for Context {
             peer: invocation.channel.peer(),
             server: ServerHandle::new(Arc::clone(&invocation.channel.core.shared)),
             #[cfg(feature = "auth")]
-            caller: Caller::of(invocation),
+            rights: invocation.rights(),
             #[cfg(feature = "http")]
             http: invocation.channel.outbox().parts().cloned(),
             #[cfg(feature = "http")]

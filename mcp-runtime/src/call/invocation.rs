@@ -10,7 +10,7 @@ use super::notifier::Notifier;
 use super::outbox::{Outbox, Presence};
 use crate::ask::{self, Dialogue, Resumed, StateBinding};
 #[cfg(feature = "auth")]
-use crate::auth::access::Access;
+use crate::auth::access::{Access, Rights};
 use crate::call::telemetry::log::CallLog;
 use crate::era::{Accepted, Envelope, Method};
 use crate::jsonrpc::Id;
@@ -70,6 +70,13 @@ impl Invocation<'_> {
     /// The call's dialogue with its client, made when it is first needed.
     pub(crate) fn dialogue(&self) -> Arc<Dialogue> {
         Arc::clone(self.channel.dialogue.get_or_init(|| ask::dialogue(self, self.channel.resumed.take())))
+    }
+
+    /// What the caller may do.
+    #[cfg(feature = "auth")]
+    pub(crate) fn rights(&self) -> Rights {
+        let (access, is_remote) = (self.channel.access().cloned(), self.channel.is_remote());
+        Rights { access, is_remote, scopes: self.scopes.cloned() }
     }
 
     /// What a sealed state of this call is bound to, if the call can ask in rounds.

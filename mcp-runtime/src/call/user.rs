@@ -1,39 +1,8 @@
 //! The part of a [`Context`] that knows the authorization of its caller.
 
-use std::sync::Arc;
-
 use super::context::Context;
-use super::invocation::Invocation;
 use crate::auth::User;
-use crate::auth::access::{Access, Denied};
 use crate::error::{Error, Result};
-
-/// What a context knows of its caller's rights.
-#[derive(Clone)]
-pub(super) struct Caller {
-    access: Option<Access>,
-    is_remote: bool,
-    /// The scopes of the handler.
-    scopes: Option<Arc<[Box<str>]>>,
-}
-
-impl Caller {
-    pub(super) fn of(invocation: &Invocation<'_>) -> Self {
-        let channel = invocation.channel;
-        let scopes = invocation.scopes.cloned();
-        Caller { access: channel.access().cloned(), is_remote: channel.is_remote(), scopes }
-    }
-
-    fn permit(&self, scopes: &[Box<str>]) -> Result<(), Denied> {
-        match &self.access {
-            Some(access) if access.allows(scopes) => Ok(()),
-            // With those of the handler: a client that asks for no more than these could not call it.
-            Some(access) => Err(access.deny(&[self.scopes.as_deref().unwrap_or_default(), scopes].concat())),
-            None if scopes.is_empty() || !self.is_remote => Ok(()),
-            None => Err(Denied::without_authorization(scopes)),
-        }
-    }
-}
 
 impl Context {
     /// The authenticated caller. Requires the feature `auth`.
@@ -62,7 +31,7 @@ impl Context {
     /// If there is none: on stdio, over HTTP without authorization, and for callers without a token where it is
     /// [optional](crate::auth::Auth::optional).
     pub fn user(&self) -> Result<&User> {
-        let user = self.caller.access.as_ref().and_then(|access| access.user.as_deref());
+        let user = self.rights.access.as_ref().and_then(|access| access.user.as_deref());
         user.ok_or_else(|| {
             Error::msg(
                 "this call has no authenticated user: over HTTP, set up `HttpService::authorize`, and give the handler \
@@ -92,6 +61,6 @@ impl Context {
     /// ```
     pub fn require_scopes(&self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Result<()> {
         let scopes: Vec<Box<str>> = scopes.into_iter().map(|scope| scope.into().into_boxed_str()).collect();
-        self.caller.permit(&scopes).map_err(Error::from)
+        self.rights.permit(&scopes).map_err(Error::from)
     }
 }

@@ -11,9 +11,7 @@ pub(crate) mod connection;
 pub(crate) mod listen;
 #[cfg(feature = "http")]
 pub(crate) mod long_answers;
-#[cfg(all(feature = "auth", feature = "http"))]
-pub(crate) mod needed_scopes;
-mod permit;
+pub(crate) mod permit;
 #[cfg(feature = "http")]
 pub(crate) mod relay;
 pub(crate) mod router;

@@ -229,7 +229,7 @@ impl<'a> Router<'a> {
             ask::required(*capability, self.invocation).map_err(Failure::MissingCapability)?;
         }
         #[cfg(feature = "auth")]
-        let scoped = Invocation { scopes: handler.scopes.shared(), ..*self.invocation };
+        let scoped = Invocation { scopes: handler.scopes.as_ref(), ..*self.invocation };
         #[cfg(feature = "auth")]
         let invocation = if scoped.scopes.is_some() { &scoped } else { self.invocation };
         #[cfg(not(feature = "auth"))]

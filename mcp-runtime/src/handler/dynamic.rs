@@ -106,7 +106,7 @@ impl Resource {
 #[derive(Debug)]
 #[must_use = "call `handler` to finish the tool"]
 pub struct ToolBuilder {
-    pub(super) builder: HandlerBuilder<ToolKind>,
+    builder: HandlerBuilder<ToolKind>,
     output: Option<Value>,
 }
 
@@ -114,14 +114,14 @@ pub struct ToolBuilder {
 #[derive(Debug)]
 #[must_use = "call `handler` to finish the prompt"]
 pub struct PromptBuilder {
-    pub(super) builder: HandlerBuilder<PromptKind>,
+    builder: HandlerBuilder<PromptKind>,
 }
 
 /// Builds a [`Resource`] at run time; see [`Resource::builder`].
 #[derive(Debug)]
 #[must_use = "call `handler` to finish the resource"]
 pub struct ResourceBuilder {
-    pub(super) builder: HandlerBuilder<ResourceKind>,
+    builder: HandlerBuilder<ResourceKind>,
 }
 
 macro_rules! common_methods {
@@ -279,3 +279,19 @@ impl ResourceBuilder {
         })
     }
 }
+
+#[cfg(feature = "auth")]
+macro_rules! scopes_of {
+    ($($builder:ty),*) => {$(
+        impl $builder {
+            /// Adds scopes that a caller must have. Requires the feature `auth`.
+            pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+                self.builder.scopes(scopes);
+                self
+            }
+        }
+    )*};
+}
+
+#[cfg(feature = "auth")]
+scopes_of!(ToolBuilder, PromptBuilder, ResourceBuilder);

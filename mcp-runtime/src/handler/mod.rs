@@ -12,6 +12,5 @@ pub(crate) mod listed;
 pub(crate) mod output;
 pub(crate) mod prompt;
 pub(crate) mod resource;
-pub(crate) mod scopes;
 pub(crate) mod tool;
 pub(crate) mod uri_template;

@@ -46,8 +46,10 @@ async fn serve(server: Server) -> Result<(), ServerError> {
     Server::new(\"a\", \"1\").run_with([\"tools\"]).await;
     Server::new(\"a\", \"1\").serve_http(\"127.0.0.1:80\").await
 }
+#[tool(scopes(\"a\"))]
+fn scoped() {}
 fn main() {
-    let _ = serve;
+    let _ = (serve, tools![scoped]);
 }
 ";
     fs::write(folder.join("src/main.rs"), program).unwrap();

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use http::{Method, Response, StatusCode};
 
-#[cfg(feature = "auth")]
-use super::authorize;
 use super::idle_clock::IdleClock;
 use super::quota::Rejected;
 use super::request::{HttpRequest, body};
+#[cfg(feature = "auth")]
+use super::response::denied;
 use super::route::{self, EmptyRoute, MessageRoute, Route, Target, Unanswered};
 use super::session::{open, serve};
 use super::{Admitted, Body, Responding, Service, legacy_no_session, response, stateless};
@@ -60,7 +60,7 @@ impl Service {
             #[cfg_attr(not(feature = "auth"), allow(unused_mut))]
             let mut response = self.without_message(&http, &target).finish().await;
             #[cfg(feature = "auth")]
-            authorize::expire(&mut response, access.as_ref());
+            denied::expire(&mut response, access.as_ref());
             return response;
         }
         let charge = || self.core.memory.open(Owner::of(None, http.peer));
@@ -84,7 +84,7 @@ impl Service {
         #[cfg_attr(not(feature = "auth"), allow(unused_mut))]
         let mut response = responding.finish().await;
         #[cfg(feature = "auth")]
-        authorize::expire(&mut response, access.as_ref());
+        denied::expire(&mut response, access.as_ref());
         response
     }
 

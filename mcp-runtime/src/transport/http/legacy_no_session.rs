@@ -6,10 +6,10 @@ use std::sync::Arc;
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
-#[cfg(feature = "auth")]
-use super::authorize;
 use super::request::HttpRequest;
 use super::response::body::{Body, LineEvents};
+#[cfg(feature = "auth")]
+use super::response::denied;
 use super::response::sse::events;
 use super::session::serve::{First, at_once, first};
 use super::{Service, response};
@@ -59,7 +59,7 @@ async fn serve(
     let received = connection.receive(frame, &outbox, &mut out);
     #[cfg(feature = "auth")]
     if let (Some(denied), Some(at)) = (outbox.take_denied(), received.answer_at) {
-        return authorize::denied(out[at..].to_vec(), &denied);
+        return denied::denied(out[at..].to_vec(), &denied);
     }
     let (None, Some(messages)) = (received.answer_at, outbox.into_receiver()) else {
         return at_once(received, out, format);
@@ -71,7 +71,7 @@ async fn serve(
             First::Nothing => return response::empty(StatusCode::ACCEPTED),
             First::Answer(line) => return response::answer(format, line),
             #[cfg(feature = "auth")]
-            First::Denied(line, denied) => return authorize::denied(line, &denied),
+            First::Denied(line, denied) => return denied::denied(line, &denied),
             First::Notification(line) => out = line,
             // Without a session there is no stream to come back to.
             First::Detach => {}

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
-#[cfg(feature = "auth")]
-use super::authorize;
 use super::request::HttpRequest;
 use super::response;
 use super::response::body::{Body, LineEvents};
+#[cfg(feature = "auth")]
+use super::response::denied;
 use super::response::sse::typed_events;
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::dispatch::connection::Connection;
@@ -91,7 +91,7 @@ impl SseSessions {
         shared::receive(&session.connection, frame, outbox, &mut out);
         #[cfg(feature = "auth")]
         if let Some(denied) = own.and_then(|mut own| own.take_denied()) {
-            return authorize::denied(out, &denied);
+            return denied::denied(out, &denied);
         }
         // Backpressure: a client has to read its stream before it can send more.
         if !out.is_empty() && session.outbox.sender().send(Outgoing::Answer(out)).await.is_err() {

@@ -11,8 +11,6 @@
 #![allow(clippy::result_large_err, reason = "an error is a response, and made once per request")]
 
 mod atomic_duration;
-#[cfg(feature = "auth")]
-mod authorize;
 mod caller;
 mod endpoint;
 mod idle_clock;
@@ -129,7 +127,8 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// | status | reason |
 /// |---|---|
 /// | 400, 404, 405, 406, 415 | the request is malformed, or its method, path or headers are wrong; 404 also: the session is unknown or expired |
-/// | 403 | the host or origin is not [allowed](Self::allow_hosts) |
+/// | 401 | with the feature `auth`: there is no valid token |
+/// | 403 | the host or origin is not [allowed](Self::allow_hosts), or the caller lacks scopes |
 /// | 408, 413 | the message arrives too slowly, or is too long |
 /// | 429 | a quota of the [principal](Self::principal) is exhausted; with `Retry-After` |
 /// | 503 | a limit of the server is reached, a store fails, or the server shuts down; with `Retry-After` |

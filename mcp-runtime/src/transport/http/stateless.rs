@@ -11,13 +11,13 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use tokio::sync::mpsc;
 
-#[cfg(feature = "auth")]
-use super::authorize;
 use super::quota::QuotaPermit;
 use super::request::HttpRequest;
 use super::request::accept::ResponseFormat;
 use super::request::headers::Headers;
 use super::response::body::{Body, Events, charged};
+#[cfg(feature = "auth")]
+use super::response::denied;
 use super::response::sse::events;
 use super::{Responding, Service, response};
 #[cfg(feature = "auth")]
@@ -118,7 +118,7 @@ fn open_stream<'a>(env: &CallEnv<'a>, to: ResponseTo<'a>, call: &'a Accepted<'a>
     let stream = panic::catch(|| listen::open(env, to.id, call)).unwrap_or(Err(Failure::Panicked))?;
     let state = Arc::clone(&env.core.shared);
     #[cfg(feature = "auth")]
-    let expired = authorize::expired(env.outbox.access());
+    let expired = denied::expired(env.outbox.access());
     let pending = stream.pending(env.outbox.sender().clone(), async move {
         #[cfg(feature = "auth")]
         tokio::select! {
@@ -170,7 +170,7 @@ fn answered(
 ) -> Response<Body> {
     #[cfg(feature = "auth")]
     if let Err(Failure::Forbidden(denied)) = outcome {
-        return authorize::denied(encode::line(&core.info, to, Err(Failure::Forbidden(denied.clone()))), &denied);
+        return denied::denied(encode::line(&core.info, to, Err(Failure::Forbidden(denied.clone()))), &denied);
     }
     let (streams, status) = (!lines.is_empty(), status(&outcome));
     lines.reserve(response::ANSWER);
@@ -193,7 +193,7 @@ fn answered(
 fn whole(format: ResponseFormat, answer: StatelessAnswer) -> Response<Body> {
     #[cfg(feature = "auth")]
     if let Some(denied) = &answer.denied {
-        return authorize::denied(answer.line, denied);
+        return denied::denied(answer.line, denied);
     }
     let StatelessAnswer { status, line, .. } = answer;
     match status {

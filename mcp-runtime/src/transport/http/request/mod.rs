@@ -2,6 +2,8 @@
 
 pub(super) mod accept;
 pub(super) mod arrivals;
+#[cfg(feature = "auth")]
+mod authorize;
 pub(super) mod body;
 pub(super) mod headers;
 pub(super) mod origin;

@@ -20,11 +20,11 @@ use crate::era::{Era, RequestParams};
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{self, Message, Request};
-#[cfg(feature = "auth")]
-use crate::transport::http::authorize;
 use crate::transport::http::request::HttpRequest;
 use crate::transport::http::request::accept::ResponseFormat;
 use crate::transport::http::response::body::Body;
+#[cfg(feature = "auth")]
+use crate::transport::http::response::denied;
 use crate::transport::http::{Responding, response};
 
 /// Serves a request.
@@ -86,7 +86,7 @@ fn conclude(
 ) -> Responding<'static> {
     #[cfg(feature = "auth")]
     if let (Some(denied), Some(at)) = (outbox.take_denied(), received.answer_at) {
-        return Responding::Done(authorize::denied(out[at..].to_vec(), &denied));
+        return Responding::Done(denied::denied(out[at..].to_vec(), &denied));
     }
     let presence = outbox.take_presence();
     // A call that could have sent something, and is over, leaves a queue, too.
@@ -150,7 +150,7 @@ async fn later(mut waiting: WaitingRequest, notifications: Vec<u8>, format: Resp
         First::Nothing => response::empty(StatusCode::ACCEPTED),
         First::Answer(line) => response::answer(format, line),
         #[cfg(feature = "auth")]
-        First::Denied(line, denied) => authorize::denied(line, &denied),
+        First::Denied(line, denied) => denied::denied(line, &denied),
         First::Notification(line) => waiting.stream(Some(&line)).await,
         First::Detach => waiting.stream(None).await,
     }

@@ -4,33 +4,28 @@
 //! It comes before the era of a request is known: 401 and 403 say nothing about eras.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization>
 
-use std::time::{Duration, SystemTime};
-
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, CACHE_CONTROL,
-    CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+    CONTENT_TYPE, HeaderValue,
 };
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
 
-use super::refusals::Reason;
-use super::request::HttpRequest;
-use super::request::headers::Field;
-use super::response::body::Body;
-use super::route::Target;
-use super::{HttpService, Service, response};
+use super::HttpRequest;
+use super::headers::Field;
 use crate::auth::Auth;
-use crate::auth::access::{Access, Denied};
-use crate::auth::gate::{Admission, Closed, Credentials, Gate, WellKnown};
+use crate::auth::access::Access;
+use crate::auth::gate::{Admission, Credentials, Gate, WellKnown};
 use crate::auth::verifier::Presented;
-use crate::dispatch::needed_scopes;
-use crate::era::encode;
+use crate::dispatch::permit;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
+use crate::transport::http::response::body::Body;
+use crate::transport::http::response::denied;
+use crate::transport::http::route::Target;
+use crate::transport::http::{HttpService, Service, response};
 
-/// How much longer than its token a stream may live, to end with a result.
-const GRACE: Duration = Duration::from_secs(1);
 /// The methods of the document.
 const DOCUMENT_METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, OPTIONS");
 const ANY: HeaderValue = HeaderValue::from_static("*");
@@ -66,11 +61,11 @@ impl HttpService {
     }
 
     /// Checks what would make the service useless, or open to everybody.
-    pub(super) fn check_authorization(&self) -> Result<(), ServerError> {
+    pub(crate) fn check_authorization(&self) -> Result<(), ServerError> {
         match &self.0.options.gate {
             Some(Err(mistake)) => Err(ServerError::msg(mistake.clone())),
             Some(Ok(_)) => Ok(()),
-            None => match needed_scopes::first_with_scopes(&self.0.core.shared.catalog()) {
+            None => match permit::first_with_scopes(&self.0.core.shared.catalog()) {
                 Some(name) => Err(ServerError::msg(format!(
                     "`{name}` has scopes, but nobody has any: set up authorization with `HttpService::authorize`"
                 ))),
@@ -84,7 +79,7 @@ impl Service {
     /// The document about the service, if it is what a request asks for. Everybody may read it, also a page of another
     /// origin.
     #[inline]
-    pub(super) fn well_known(&self, parts: &Parts) -> Option<Response<Body>> {
+    pub(crate) fn well_known(&self, parts: &Parts) -> Option<Response<Body>> {
         match &self.options.gate {
             Some(Ok(gate)) if parts.uri.path().starts_with("/.well-known/") => document(gate, parts),
             _ => None,
@@ -93,7 +88,7 @@ impl Service {
 
     /// The caller of a request; `None` if there are no rules.
     #[inline]
-    pub(super) async fn authorize<'a>(
+    pub(crate) async fn authorize<'a>(
         &'a self,
         http: &HttpRequest<'a>,
         target: &Target,
@@ -121,11 +116,11 @@ impl Service {
             Admission::Open(access) => {
                 // A message says what it is for, and so which other scopes it needs.
                 if http.parts.method != Method::POST && !access.has_baseline() {
-                    return Err(Box::new(refuse(Id::NULL, &access.deny(&[]))));
+                    return Err(Box::new(denied::refuse(Id::NULL, &access.deny(&[]))));
                 }
                 Ok(Some(access))
             }
-            Admission::Closed(closed) => Err(Box::new(close(&closed))),
+            Admission::Closed(closed) => Err(Box::new(denied::close(&closed))),
             Admission::Later(_) => unreachable!("a verified token has a user, or none"),
         }
     }
@@ -133,7 +128,7 @@ impl Service {
     /// The refusal of a message before it is served: its caller lacks what every call needs, or some element of a
     /// batch needs more. All scopes of the message are in one challenge.
     #[inline]
-    pub(super) fn denial(&self, http: &HttpRequest<'_>, frame: &[u8]) -> Option<Response<Body>> {
+    pub(crate) fn denial(&self, http: &HttpRequest<'_>, frame: &[u8]) -> Option<Response<Body>> {
         let access = http.access?;
         let is_batch = frame.trim_ascii_start().first() == Some(&b'[');
         if !is_batch && access.has_baseline() {
@@ -144,9 +139,9 @@ impl Service {
 
     #[cold]
     fn message_denial(&self, access: &Access, frame: &[u8]) -> Option<Response<Body>> {
-        let needed = needed_scopes::needed_by(&self.core.shared.catalog(), frame, &self.core.limits);
-        let denied = access.permit(&needed.scopes).err()?;
-        Some(refuse(Id::new_unchecked(&needed.id), &denied))
+        let needed = permit::needed_by(&self.core.shared.catalog(), frame, &self.core.limits);
+        let lacks = access.permit(&needed.scopes).err()?;
+        Some(denied::refuse(Id::new_unchecked(&needed.id), &lacks))
     }
 }
 
@@ -176,64 +171,6 @@ fn credentials<'a>(http: &HttpRequest<'a>) -> Credentials<'a> {
     let mut proofs = http.parts.headers.get_all("dpop").iter();
     let proof = proofs.next().and_then(|proof| proof.to_str().ok()).filter(|_| proofs.next().is_none());
     Credentials::Token(Presented { token, method: http.parts.method.as_str(), proof })
-}
-
-/// A request that is not let in.
-#[cold]
-fn close(closed: &Closed) -> Response<Body> {
-    let status = StatusCode::from_u16(closed.status).unwrap_or(StatusCode::UNAUTHORIZED);
-    let mut response = response::refuse(status, RpcError::INVALID_REQUEST, &closed.text);
-    challenge(&mut response, closed.challenge.as_deref());
-    if let Some(seconds) = closed.retry_after {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
-    }
-    response
-}
-
-/// The refusal of a request whose caller lacks scopes.
-fn refuse(id: Id<'_>, denied_for: &Denied) -> Response<Body> {
-    let mut line = Vec::new();
-    encode::error(id, &denied_for.to_error(), &mut line);
-    denied(line, denied_for)
-}
-
-/// The response to a request whose caller lacks scopes. `line` is the JSON-RPC error.
-#[cold]
-pub(super) fn denied(line: Vec<u8>, denied: &Denied) -> Response<Body> {
-    let status = if denied.is_anonymous { StatusCode::UNAUTHORIZED } else { StatusCode::FORBIDDEN };
-    let mut response = response::json(status, line);
-    response.extensions_mut().insert(Reason { code: RpcError::FORBIDDEN, text: denied.to_string().into() });
-    challenge(&mut response, denied.challenge.as_deref());
-    response
-}
-
-fn challenge(response: &mut Response<Body>, challenge: Option<&str>) {
-    if let Some(Ok(challenge)) = challenge.map(HeaderValue::from_str) {
-        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-    }
-}
-
-/// Ends the stream of a response with the token it was opened with.
-pub(super) fn expire(response: &mut Response<Body>, access: Option<&Access>) {
-    if let Some(left) = time_left(access) {
-        response.body_mut().end_after(left + GRACE);
-    }
-}
-
-/// Waits until the caller's token has expired, if it does.
-pub(super) fn expired(access: Option<&Access>) -> impl Future<Output = ()> + Send + use<> {
-    let left = time_left(access);
-    async move {
-        match left {
-            Some(left) => tokio::time::sleep(left).await,
-            None => std::future::pending().await,
-        }
-    }
-}
-
-fn time_left(access: Option<&Access>) -> Option<Duration> {
-    let end = access?.user.as_ref()?.expires_at()?;
-    Some(end.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
 #[cold]
