@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::access::{Access, AccessPolicy};
 use super::challenge::Challenge;
-use super::resource_url::{ResourceUrl, WELL_KNOWN};
+use super::resource::{ResourceUrl, WELL_KNOWN};
 use super::verifier::{AnyOf, Presented, Rejection, RejectionKind, Verified, Verifier, Verifying};
 use super::{Auth, Source};
 

@@ -8,8 +8,7 @@ pub(crate) mod access;
 mod bearer;
 mod challenge;
 pub(crate) mod gate;
-mod metadata;
-mod resource_url;
+mod resource;
 mod scope;
 mod user;
 pub(crate) mod verifier;
@@ -25,8 +24,7 @@ pub use verifier::Rejection;
 
 use access::{Access, AccessPolicy};
 use bearer::BearerTokens;
-use metadata::Metadata;
-use resource_url::ResourceUrl;
+use resource::{Metadata, ResourceUrl};
 use scope::{Granted, Hierarchy};
 use verifier::{Verifier, VerifyFn};
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::panic;
+
 /// Says whether a granted scope implies a needed one.
 type ImpliesFn = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
 
@@ -40,7 +42,10 @@ impl Hierarchy {
     pub(crate) fn covers(&self, granted: &Granted, needed: &str) -> bool {
         granted.contains(needed)
             || match (&self.0, granted) {
-                (Some(implies), Granted::Only(scopes)) => scopes.iter().any(|scope| implies(scope, needed)),
+                (Some(implies), Granted::Only(scopes)) => {
+                    // A function of the user's, which may panic.
+                    scopes.iter().any(|scope| panic::catch(|| implies(scope, needed)).unwrap_or(false))
+                }
                 _ => false,
             }
     }
@@ -92,5 +97,7 @@ mod tests {
         assert!(hierarchy.covers(&Granted::only(["admin"]), "files"));
         assert!(hierarchy.covers(&Granted::All, "files"));
         assert!(!Hierarchy::default().covers(&granted, "notes:read"));
+        let panics = Hierarchy::new(|_, _| panic!("no"));
+        assert!(!panics.covers(&granted, "files") && panics.covers(&granted, "notes"));
     }
 }

@@ -62,7 +62,8 @@ fn main() {
         .output()
         .unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let is_ours = |line: &&str| ["error[", "--> ", "= note: in Cargo.toml"].iter().any(|start| line.starts_with(start));
+    let is_ours =
+        |line: &&str| ["error[", "--> src/", "= note: in Cargo.toml"].iter().any(|start| line.starts_with(start));
     let ours: Vec<&str> = stderr.lines().map(str::trim_start).filter(is_ours).collect();
     assert_eq!(
         ours,
@@ -82,6 +83,9 @@ fn main() {
             "error[E0599]: serving over HTTP needs the feature `http` of mcp-runtime",
             "--> src/main.rs:7:27",
             "= note: in Cargo.toml: `mcp-runtime = { version = \"0.1\", features = [\"http\"] }`",
+            "error[E0277]: `scopes` needs the feature `auth` of mcp-runtime",
+            "--> src/main.rs:9:15",
+            "= note: in Cargo.toml: `mcp-runtime = { version = \"0.1\", features = [\"auth\"] }`",
         ],
         "{stderr}"
     );

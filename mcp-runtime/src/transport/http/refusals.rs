@@ -88,6 +88,8 @@ fn remedy(status: StatusCode, code: i32) -> &'static str {
         408 => "`Limits::request_timeout`",
         413 => "`Limits::message_bytes`",
         429 => "`Limits::in_flight`, `streams`, `sessions_per_principal`; `HttpService::principal`, `trust_proxies`",
+        // Tokens cannot be verified, which no limit changes.
+        503 if code == RpcError::INVALID_REQUEST => "",
         503 => "`Limits::requests`, `sessions`, `memory_bytes`",
         _ => "",
     }

@@ -3,8 +3,10 @@
 use mcp_runtime::auth::Auth;
 use mcp_tests::http::{Ask, Response, Site};
 use serde_json::json;
+use tracing_subscriber::prelude::*;
 
 use super::{server, site};
+use crate::log::Log;
 
 const PATH: &str = "/.well-known/oauth-protected-resource";
 
@@ -87,4 +89,19 @@ async fn document_has_what_was_set() {
 async fn service_without_authorization_has_no_document() {
     let site = Site::of(mcp_runtime::Server::new("open", "1.0.0")).await;
     assert_eq!(get(&site, &Ask::new("GET"), PATH).await.status, 404);
+}
+
+/// The most reported mistake: the resource is not what was typed.
+#[tokio::test]
+async fn request_for_another_document_is_logged_once() {
+    let log = Log::default();
+    let _subscriber = tracing_subscriber::registry().with(log.clone()).set_default();
+    let site = site().await;
+    for path in ["/other", "/mcp/v2", "/other"] {
+        assert_eq!(get(&site, &Ask::new("GET"), &format!("{PATH}{path}")).await.status, 404);
+    }
+    let told = log.all("a client asks for the document of another resource");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].1.contains("/.well-known/oauth-protected-resource/other"), "{told:?}");
+    assert!(told[0].1.contains("https://mcp.example.com/mcp"), "{told:?}");
 }

@@ -3,8 +3,10 @@
 use mcp_runtime::auth::Auth;
 use mcp_tests::http::{Ask, Site, call, initialize, modern, stream_of};
 use serde_json::json;
+use tracing_subscriber::prelude::*;
 
 use super::{METADATA, auth, challenge, server, service, site, token, with};
+use crate::log::Log;
 
 #[tokio::test]
 async fn request_without_a_token_gets_a_challenge() {
@@ -119,4 +121,20 @@ async fn bearer_tokens_and_any_of() {
     let who = |token: &str| with(call("whoami", &json!({})), token);
     assert_eq!(site.ask(&who("bob;notes:read")).await.json()["result"]["content"][0]["text"], "bob");
     assert_eq!(site.ask(&who("away")).await.status, 503, "one of them may know it");
+}
+
+#[tokio::test]
+async fn no_token_is_logged() {
+    let log = Log::default();
+    let _subscriber = tracing_subscriber::registry().with(log.clone()).set_default();
+    let site = site().await;
+    for token in ["alice;notes:read", "mallory-and-her-token", "away"] {
+        for name in ["whoami", "purge"] {
+            site.ask(&with(call(name, &json!({})), token)).await;
+        }
+    }
+    assert!(!log.all("request refused").is_empty());
+    for token in ["alice;notes", "mallory-and-her-token"] {
+        assert_eq!(log.find(token), None);
+    }
 }

@@ -168,8 +168,10 @@ fn credentials<'a>(http: &HttpRequest<'a>) -> Credentials<'a> {
     if token.is_empty() || token.contains([' ', ',', '\t']) {
         return Credentials::Malformed("send one token: Authorization: Bearer TOKEN");
     }
-    let mut proofs = http.parts.headers.get_all("dpop").iter();
-    let proof = proofs.next().and_then(|proof| proof.to_str().ok()).filter(|_| proofs.next().is_none());
+    let proof = match http.headers.dpop {
+        Field::Once(proof) => proof.to_str().ok(),
+        Field::Absent | Field::Twice => None,
+    };
     Credentials::Token(Presented { token, method: http.parts.method.as_str(), proof })
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Headers<'a> {
     pub(crate) session: Field<'a>,
     #[cfg(feature = "auth")]
     pub(crate) authorization: Field<'a>,
+    #[cfg(feature = "auth")]
+    pub(crate) dpop: Field<'a>,
     version: Field<'a>,
     method: Field<'a>,
     name: Field<'a>,
@@ -67,6 +69,8 @@ impl<'a> Headers<'a> {
             session: absent,
             #[cfg(feature = "auth")]
             authorization: absent,
+            #[cfg(feature = "auth")]
+            dpop: absent,
             version: absent,
             method: absent,
             name: absent,
@@ -80,6 +84,8 @@ impl<'a> Headers<'a> {
                 SESSION => &mut headers.session,
                 #[cfg(feature = "auth")]
                 "authorization" => &mut headers.authorization,
+                #[cfg(feature = "auth")]
+                "dpop" => &mut headers.dpop,
                 VERSION => &mut headers.version,
                 METHOD => &mut headers.method,
                 NAME => &mut headers.name,
