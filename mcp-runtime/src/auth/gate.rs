@@ -34,8 +34,7 @@ pub(crate) enum Credentials<'a> {
 
 /// A caller, or why there is none. Later, if the verifier has to wait.
 pub(crate) enum Admission<'a> {
-    Open(Access),
-    Closed(Closed),
+    Ready(Result<Access, Closed>),
     Later(std::pin::Pin<Box<dyn Future<Output = Verified> + Send + 'a>>),
 }
 
@@ -150,23 +149,23 @@ impl Gate {
     pub(crate) fn admit<'a>(&'a self, credentials: Credentials<'a>) -> Admission<'a> {
         match credentials {
             Credentials::Token(presented) => match self.verifier.verify(presented) {
-                Verifying::Ready(verified) => self.verified(verified),
+                Verifying::Ready(verified) => Admission::Ready(self.verified(verified)),
                 Verifying::Later(verifying) => Admission::Later(verifying),
             },
             Credentials::None if self.policy.optional => {
-                Admission::Open(Access { policy: Arc::clone(&self.policy), user: None })
+                Admission::Ready(Ok(Access { policy: Arc::clone(&self.policy), user: None }))
             }
-            Credentials::None => Admission::Closed(self.anonymous()),
-            Credentials::Malformed(why) => Admission::Closed(self.malformed(why)),
+            Credentials::None => Admission::Ready(Err(self.anonymous())),
+            Credentials::Malformed(why) => Admission::Ready(Err(self.malformed(why))),
         }
     }
 
     /// What comes of a verified token.
     #[inline]
-    pub(crate) fn verified<'a>(&self, verified: Verified) -> Admission<'a> {
+    pub(crate) fn verified(&self, verified: Verified) -> Result<Access, Closed> {
         match verified {
-            Ok(user) => Admission::Open(Access { policy: Arc::clone(&self.policy), user: Some(user) }),
-            Err(rejection) => Admission::Closed(self.rejected(rejection)),
+            Ok(user) => Ok(Access { policy: Arc::clone(&self.policy), user: Some(user) }),
+            Err(rejection) => Err(self.rejected(rejection)),
         }
     }
 

@@ -19,6 +19,7 @@ fn write_note(ctx: &Context) -> Result<String> {
 /// Write a note for another user.
 #[tool(scopes("notes:write"))]
 async fn write_for(ctx: &Context, owner: String) -> Result<String> {
+    tokio::task::yield_now().await;
     if owner != ctx.user()?.subject() {
         ctx.require_scopes(["notes:all"])?;
     }

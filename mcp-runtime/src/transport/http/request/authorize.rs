@@ -108,21 +108,16 @@ impl Service {
             let status = StatusCode::INTERNAL_SERVER_ERROR;
             return Err(Box::new(response::refuse(status, RpcError::INTERNAL, text)));
         };
-        let admission = match gate.admit(credentials(http)) {
+        let admitted = match gate.admit(credentials(http)) {
+            Admission::Ready(admitted) => admitted,
             Admission::Later(verifying) => gate.verified(verifying.await),
-            admission => admission,
         };
-        match admission {
-            Admission::Open(access) => {
-                // A message says what it is for, and so which other scopes it needs.
-                if http.parts.method != Method::POST && !access.has_baseline() {
-                    return Err(Box::new(denied::refuse(Id::NULL, &access.deny(&[]))));
-                }
-                Ok(Some(access))
-            }
-            Admission::Closed(closed) => Err(Box::new(denied::close(&closed))),
-            Admission::Later(_) => unreachable!("a verified token has a user, or none"),
+        let access = admitted.map_err(|closed| Box::new(denied::close(&closed)))?;
+        // A message says what it is for, and so which other scopes it needs.
+        if http.parts.method != Method::POST && !access.has_baseline() {
+            return Err(Box::new(denied::refuse(Id::NULL, &access.deny(&[]))));
         }
+        Ok(Some(access))
     }
 
     /// The refusal of a message before it is served: its caller lacks what every call needs, or some element of a
@@ -157,17 +152,16 @@ fn credentials<'a>(http: &HttpRequest<'a>) -> Credentials<'a> {
         Field::Once(value) => value,
         Field::Twice => return Credentials::Malformed("send the Authorization header once"),
     };
-    let Ok(text) = value.to_str() else {
-        return Credentials::Malformed("the Authorization header is not plain ASCII");
-    };
-    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
-    if !scheme.eq_ignore_ascii_case("bearer") {
+    let bytes = value.as_bytes();
+    let (scheme, token) = bytes.split_at(bytes.iter().position(|byte| *byte == b' ').unwrap_or(bytes.len()));
+    if !scheme.eq_ignore_ascii_case(b"bearer") {
         return Credentials::None;
     }
-    let token = token.trim_matches(' ');
-    if token.is_empty() || token.contains([' ', ',', '\t']) {
-        return Credentials::Malformed("send one token: Authorization: Bearer TOKEN");
-    }
+    let token = token.trim_ascii();
+    let is_token = !token.is_empty() && token.iter().all(|byte| byte.is_ascii_graphic() && *byte != b',');
+    let (true, Ok(token)) = (is_token, std::str::from_utf8(token)) else {
+        return Credentials::Malformed("send one token, in ASCII: Authorization: Bearer TOKEN");
+    };
     let proof = match http.headers.dpop {
         Field::Once(proof) => proof.to_str().ok(),
         Field::Absent | Field::Twice => None,
