@@ -62,7 +62,7 @@ async fn streams_of_a_session_end_and_are_resumed_with_another_token() {
     while let Some(chunk) = soon(call.chunk()).await {
         text.push_str(&String::from_utf8(chunk).unwrap());
     }
-    let last = text.lines().filter_map(|line| line.strip_prefix("id: ")).last().expect("events have ids");
+    let last = text.lines().filter_map(|line| line.strip_prefix("id: ")).next_back().expect("events have ids");
     let resume = stream_of(&session).with("Last-Event-ID", last);
     assert_eq!(site.begin(&with(resume, long)).await.0.status, 200, "the call goes on");
 }

@@ -138,8 +138,8 @@ async fn task_is_closed_to_others_in_every_way() {
         let denied = his.site.ask(&with(his.request(method, &json!({"taskId": id})), BOB)).await;
         assert_eq!(denied.json()["error"]["code"], -32602, "{method}: {denied:?}");
     }
-    let listed = his.site.ask(&with(his.request("tasks/list", &json!({})), BOB)).await;
-    assert_eq!(listed.json()["result"]["tasks"], json!([]));
+    let tasks = his.site.ask(&with(his.request("tasks/list", &json!({})), BOB)).await;
+    assert_eq!(tasks.json()["result"]["tasks"], json!([]));
 }
 
 /// The state between the rounds of a call opens for the user it was sealed for.

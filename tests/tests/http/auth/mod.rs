@@ -44,13 +44,14 @@ impl Notes {
 
     /// Delete all notes.
     #[tool(scopes("notes:write", "notes:purge"))]
-    async fn purge(&self) -> &'static str {
+    fn purge(&self) -> &'static str {
         "gone"
     }
 
     /// Write a note, later.
     #[tool(task, scopes("notes:write"))]
     async fn write_later(&self) -> &'static str {
+        tokio::task::yield_now().await;
         "written"
     }
 
@@ -131,7 +132,8 @@ fn server() -> Server {
     Server::new("notes", "1.0.0").mount(Notes)
 }
 
-/// A token is `NAME:SCOPE,SCOPE:SECONDS`; it lives for so many seconds, if it says so.
+/// A token is `NAME;SCOPE+SCOPE;MILLIS`; it lives for so many milliseconds, if it says so.
+#[allow(clippy::unused_async, reason = "as one that asks elsewhere")]
 async fn verify(token: String) -> Result<User, Rejection> {
     if token == "away" {
         return Err(Rejection::unavailable(Duration::from_secs(7)));
