@@ -41,9 +41,7 @@ async fn document_is_at_the_path_form_and_at_the_root_form() {
             assert_eq!(response.header("cache-control"), Some("max-age=3600"));
         }
     }
-    for path in ["/other", "/mcp/more", "/mc", "-of-others"] {
-        assert_eq!(get(&site, &Ask::new("GET"), &format!("{PATH}{path}")).await.status, 404, "{path}");
-    }
+    assert_eq!(get(&site, &Ask::new("GET"), &format!("{PATH}-of-others")).await.status, 404);
 }
 
 #[tokio::test]
@@ -91,13 +89,14 @@ async fn service_without_authorization_has_no_document() {
     assert_eq!(get(&site, &Ask::new("GET"), PATH).await.status, 404);
 }
 
-/// The most reported mistake: the resource is not what was typed.
+/// The most reported mistake: the resource is not what was typed. No other test asks for such a document: `tracing`
+/// may switch an event off for all threads when one without a subscriber meets it first.
 #[tokio::test]
 async fn request_for_another_document_is_logged_once() {
     let log = Log::default();
     let _subscriber = tracing_subscriber::registry().with(log.clone()).set_default();
     let site = site().await;
-    for path in ["/other", "/mcp/v2", "/other"] {
+    for path in ["/other", "/mcp/more", "/mc", "/other"] {
         assert_eq!(get(&site, &Ask::new("GET"), &format!("{PATH}{path}")).await.status, 404);
     }
     let told = log.all("a client asks for the document of another resource");
