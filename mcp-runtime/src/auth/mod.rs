@@ -1,8 +1,7 @@
-//! Authorization: who calls, and what they may call. The HTTP side is `transport/http/request/authorize.rs`, the check of a call
-//! `dispatch/permit.rs`.
-//!
-//! [`Auth`] is what people write; `gate` is what becomes of it, once per service. A [`Verifier`](verifier::Verifier) makes
-//! a [`User`] of a token; `access` compares the user's scopes with those an operation needs.
+//! Authorization: who calls, and what they may call. See [`Auth`].
+// `Auth` is what people write; `gate` is what becomes of it, once per service. A `Verifier` makes a `User` of a token;
+// `access` compares the user's scopes with those an operation needs. The HTTP side is
+// `transport/http/request/authorize.rs`, the check of a call `dispatch/permit.rs`.
 
 pub(crate) mod access;
 mod bearer;
