@@ -39,7 +39,8 @@
 
 pub mod ask;
 #[cfg(feature = "auth")]
-mod auth;
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has tokens"))]
+pub mod auth;
 mod call;
 mod catalog;
 #[cfg(feature = "cli")]

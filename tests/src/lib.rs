@@ -22,6 +22,9 @@ pub mod pages {
     #[doc = include_str!("../../docs/http.md")]
     pub struct Http;
 
+    #[doc = include_str!("../../docs/authorization.md")]
+    pub struct Authorization;
+
     #[doc = include_str!("../../docs/replicas.md")]
     pub struct Replicas;
 

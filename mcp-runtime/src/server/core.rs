@@ -7,6 +7,8 @@ use super::memory::MemoryBudget;
 use super::state::ServerState;
 use crate::ask::OnceClaims;
 use crate::ask::sealed_state::StateSealer;
+#[cfg(feature = "auth")]
+use crate::auth::access::Access;
 use crate::call::run::BlockingThreads;
 use crate::era::server_info::ServerInfo;
 use crate::limits::Limits;
@@ -19,6 +21,9 @@ pub(crate) struct Core {
     pub(crate) info: ServerInfo,
     pub(crate) limits: Limits,
     pub(crate) hooks: Hooks,
+    /// What the caller may do who has started the server, if there are rules.
+    #[cfg(feature = "auth")]
+    pub(crate) local_access: Option<Access>,
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has clients who do not trust each other"))]
     pub(crate) memory: Arc<MemoryBudget>,
     pub(crate) blocking_threads: BlockingThreads,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::https::HttpsFetcher;
 use super::{Fetch, FetchError, FetchRequest, FetchResponse, MAX_BODY, send};
 use crate::auth::clock::now;
-use crate::auth::introspect::{ClientCredentials, Introspection};
+use crate::auth::issued::introspect::{ClientCredentials, Introspection};
 use crate::auth::jose::audience::Audience;
 use crate::auth::jose::claims::{TokenPolicy, VerifiedToken};
 use crate::auth::jose::error::TokenError;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::time::{Instant, advance, sleep};
 
 use super::source::{KeySource, VerifyError};
-use crate::auth::cache::TokenCache;
 use crate::auth::fetch::{Fetch, FetchError, FetchFuture, FetchRequest, FetchResponse, MAX_BODY};
+use crate::auth::issued::cache::TokenCache;
 use crate::auth::jose::claims::VerifiedToken;
 use crate::auth::jose::error::TokenError;
 use crate::auth::jose::tests::minted::Fixture;

@@ -47,13 +47,15 @@ impl HttpService {
     ///
     /// # Errors
     ///
-    /// If the address cannot be bound. On Linux the error names the process that holds it, if that can be told.
+    /// If authorization is not set up well. If the address cannot be bound. On Linux the error names the process that holds it, if that can be told.
     pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), ServerError> {
         self.serve_on(bind::bind(address).await?).await
     }
 
     /// Like [`serve`](Self::serve), on a listener that is already bound.
     pub async fn serve_on(self, listener: TcpListener) -> Result<(), ServerError> {
+        #[cfg(feature = "auth")]
+        self.check_authorization()?;
         if !self.0.options.keep_signals {
             signals::end_on_signal(&self.0.core.shared)?;
         }

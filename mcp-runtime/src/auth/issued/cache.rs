@@ -2,15 +2,15 @@
 //!
 //! A token is found by a keyed hash of its signature, the part that nobody else knows; what it is a signature of, which is
 //! no credential, is compared in full. So no usable token stays in memory, and a changed one is never found. An entry is
-//! as good as its key: [`KeyTrust`](super::jose::jwk::KeyTrust) ends when the issuer removes the key, or has to be asked
+//! as good as its key: [`KeyTrust`](crate::auth::jose::jwk::KeyTrust) ends when the issuer removes the key, or has to be asked
 //! again.
 
 use std::fmt;
 use std::mem;
 use std::sync::{Arc, Mutex};
 
-use super::fingerprint::{FingerprintMap, Fingerprints};
-use super::jose::claims::VerifiedToken;
+use crate::auth::fingerprint::{FingerprintMap, Fingerprints};
+use crate::auth::jose::claims::VerifiedToken;
 use crate::sync::lock;
 
 /// Half of the tokens that are kept, and of their bytes.
@@ -80,7 +80,7 @@ impl TokenCache {
 
 impl Generations {
     /// Keeps an entry, and returns those that it displaces.
-    fn keep(&mut self, print: super::fingerprint::Fingerprint, entry: Entry) -> Option<FingerprintMap<Entry>> {
+    fn keep(&mut self, print: crate::auth::fingerprint::Fingerprint, entry: Entry) -> Option<FingerprintMap<Entry>> {
         let bytes = entry.signed.len() + entry.token.claims.len();
         let is_full = self.young.len() >= MAX_ENTRIES || self.bytes + bytes > MAX_BYTES;
         let evicted = is_full.then(|| {

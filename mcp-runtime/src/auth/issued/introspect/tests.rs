@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::auth::cache::TokenCache;
 use crate::auth::fetch::{FetchError, FetchFuture};
+use crate::auth::issued::cache::TokenCache;
 use crate::sync::lock;
 
 const NOW: u64 = 2_000_000_000;
