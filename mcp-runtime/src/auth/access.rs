@@ -72,7 +72,7 @@ impl Access {
         };
         let mut denied = Denied { is_anonymous: self.user.is_none(), needed, missing, challenge: None };
         denied.challenge = self.policy.challenge.as_ref().map(|challenge| match &self.user {
-            Some(_) => challenge.insufficient_scope(&denied.to_string(), &denied.needed),
+            Some(user) => challenge.insufficient_scope(user.scheme(), &denied.to_string(), &denied.needed),
             None => challenge.anonymous(&denied.needed),
         });
         denied

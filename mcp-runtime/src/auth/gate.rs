@@ -3,17 +3,24 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::access::{Access, AccessPolicy};
 use super::challenge::Challenge;
+use super::issued::options::no_proxy;
+use super::keys::proxy::MetadataProxy;
+use super::possession::{Dpop, Possession, Unproven};
 use super::resource::{ResourceUrl, WELL_KNOWN};
-use super::verifier::{AnyOf, Presented, Rejection, RejectionKind, Verified, Verifier, Verifying};
+use super::verifier::{AnyOf, Presented, Rejection, RejectionKind, Scheme, Verified, Verifier, Verifying};
 use super::{Auth, Source};
 
 /// What stands between a request and the service.
 pub(crate) struct Gate {
     verifier: Box<dyn Verifier>,
     pub(crate) policy: Arc<AccessPolicy>,
+    possession: Possession,
+    /// The metadata of the issuer, if clients find it here.
+    pub(crate) proxy: Option<MetadataProxy>,
     challenge: Challenge,
     resource: ResourceUrl,
     metadata_path: String,
@@ -35,7 +42,7 @@ pub(crate) enum Credentials<'a> {
 /// A caller, or why there is none. Later, if the verifier has to wait.
 pub(crate) enum Admission<'a> {
     Ready(Result<Access, Closed>),
-    Later(std::pin::Pin<Box<dyn Future<Output = Verified> + Send + 'a>>),
+    Later { presented: Presented<'a>, verifying: std::pin::Pin<Box<dyn Future<Output = Verified> + Send + 'a>> },
 }
 
 /// Why a request is rejected: its status, the challenge if there is one, and a text.
@@ -44,7 +51,17 @@ pub(crate) struct Closed {
     pub(crate) challenge: Option<String>,
     /// In seconds.
     pub(crate) retry_after: Option<u64>,
+    /// The value of `DPoP-Nonce`.
+    pub(crate) nonce: Option<String>,
     pub(crate) text: String,
+}
+
+impl Closed {
+    /// What is needed cannot be had now.
+    pub(crate) fn unavailable(retry_after: Duration, text: &str) -> Self {
+        let retry_after = Some(retry_after.as_secs().max(1));
+        Closed { status: 503, challenge: None, retry_after, nonce: None, text: text.to_owned() }
+    }
 }
 
 /// What a path is to a gate.
@@ -64,6 +81,12 @@ impl Auth {
             None => Err("set `.resource(\"https://…\")`: the URL people type into their client".to_owned()),
         };
         let resource = resource.map_err(|mistake| mistakes.push(mistake)).ok();
+        let proxy = match (&mut self.source, self.serves_issuer_metadata) {
+            (_, false) => Ok(None),
+            (Source::Issued(settings), true) => settings.proxy().map(Some),
+            _ => Err(no_proxy()),
+        };
+        let proxy = proxy.map_err(|mistake| mistakes.push(mistake)).unwrap_or_default();
         let verifier = resource.as_ref().map(|resource| verifier(self.source, resource));
         let verifier = match verifier {
             Some(Ok(verifier)) => Some(verifier),
@@ -87,7 +110,16 @@ impl Auth {
             }
         }
         metadata.scopes_supported.clone_from(&self.scopes);
-        let challenge = Challenge::new(resource.metadata_url());
+        let mut challenge = Challenge::new(resource.metadata_url());
+        if let Some((dpop, checker)) = &self.possession.dpop {
+            metadata.dpop_signing_alg_values_supported = checker.algorithms.list();
+            metadata.dpop_bound_access_tokens_required = *dpop == Dpop::Required;
+            challenge = challenge.with_dpop(*dpop, checker.algorithms.names());
+        }
+        #[cfg(feature = "http")]
+        {
+            metadata.tls_client_certificate_bound_access_tokens = self.possession.certificate.is_some();
+        }
         let policy = AccessPolicy {
             baseline: self.scopes,
             hierarchy: self.hierarchy,
@@ -98,6 +130,8 @@ impl Auth {
         Ok(Gate {
             verifier,
             policy: Arc::new(policy),
+            possession: self.possession,
+            proxy,
             challenge,
             metadata_path: resource.metadata_path(),
             resource,
@@ -111,7 +145,8 @@ impl Auth {
 fn verifier(source: Source, resource: &ResourceUrl) -> Result<Box<dyn Verifier>, Vec<String>> {
     match source {
         Source::Bearer(tokens) => Ok(Box::new(tokens)),
-        Source::Verifier(make) => make(resource).map_err(|mistake| vec![mistake]),
+        Source::Function(verifier) => Ok(verifier),
+        Source::Issued(settings) => Ok(Box::new(settings.verifier(resource)?)),
         Source::Local(_) => {
             let text = "`Auth::local` is for stdio, and verifies no token; give it to `Server::authorize`";
             Err(vec![text.to_owned()])
@@ -149,8 +184,8 @@ impl Gate {
     pub(crate) fn admit<'a>(&'a self, credentials: Credentials<'a>) -> Admission<'a> {
         match credentials {
             Credentials::Token(presented) => match self.verifier.verify(presented) {
-                Verifying::Ready(verified) => Admission::Ready(self.verified(verified)),
-                Verifying::Later(verifying) => Admission::Later(verifying),
+                Verifying::Ready(verified) => Admission::Ready(self.verified(&presented, verified)),
+                Verifying::Later(verifying) => Admission::Later { presented, verifying },
             },
             Credentials::None if self.policy.optional => {
                 Admission::Ready(Ok(Access { policy: Arc::clone(&self.policy), user: None }))
@@ -162,41 +197,54 @@ impl Gate {
 
     /// What comes of a verified token.
     #[inline]
-    pub(crate) fn verified(&self, verified: Verified) -> Result<Access, Closed> {
-        match verified {
-            Ok(user) => Ok(Access { policy: Arc::clone(&self.policy), user: Some(user) }),
-            Err(rejection) => Err(self.rejected(rejection)),
-        }
+    pub(crate) fn verified(&self, presented: &Presented<'_>, verified: Verified) -> Result<Access, Closed> {
+        let user = verified.map_err(|rejection| self.rejected(presented.scheme, rejection))?;
+        let proven = self.possession.check(presented, &user, self.resource());
+        proven.map_err(|unproven| self.unproven(unproven))?;
+        Ok(Access { policy: Arc::clone(&self.policy), user: Some(user) })
+    }
+
+    /// Fetches what the verifier will need, and says what is wrong with the authorization servers.
+    pub(crate) async fn preload(&self) -> Vec<String> {
+        self.verifier.preload().await
+    }
+
+    /// Whether tokens of the scheme `DPoP` are accepted.
+    #[inline]
+    pub(crate) fn has_dpop(&self) -> bool {
+        self.possession.has_dpop()
     }
 
     #[cold]
     fn anonymous(&self) -> Closed {
         let text = "send `Authorization: Bearer …` with every request".to_owned();
         let challenge = Some(self.challenge.anonymous(&self.policy.baseline));
-        Closed { status: 401, challenge, retry_after: None, text }
+        Closed { status: 401, challenge, retry_after: None, nonce: None, text }
     }
 
     #[cold]
     fn malformed(&self, why: &str) -> Closed {
-        let challenge = Some(self.challenge.invalid_request(why, &self.policy.baseline));
-        Closed { status: 400, challenge, retry_after: None, text: why.to_owned() }
+        let challenge = Some(self.challenge.error(Scheme::Bearer, "invalid_request", why, &self.policy.baseline));
+        Closed { status: 400, challenge, retry_after: None, nonce: None, text: why.to_owned() }
     }
 
     #[cold]
-    fn rejected(&self, Rejection(rejection): Rejection) -> Closed {
+    fn unproven(&self, Unproven { error, why, scheme, nonce }: Unproven) -> Closed {
+        let challenge = Some(self.challenge.error(scheme, error, &why, &self.policy.baseline));
+        Closed { status: 401, challenge, retry_after: None, nonce, text: why }
+    }
+
+    #[cold]
+    fn rejected(&self, scheme: Scheme, Rejection(rejection): Rejection) -> Closed {
         match rejection {
             RejectionKind::Invalid(why) => {
-                let challenge = Some(self.challenge.invalid_token(&why, &self.policy.baseline));
-                Closed { status: 401, challenge, retry_after: None, text: why.into_owned() }
+                let challenge = Some(self.challenge.error(scheme, "invalid_token", &why, &self.policy.baseline));
+                Closed { status: 401, challenge, retry_after: None, nonce: None, text: why.into_owned() }
             }
-            RejectionKind::Malformed(why) => self.malformed(&why),
             // Not 401: it would make the client throw its token away, and open a browser.
-            RejectionKind::Unavailable { retry_after } => Closed {
-                status: 503,
-                challenge: None,
-                retry_after: Some(retry_after.as_secs().max(1)),
-                text: "tokens cannot be verified now; retry later".to_owned(),
-            },
+            RejectionKind::Unavailable { retry_after } => {
+                Closed::unavailable(retry_after, "tokens cannot be verified now; retry later")
+            }
         }
     }
 

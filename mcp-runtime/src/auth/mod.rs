@@ -13,8 +13,10 @@ pub(crate) mod gate;
 pub(crate) mod issued;
 pub(crate) mod jose;
 pub(crate) mod keys;
+mod possession;
 mod resource;
 mod scope;
+mod stored_user;
 mod user;
 pub(crate) mod verifier;
 
@@ -23,13 +25,20 @@ use std::future::Future;
 use std::sync::Arc;
 
 pub use bearer::Secret;
+#[cfg(feature = "auth-fetch")]
+pub use fetch::https::HttpsFetcher;
+pub use fetch::{Fetch, FetchError, FetchForm, FetchFuture, FetchRequest, FetchResponse};
+pub use jose::algorithm::Algorithm;
+pub use possession::Dpop;
 pub(crate) use scope::check as check_scope;
 pub use user::User;
 pub use verifier::Rejection;
 
 use access::{Access, AccessPolicy};
 use bearer::BearerTokens;
-use resource::{Metadata, ResourceUrl};
+use issued::options::IssuedSettings;
+use possession::Possession;
+use resource::Metadata;
 use scope::{Granted, Hierarchy};
 use verifier::{Verifier, VerifyFn};
 
@@ -78,7 +87,9 @@ pub struct Auth {
     hierarchy: Hierarchy,
     optional: bool,
     shows_all: bool,
+    serves_issuer_metadata: bool,
     metadata: Metadata,
+    possession: Possession,
     /// What is wrong with it; serving fails with all of it.
     mistakes: Vec<String>,
 }
@@ -86,14 +97,12 @@ pub struct Auth {
 /// How tokens are verified.
 enum Source {
     Bearer(BearerTokens),
-    /// Made when the resource is known, which is the audience of tokens.
-    Verifier(MakeVerifier),
+    Function(Box<dyn Verifier>),
+    Issued(Box<IssuedSettings>),
     AnyOf(Vec<Auth>),
     /// Not at all: the scopes of the caller on stdio.
     Local(Granted),
 }
-
-type MakeVerifier = Box<dyn FnOnce(&ResourceUrl) -> Result<Box<dyn Verifier>, String> + Send + Sync>;
 
 impl Auth {
     fn new(source: Source) -> Self {
@@ -104,7 +113,9 @@ impl Auth {
             hierarchy: Hierarchy::default(),
             optional: false,
             shows_all: false,
+            serves_issuer_metadata: false,
             metadata: Metadata::new(),
+            possession: Possession::default(),
             mistakes: Vec::new(),
         }
     }
@@ -139,7 +150,7 @@ impl Auth {
         F: Fn(String) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<User, Rejection>> + Send + 'static,
     {
-        Auth::verified_by(|_| Ok(Box::new(VerifyFn(verify))))
+        Auth::new(Source::Function(Box::new(VerifyFn(verify))))
     }
 
     /// Accepts what any of these accepts: tokens of several issuers, for example. Options are set on the whole.
@@ -151,13 +162,6 @@ impl Auth {
     /// Without it, a caller on stdio has every scope: they have started the server themselves.
     pub fn local(scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Auth::new(Source::Local(Granted::only(scopes)))
-    }
-
-    /// Verifies tokens with a verifier that is made when the resource is known.
-    fn verified_by(
-        make: impl FnOnce(&ResourceUrl) -> Result<Box<dyn Verifier>, String> + Send + Sync + 'static,
-    ) -> Self {
-        Auth::new(Source::Verifier(Box::new(make)))
     }
 
     /// Sets the URL of the server, exactly as people type it into their client. Required over HTTP.

@@ -7,7 +7,9 @@ use std::time::SystemTime;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::jose::claims::Binding;
 use super::scope::Granted;
+use super::verifier::Scheme;
 use crate::error::{Error, Result};
 
 /// An authenticated caller: [`Context::user`](crate::Context::user) in a handler, and what
@@ -34,6 +36,8 @@ pub struct User {
     expires_at: Option<SystemTime>,
     /// As JSON text.
     claims: Option<Box<str>>,
+    /// What the sender of the token has to prove besides.
+    binding: Option<Box<Binding>>,
     principal: OnceLock<Arc<str>>,
 }
 
@@ -47,6 +51,7 @@ impl User {
             granted: Granted::Only(Vec::new()),
             expires_at: None,
             claims: None,
+            binding: None,
             principal: OnceLock::new(),
         }
     }
@@ -90,6 +95,34 @@ impl User {
     pub(crate) fn with_granted(mut self, granted: Granted) -> Self {
         self.granted = granted;
         self
+    }
+
+    /// Sets the claims, which are a JSON object.
+    pub(crate) fn with_raw_claims(mut self, claims: Box<str>) -> Self {
+        self.claims = Some(claims);
+        self
+    }
+
+    /// Binds the token to a key or a certificate, if it is.
+    pub(crate) fn bound(mut self, binding: Binding) -> Self {
+        self.binding = (binding != Binding::default()).then(|| Box::new(binding));
+        self
+    }
+
+    /// What the sender of the token has to prove besides.
+    pub(crate) fn binding(&self) -> Option<&Binding> {
+        self.binding.as_deref()
+    }
+
+    /// How the token is sent.
+    pub(crate) fn scheme(&self) -> Scheme {
+        let is_bound_to_key = self.binding().is_some_and(|binding| binding.dpop_key.is_some());
+        if is_bound_to_key { Scheme::Dpop } else { Scheme::Bearer }
+    }
+
+    /// The claims, as JSON text.
+    pub(crate) fn raw_claims(&self) -> Option<&str> {
+        self.claims.as_deref()
     }
 
     /// Who vouches for the user: the `iss` of a token. `bearer` for [`Auth::bearer`](super::Auth::bearer); empty if the

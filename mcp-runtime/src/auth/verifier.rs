@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::User;
+use super::jose::token::UnverifiedToken;
 use crate::panic;
 
 /// How long clients wait before they try again, if a verifier does not say.
@@ -14,24 +15,52 @@ const RETRY: Duration = Duration::from_secs(5);
 
 /// A token, and what else of its request may matter to it.
 #[derive(Clone, Copy)]
-#[allow(dead_code, reason = "for verifiers of tokens that are bound to a proof of possession")]
 pub(crate) struct Presented<'a> {
+    pub(crate) scheme: Scheme,
     pub(crate) token: &'a str,
     /// The method of the HTTP request.
     pub(crate) method: &'a str,
     /// The `DPoP` header, if there is exactly one.
     pub(crate) proof: Option<&'a str>,
+    /// The HTTP request.
+    #[cfg(feature = "http")]
+    pub(crate) parts: Option<&'a http::request::Parts>,
+}
+
+/// How a token is sent: the first word of `Authorization`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    Bearer,
+    Dpop,
 }
 
 /// Verifies tokens.
 pub(crate) trait Verifier: Send + Sync {
     fn verify<'a>(&'a self, presented: Presented<'a>) -> Verifying<'a>;
 
+    /// The user of a token that needs no more than a look into a table.
+    fn known(&self, _token: &str) -> Option<Arc<User>> {
+        None
+    }
+
     /// The authorization servers whose tokens it accepts.
     fn issuers(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// Whether it alone judges the tokens of this authorization server.
+    fn is_issuer(&self, _issuer: &str) -> bool {
+        false
+    }
+
+    /// Fetches what it will need, and says what is wrong with it.
+    fn preload(&self) -> Preloading<'_> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
 }
+
+/// What is wrong with the authorization servers.
+pub(crate) type Preloading<'a> = Pin<Box<dyn Future<Output = Vec<String>> + Send + 'a>>;
 
 pub(crate) type Verified = Result<Arc<User>, Rejection>;
 
@@ -60,11 +89,7 @@ pub struct Rejection(pub(crate) RejectionKind);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RejectionKind {
     Invalid(Cow<'static, str>),
-    #[allow(dead_code, reason = "for verifiers that read more of a request than its token")]
-    Malformed(Cow<'static, str>),
-    Unavailable {
-        retry_after: Duration,
-    },
+    Unavailable { retry_after: Duration },
 }
 
 impl Rejection {
@@ -97,13 +122,7 @@ where
     fn verify<'a>(&'a self, presented: Presented<'a>) -> Verifying<'a> {
         let token = presented.token.to_owned();
         Verifying::Later(Box::pin(async move {
-            let verifying = panic::catch(|| (self.0)(token)).ok_or_else(panicked)?;
-            let mut verifying = std::pin::pin!(verifying);
-            let verified = std::future::poll_fn(|cx| match panic::catch(|| verifying.as_mut().poll(cx)) {
-                Some(polled) => polled.map(Some),
-                None => std::task::Poll::Ready(None),
-            });
-            let user = verified.await.ok_or_else(panicked)??;
+            let user = guarded(|| (self.0)(token)).await?;
             if user.expires_at().is_some_and(|end| end <= SystemTime::now()) {
                 return Err(Rejection::invalid("the token has expired"));
             }
@@ -112,70 +131,99 @@ where
     }
 }
 
+/// Runs code of the user's, which may panic.
+pub(crate) async fn guarded<T, Fut>(start: impl FnOnce() -> Fut) -> Result<T, Rejection>
+where
+    Fut: Future<Output = Result<T, Rejection>>,
+{
+    let verifying = panic::catch(start).ok_or_else(panicked)?;
+    let mut verifying = std::pin::pin!(verifying);
+    let verified = std::future::poll_fn(|cx| match panic::catch(|| verifying.as_mut().poll(cx)) {
+        Some(polled) => polled.map(Some),
+        None => std::task::Poll::Ready(None),
+    });
+    verified.await.ok_or_else(panicked)?
+}
+
 fn panicked() -> Rejection {
-    tracing::error!("the function of `Auth::verify_with` panicked; the request is answered 503");
+    tracing::error!("the verification of a token panicked; the request is answered 503");
     Rejection::unavailable(RETRY)
 }
 
-/// Several verifiers, asked in turn.
+/// Several verifiers. The token of an authorization server that one of them is for is not shown to the others; any
+/// other token is judged by all, in turn.
 pub(crate) struct AnyOf(pub(crate) Vec<Box<dyn Verifier>>);
 
 impl AnyOf {
-    async fn rest<'a>(&'a self, presented: Presented<'a>, mut rejected: Rejection, from: usize) -> Verified {
-        for verifier in &self.0[from..] {
+    async fn judge(&self, presented: Presented<'_>) -> Verified {
+        let issuer = UnverifiedToken::parse(presented.token).ok().and_then(|token| token.issuer());
+        if let Some(own) = issuer.and_then(|issuer| self.0.iter().find(|verifier| verifier.is_issuer(&issuer))) {
+            return own.verify(presented).finish().await;
+        }
+        let mut rejected: Option<Rejection> = None;
+        for verifier in &self.0 {
             match verifier.verify(presented).finish().await {
                 Ok(user) => return Ok(user),
-                Err(rejection) => rejected = rejected.or(rejection),
-            }
-        }
-        Err(rejected)
-    }
-}
-
-impl Verifier for AnyOf {
-    fn verify<'a>(&'a self, presented: Presented<'a>) -> Verifying<'a> {
-        let mut rejected: Option<Rejection> = None;
-        for (index, verifier) in self.0.iter().enumerate() {
-            match verifier.verify(presented) {
-                Verifying::Ready(Ok(user)) => return Verifying::Ready(Ok(user)),
-                Verifying::Ready(Err(rejection)) => {
+                Err(rejection) => {
                     rejected = Some(match rejected {
                         Some(earlier) => earlier.or(rejection),
                         None => rejection,
                     });
                 }
-                Verifying::Later(verifying) => {
-                    return Verifying::Later(Box::pin(async move {
-                        match verifying.await {
-                            Ok(user) => Ok(user),
-                            Err(rejection) => {
-                                let rejected = match rejected {
-                                    Some(earlier) => earlier.or(rejection),
-                                    None => rejection,
-                                };
-                                self.rest(presented, rejected, index + 1).await
-                            }
-                        }
-                    }));
-                }
             }
         }
-        Verifying::Ready(Err(rejected.unwrap_or_else(|| Rejection::invalid("no verifier accepts the token"))))
+        Err(rejected.unwrap_or_else(|| Rejection::invalid("no verifier accepts the token")))
+    }
+}
+
+impl Verifier for AnyOf {
+    fn verify<'a>(&'a self, presented: Presented<'a>) -> Verifying<'a> {
+        match self.known(presented.token) {
+            Some(user) => Verifying::Ready(Ok(user)),
+            None => Verifying::Later(Box::pin(self.judge(presented))),
+        }
+    }
+
+    fn known(&self, token: &str) -> Option<Arc<User>> {
+        self.0.iter().find_map(|verifier| verifier.known(token))
     }
 
     fn issuers(&self) -> Vec<String> {
         self.0.iter().flat_map(|verifier| verifier.issuers()).collect()
+    }
+
+    fn is_issuer(&self, issuer: &str) -> bool {
+        self.0.iter().any(|verifier| verifier.is_issuer(issuer))
+    }
+
+    fn preload(&self) -> Preloading<'_> {
+        Box::pin(async {
+            let mut failures = Vec::new();
+            for verifier in &self.0 {
+                failures.extend(verifier.preload().await);
+            }
+            failures
+        })
     }
 }
 
 impl Rejection {
     /// What both say together: a token that one verifier cannot judge now may be valid.
     fn or(self, other: Rejection) -> Rejection {
-        match (&self.0, &other.0) {
-            (RejectionKind::Unavailable { .. }, _) => self,
-            (_, RejectionKind::Unavailable { .. }) => other,
-            (RejectionKind::Malformed(_), _) => self,
-            _ => other,
+        if matches!(self.0, RejectionKind::Unavailable { .. }) { self } else { other }
+    }
+}
+
+#[cfg(test)]
+impl<'a> Presented<'a> {
+    pub(crate) fn bearer(token: &'a str) -> Self {
+        Presented {
+            scheme: Scheme::Bearer,
+            token,
+            method: "POST",
+            proof: None,
+            #[cfg(feature = "http")]
+            parts: None,
         }
     }
 }
@@ -191,7 +239,7 @@ mod tests {
     use super::*;
 
     fn presented(token: &str) -> Presented<'_> {
-        Presented { token, method: "POST", proof: None }
+        Presented::bearer(token)
     }
 
     fn knows(token: &'static str) -> Box<dyn Verifier> {

@@ -2,6 +2,8 @@
 
 use crate::auth::access::Access;
 use crate::auth::{Auth, User};
+#[cfg(feature = "http")]
+use crate::server::core::Core;
 
 /// What a server knows of its callers before it is served.
 #[derive(Debug, Default)]
@@ -19,5 +21,15 @@ impl ServerAuth {
             (None, Some(user)) => Some(Auth::test_access(user)),
             (None, None) => None,
         }
+    }
+}
+
+#[cfg(feature = "http")]
+impl Core {
+    /// What a user may do whose durable task is run again.
+    pub(crate) fn access_of(&self, stored: &str) -> Option<Access> {
+        let user = User::from_stored(stored).map(std::sync::Arc::new)?;
+        let policy = self.remote_policy.get().cloned().unwrap_or_default();
+        Some(Access { policy, user: Some(user) })
     }
 }

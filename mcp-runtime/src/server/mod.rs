@@ -336,6 +336,8 @@ impl Server {
             hooks,
             #[cfg(feature = "auth")]
             local_access,
+            #[cfg(all(feature = "auth", feature = "http"))]
+            remote_policy: std::sync::OnceLock::new(),
             memory,
             blocking_threads,
             secrets,

@@ -29,29 +29,37 @@ const MAX_REDIRECTS: usize = 3;
 const IDLE: Duration = Duration::from_secs(30);
 const MAX_IDLE: usize = 4;
 
-/// An HTTPS client.
+/// The HTTPS client for authorization servers. Requires the feature `auth-fetch`.
+///
+/// It trusts the certificates of Mozilla's list; see [`with_root_certificates`](Self::with_root_certificates) for others.
 #[derive(Debug, Clone)]
-pub(crate) struct HttpsFetcher {
+pub struct HttpsFetcher {
     client: Client<HttpsConnector<HttpConnector>, String>,
 }
 
 impl HttpsFetcher {
-    pub(crate) fn new() -> Self {
+    /// A client that trusts the certificates of Mozilla's list.
+    pub fn new() -> Self {
         Self::with_roots(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() })
     }
 
-    /// Trusts the certificates of a PEM file, too: those of a company, or of a test.
-    pub(crate) fn with_root_certificates(pem: &[u8]) -> Result<Self, String> {
+    /// A client that trusts the certificates of a PEM file, too: those of a company, or of a test.
+    ///
+    /// # Errors
+    ///
+    /// If there is no certificate in the file, or one cannot be read.
+    pub fn with_root_certificates(pem: &[u8]) -> Result<Self, FetchError> {
         let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         let known = roots.len();
         for certificate in CertificateDer::pem_slice_iter(pem) {
             let added = certificate
                 .map_err(|error| error.to_string())
                 .and_then(|certificate| roots.add(certificate).map_err(|error| error.to_string()));
-            added.map_err(|error| format!("a root certificate cannot be read: {error}"))?;
+            added.map_err(|error| FetchError(format!("a root certificate cannot be read: {error}")))?;
         }
         if roots.len() == known {
-            return Err("there is no certificate in this PEM text: it needs `-----BEGIN CERTIFICATE-----`".to_owned());
+            let why = "there is no certificate in this PEM text: it needs `-----BEGIN CERTIFICATE-----`";
+            return Err(FetchError(why.to_owned()));
         }
         Ok(Self::with_roots(roots))
     }
@@ -88,6 +96,12 @@ impl HttpsFetcher {
             url = target(&url, &response)?;
         }
         Err(FetchError(format!("it redirects more than {MAX_REDIRECTS} times")))
+    }
+}
+
+impl Default for HttpsFetcher {
+    fn default() -> Self {
+        HttpsFetcher::new()
     }
 }
 

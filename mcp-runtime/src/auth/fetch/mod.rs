@@ -18,27 +18,36 @@ pub(crate) const MAX_BODY: usize = 64 * 1024;
 /// How long the keys of an issuer, or an introspection, may take.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The future of a request.
-pub(crate) type FetchFuture<'a> = Pin<Box<dyn Future<Output = Result<FetchResponse, FetchError>> + Send + 'a>>;
+/// The future of a [`Fetch`].
+pub type FetchFuture<'a> = Pin<Box<dyn Future<Output = Result<FetchResponse, FetchError>> + Send + 'a>>;
 
 /// Sends requests to an authorization server.
 ///
-/// It must not follow redirects to another host: whoever answers there would choose the keys that are trusted.
-pub(crate) trait Fetch: Send + Sync {
+/// For a client of your own, with a proxy or client certificates: [`Auth::fetch_with`](super::Auth::fetch_with). It must
+/// not follow redirects to another host: whoever answers there would choose the keys that are trusted. Requests are given up
+/// after ten seconds, and bodies over 64 KiB are rejected.
+pub trait Fetch: Send + Sync {
+    /// Sends a request, and returns the response, whatever its status.
     fn fetch(&self, request: FetchRequest) -> FetchFuture<'_>;
 }
 
-/// A GET, or a POST of a form.
+/// A request to an authorization server: a GET, or a POST of a form.
 #[derive(Debug)]
-pub(crate) struct FetchRequest {
-    pub(crate) url: String,
-    pub(crate) form: Option<FetchForm>,
+#[non_exhaustive]
+pub struct FetchRequest {
+    /// The URL: https, or on this machine.
+    pub url: String,
+    /// The form to be posted, if it is a POST.
+    pub form: Option<FetchForm>,
 }
 
 /// A form, `application/x-www-form-urlencoded`, and the `Authorization` header it is sent with.
-pub(crate) struct FetchForm {
-    pub(crate) body: String,
-    pub(crate) authorization: Option<String>,
+#[non_exhaustive]
+pub struct FetchForm {
+    /// The form, encoded.
+    pub body: String,
+    /// The value of the `Authorization` header, if there is one.
+    pub authorization: Option<String>,
 }
 
 /// Without its contents: they are credentials.
@@ -48,18 +57,35 @@ impl fmt::Debug for FetchForm {
     }
 }
 
-/// What came back.
+/// The response of an authorization server.
 #[derive(Debug)]
-pub(crate) struct FetchResponse {
-    pub(crate) status: u16,
-    pub(crate) body: Vec<u8>,
+#[non_exhaustive]
+pub struct FetchResponse {
+    /// The status.
+    pub status: u16,
+    /// The body.
+    pub body: Vec<u8>,
     /// `max-age` of `Cache-Control`; zero for `no-store` and `no-cache`.
-    pub(crate) max_age: Option<Duration>,
+    pub max_age: Option<Duration>,
 }
 
-/// Why nothing came back, for the operator.
+impl FetchResponse {
+    /// A response that does not say how long it may be cached.
+    pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        FetchResponse { status, body: body.into(), max_age: None }
+    }
+}
+
+/// Why an authorization server did not respond. It is logged for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FetchError(pub(crate) String);
+pub struct FetchError(pub(crate) String);
+
+impl FetchError {
+    /// An error with this text.
+    pub fn new(why: impl Into<String>) -> Self {
+        FetchError(why.into())
+    }
+}
 
 impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -162,7 +162,6 @@ async fn max_age_is_read() {
 async fn metadata_is_kept_for_clients_that_ask_here() {
     let issuer = FakeIssuer::start().await;
     let metadata = discover(&HttpsFetcher::new(), &issuer.url).await.unwrap();
-    assert_eq!(metadata.introspection_endpoint, Some(format!("{}/introspect", issuer.url)));
     let document: serde_json::Value = serde_json::from_str(&metadata.document).unwrap();
     assert_eq!(document["token_endpoint"], format!("{}/token", issuer.url));
 }
@@ -194,6 +193,6 @@ fn root_certificates_are_pem() {
     for (pem, why) in
         [("", "no certificate"), ("-----BEGIN CERTIFICATE-----\nAA\n-----END CERTIFICATE-----\n", "cannot be read")]
     {
-        assert!(HttpsFetcher::with_root_certificates(pem.as_bytes()).unwrap_err().contains(why));
+        assert!(HttpsFetcher::with_root_certificates(pem.as_bytes()).unwrap_err().to_string().contains(why));
     }
 }

@@ -9,8 +9,9 @@ use std::fmt;
 use std::mem;
 use std::sync::{Arc, Mutex};
 
+use crate::auth::User;
 use crate::auth::fingerprint::{FingerprintMap, Fingerprints};
-use crate::auth::jose::claims::VerifiedToken;
+use crate::auth::jose::jwk::KeyTrust;
 use crate::sync::lock;
 
 /// Half of the tokens that are kept, and of their bytes.
@@ -35,7 +36,16 @@ struct Generations {
 struct Entry {
     /// The token up to its signature.
     signed: Box<str>,
-    token: Arc<VerifiedToken>,
+    known: KnownUser,
+}
+
+/// The user of a token that was verified.
+pub(crate) struct KnownUser {
+    pub(crate) user: Arc<User>,
+    /// Until when the token need not be verified again, in seconds since 1970.
+    pub(crate) until: u64,
+    /// The trust in the key that signed it; `None` if it was introspected.
+    pub(crate) key: Option<Arc<KeyTrust>>,
 }
 
 impl fmt::Debug for TokenCache {
@@ -45,34 +55,34 @@ impl fmt::Debug for TokenCache {
 }
 
 impl TokenCache {
-    /// What a token says, if it was verified before and that still holds at `now`.
-    pub(crate) fn get(&self, token: &str, now: u64) -> Option<Arc<VerifiedToken>> {
+    /// The user of a token, if it was verified before and that still holds at `now`.
+    pub(crate) fn get(&self, token: &str, now: u64) -> Option<Arc<User>> {
         let (signed, signature) = split(token);
         let print = self.fingerprints.of_long(signature.as_bytes());
         let mut tokens = lock(&self.tokens);
         let is_good = |entry: &Entry| {
-            let Entry { signed: known, token } = entry;
-            **known == *signed && now < token.cache_until && token.key.as_ref().is_none_or(|key| key.is_current())
+            let Entry { signed: own, known } = entry;
+            **own == *signed && now < known.until && known.key.as_ref().is_none_or(|key| key.is_current())
         };
         if let Some(entry) = tokens.young.get(&print) {
-            return is_good(entry).then(|| Arc::clone(&entry.token));
+            return is_good(entry).then(|| Arc::clone(&entry.known.user));
         }
         if !is_good(tokens.old.get(&print)?) {
             return None;
         }
         let entry = tokens.old.remove(&print)?;
-        let token = Arc::clone(&entry.token);
+        let user = Arc::clone(&entry.known.user);
         let evicted = tokens.keep(print, entry);
         drop(tokens);
         drop(evicted);
-        Some(token)
+        Some(user)
     }
 
     /// Keeps a token that was verified.
-    pub(crate) fn insert(&self, token: &str, verified: Arc<VerifiedToken>) {
+    pub(crate) fn insert(&self, token: &str, known: KnownUser) {
         let (signed, signature) = split(token);
         let print = self.fingerprints.of_long(signature.as_bytes());
-        let entry = Entry { signed: signed.into(), token: verified };
+        let entry = Entry { signed: signed.into(), known };
         // Dropped without the lock.
         let _evicted = lock(&self.tokens).keep(print, entry);
     }
@@ -81,7 +91,7 @@ impl TokenCache {
 impl Generations {
     /// Keeps an entry, and returns those that it displaces.
     fn keep(&mut self, print: crate::auth::fingerprint::Fingerprint, entry: Entry) -> Option<FingerprintMap<Entry>> {
-        let bytes = entry.signed.len() + entry.token.claims.len();
+        let bytes = entry.signed.len() + entry.known.user.raw_claims().map_or(0, str::len);
         let is_full = self.young.len() >= MAX_ENTRIES || self.bytes + bytes > MAX_BYTES;
         let evicted = is_full.then(|| {
             self.bytes = 0;
@@ -105,22 +115,9 @@ fn split(token: &str) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::jose::claims::Binding;
-    use crate::auth::jose::jwk::KeyTrust;
 
-    fn verified(until: u64, key: Option<Arc<KeyTrust>>) -> Arc<VerifiedToken> {
-        Arc::new(VerifiedToken {
-            issuer: "i".into(),
-            subject: None,
-            client_id: None,
-            scopes: Vec::new(),
-            expires_at: until,
-            cache_until: until,
-            claims: "{}".into(),
-            binding: Binding::default(),
-            key_id: None,
-            key,
-        })
+    fn verified(until: u64, key: Option<Arc<KeyTrust>>) -> KnownUser {
+        KnownUser { user: Arc::new(User::new("alice")), until, key }
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub(crate) struct Introspection {
     pub(crate) audience_is_optional: bool,
     /// Whether answers are cached for a minute.
     pub(crate) is_cached: bool,
+    /// In seconds.
+    pub(crate) leeway: u64,
     /// Whether the last request failed, which is logged once.
     is_failing: Arc<AtomicBool>,
 }
@@ -82,6 +84,7 @@ impl Introspection {
             issuer,
             audience_is_optional: false,
             is_cached: false,
+            leeway: LEEWAY,
             is_failing: Arc::default(),
         }
     }
@@ -165,7 +168,7 @@ impl Introspection {
         if !is_for_us {
             return Err(TokenError::WrongAudience);
         }
-        let expires_at = claims::check_times(answer, LEEWAY, now)?.unwrap_or(now + UNSTATED_LIFETIME);
+        let expires_at = claims::check_times(answer, self.leeway, now)?.unwrap_or(now + UNSTATED_LIFETIME);
         Ok(VerifiedToken {
             issuer: self.issuer.clone().or(issuer).unwrap_or_else(|| self.url.clone()),
             subject: member("sub"),
@@ -175,7 +178,6 @@ impl Introspection {
             cache_until: if self.is_cached { expires_at.min(now + CACHED) } else { 0 },
             claims: text.trim().into(),
             binding: Binding::read(answer)?,
-            key_id: None,
             key: None,
         })
     }

@@ -8,16 +8,25 @@ use ring::signature::{
 ///
 /// There is no `none`, and none with a shared secret: what can verify such a signature can forge it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Algorithm {
+#[non_exhaustive]
+pub enum Algorithm {
+    /// RSA (PKCS #1 v1.5) with SHA-256.
     Rs256,
+    /// RSA (PKCS #1 v1.5) with SHA-384.
     Rs384,
+    /// RSA (PKCS #1 v1.5) with SHA-512.
     Rs512,
+    /// RSA (PSS) with SHA-256.
     Ps256,
+    /// RSA (PSS) with SHA-384.
     Ps384,
+    /// RSA (PSS) with SHA-512.
     Ps512,
+    /// ECDSA on P-256 with SHA-256.
     Es256,
+    /// ECDSA on P-384 with SHA-384.
     Es384,
-    /// With Ed25519; also called `Ed25519` (RFC 9864).
+    /// Ed25519; also called `Ed25519` (RFC 9864).
     EdDsa,
 }
 
@@ -131,10 +140,15 @@ impl Algorithms {
         self.0 & bit(algorithm) != 0
     }
 
+    /// Their names.
+    pub(crate) fn list(self) -> Vec<&'static str> {
+        let accepted = Algorithm::ALL.into_iter().filter(|algorithm| self.contains(*algorithm));
+        accepted.map(Algorithm::name).collect()
+    }
+
     /// Their names, between spaces: the `algs` of a challenge.
     pub(crate) fn names(self) -> String {
-        let accepted = Algorithm::ALL.into_iter().filter(|algorithm| self.contains(*algorithm));
-        accepted.map(Algorithm::name).collect::<Vec<_>>().join(" ")
+        self.list().join(" ")
     }
 }
 

@@ -45,7 +45,6 @@ pub(crate) struct VerifiedToken {
     /// All claims, as the issuer wrote them: a JSON object.
     pub(crate) claims: Box<str>,
     pub(crate) binding: Binding,
-    pub(crate) key_id: Option<Box<str>>,
     /// The trust in the key that signed it; `None` if it was introspected.
     pub(crate) key: Option<Arc<KeyTrust>>,
 }
@@ -116,7 +115,6 @@ pub(crate) fn check(
         cache_until: expires_at,
         claims: payload.trim().into(),
         binding: Binding::read(&claims)?,
-        key_id: None,
         key: None,
     })
 }

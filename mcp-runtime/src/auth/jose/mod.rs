@@ -11,8 +11,6 @@
 //! A token is refused for its claims before its signature is verified: a refusal is the same either way, and only tokens
 //! that would be accepted cost a signature, or a request to the issuer for a new key.
 
-#![allow(dead_code)]
-
 pub(crate) mod algorithm;
 pub(crate) mod audience;
 pub(crate) mod base64url;

@@ -44,7 +44,6 @@ impl<'a> UnverifiedToken<'a> {
         };
         let mut verified = claims::check(&self.jws.payload, is_profiled, policy, now)?;
         let key = keys.verify(algorithm, header.key_id.as_deref(), self.jws.signed())?;
-        verified.key_id.clone_from(&key.id);
         verified.key = Some(key.trust.clone());
         Ok(verified)
     }

@@ -9,7 +9,6 @@ use crate::jsonrpc::raw::Raw;
 #[derive(Debug)]
 pub(crate) struct IssuerMetadata {
     pub(crate) jwks_uri: Option<String>,
-    pub(crate) introspection_endpoint: Option<String>,
     /// All of it, as JSON.
     pub(crate) document: Box<str>,
 }
@@ -61,12 +60,7 @@ fn read(body: &[u8], issuer: &str) -> Result<IssuerMetadata, String> {
             named.chars().take(200).collect::<String>()
         ));
     }
-    let url = |key| url_member(&object, key, issuer);
-    Ok(IssuerMetadata {
-        jwks_uri: url("jwks_uri")?,
-        introspection_endpoint: url("introspection_endpoint")?,
-        document: text.into(),
-    })
+    Ok(IssuerMetadata { jwks_uri: url_member(&object, "jwks_uri", issuer)?, document: text.into() })
 }
 
 /// A URL in the metadata. That of an https issuer has to be https itself: not even a loopback address is what it says.

@@ -9,7 +9,7 @@ use tokio::time::{Instant, advance, sleep};
 
 use super::source::{KeySource, VerifyError};
 use crate::auth::fetch::{Fetch, FetchError, FetchFuture, FetchRequest, FetchResponse, MAX_BODY};
-use crate::auth::issued::cache::TokenCache;
+use crate::auth::issued::cache::{KnownUser, TokenCache};
 use crate::auth::jose::claims::VerifiedToken;
 use crate::auth::jose::error::TokenError;
 use crate::auth::jose::tests::minted::Fixture;
@@ -300,7 +300,7 @@ async fn a_removed_key_takes_its_cached_tokens_along() {
     let cache = TokenCache::default();
     let now = scene.fixture.now;
     for name in ["ES256", "EdDSA"] {
-        cache.insert(scene.fixture.token(name), Arc::new(scene.verify(name).await.unwrap()));
+        cache.insert(scene.fixture.token(name), KnownUser::new(scene.verify(name).await.unwrap()).unwrap());
     }
     let is_cached = |name| cache.get(scene.fixture.token(name), now).is_some();
     assert!(is_cached("ES256") && is_cached("EdDSA"));
@@ -317,7 +317,7 @@ async fn a_removed_key_takes_its_cached_tokens_along() {
 async fn cached_tokens_stay_while_the_issuer_is_down() {
     let scene = Scene::new(&["ec"]);
     let cache = TokenCache::default();
-    cache.insert(scene.fixture.token("ES256"), Arc::new(scene.verify("ES256").await.unwrap()));
+    cache.insert(scene.fixture.token("ES256"), KnownUser::new(scene.verify("ES256").await.unwrap()).unwrap());
     *lock(&scene.issuer.is_down) = true;
     advance(Duration::from_mins(49)).await;
     scene.verify("ES256").await.unwrap();

@@ -21,6 +21,12 @@ pub(crate) struct Metadata {
     pub(crate) resource_policy_uri: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resource_tos_uri: Option<String>,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) tls_client_certificate_bound_access_tokens: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) dpop_signing_alg_values_supported: Vec<&'static str>,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) dpop_bound_access_tokens_required: bool,
 }
 
 impl Metadata {
@@ -31,4 +37,9 @@ impl Metadata {
     pub(crate) fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_false(value: &bool) -> bool {
+    !value
 }

@@ -261,7 +261,7 @@ impl HttpService {
             let (headers, mut admitted) = (Headers::of(&parts.headers), None);
             #[cfg(feature = "auth")]
             if let Some(document) = self.0.well_known(&parts) {
-                return Ok(document);
+                return Ok(document.await);
             }
             let mut response = match self.0.refusal(&headers, &parts, idle.is_some()) {
                 Some(refusal) => refusal,

@@ -1,6 +1,7 @@
 //! The document about the protected resource (RFC 9728).
 
 use mcp_runtime::auth::Auth;
+use mcp_tests::fake_issuer::{FakeIssuer, Faults};
 use mcp_tests::http::{Ask, Response, Site};
 use serde_json::json;
 use tracing_subscriber::prelude::*;
@@ -10,7 +11,7 @@ use crate::log::Log;
 
 const PATH: &str = "/.well-known/oauth-protected-resource";
 
-async fn get(site: &Site, ask: &Ask, path: &str) -> Response {
+pub(super) async fn get(site: &Site, ask: &Ask, path: &str) -> Response {
     let bytes = String::from_utf8(ask.bytes()).unwrap().replacen("/mcp", path, 1);
     let mut wire = site.open().await;
     wire.send(bytes.as_bytes()).await;
@@ -103,4 +104,31 @@ async fn request_for_another_document_is_logged_once() {
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].1.contains("/.well-known/oauth-protected-resource/other"), "{told:?}");
     assert!(told[0].1.contains("https://mcp.example.com/mcp"), "{told:?}");
+}
+
+/// In 2025-03-26, clients look for the authorization server at the origin.
+#[tokio::test]
+async fn metadata_of_the_issuer_is_served_on_request() {
+    const ISSUER: &str = "/.well-known/oauth-authorization-server";
+    let issuer = FakeIssuer::start().await;
+    let auth = || Auth::jwt(&issuer.url).resource("https://mcp.example.com/mcp");
+    let serving = async |auth| Site::serving(server().into_service().authorize(auth)).await;
+    let without = serving(auth()).await;
+    assert_eq!(get(&without, &Ask::new("GET"), ISSUER).await.status, 404);
+    let site = serving(auth().serve_issuer_metadata()).await;
+    for _ in 0..3 {
+        let response = get(&site, &Ask::new("GET").with("Origin", "https://page.example"), ISSUER).await;
+        assert_eq!((response.status, response.header("access-control-allow-origin")), (200, Some("*")));
+        let document = response.json();
+        assert_eq!(document["issuer"], issuer.url);
+        assert_eq!(document["token_endpoint"], format!("{}/token", issuer.url));
+    }
+    assert_eq!(get(&site, &Ask::new("HEAD"), ISSUER).await.status, 200);
+    assert_eq!(get(&site, &Ask::new("POST"), ISSUER).await.status, 405);
+    let asked = issuer.requests().iter().filter(|path| *path == ISSUER).count();
+    assert!(asked <= 3, "once for the document, and once per service for its keys: {asked}");
+    issuer.fail(Faults { hangs_up: true, ..Faults::default() });
+    let away = serving(auth().serve_issuer_metadata()).await;
+    let response = get(&away, &Ask::new("GET"), ISSUER).await;
+    assert_eq!((response.status, response.header("retry-after")), (503, Some("5")));
 }

@@ -1,8 +1,12 @@
 //! Authorization over HTTP: what a request gets with a token, without one, and with one that says too little.
 
 mod document;
+mod dpop;
+mod durable_tasks;
 mod expiry;
+mod introspection;
 mod isolation;
+mod issuers;
 mod lists;
 mod scopes;
 mod set_up;

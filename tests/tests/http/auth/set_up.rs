@@ -1,11 +1,14 @@
 //! Mistakes in the set-up: serving fails, and says what to change.
 
-use mcp_runtime::auth::{Auth, Secret};
+use mcp_runtime::auth::{Algorithm, Auth, Dpop, Secret};
 use mcp_runtime::http::HttpService;
 use mcp_runtime::prelude::*;
-use mcp_tests::http::modern;
+use mcp_tests::fake_issuer::{FakeIssuer, Faults};
+use mcp_tests::http::{Site, modern, soon};
+use tracing_subscriber::prelude::*;
 
 use super::server;
+use crate::log::Log;
 use crate::tower::respond;
 
 async fn mistake(service: HttpService) -> String {
@@ -26,6 +29,21 @@ async fn serving_fails_with_what_to_change() {
         (Auth::bearer([("ci", Secret::env("MCP_NO_SUCH_TOKEN"))]).resource("https://h/mcp"), "MCP_NO_SUCH_TOKEN"),
         (Auth::local(["a"]).resource("https://h/mcp"), "`Auth::local` is for stdio"),
         (Auth::any_of([]).resource("https://h/mcp"), "nothing to choose from"),
+        (Auth::jwt("http://auth.example.com").resource("https://h/mcp"), "not an https URL"),
+        (Auth::jwt("auth.example.com").resource("https://h/mcp"), "not an https URL"),
+        (Auth::keys("{}").issuer("https://i").resource("https://h/mcp"), "needs a JSON Web Key Set"),
+        (Auth::keys(r#"{"keys":[]}"#).issuer("https://i").resource("https://h/mcp"), "no key that can be used"),
+        (Auth::keys("").resource("https://h/mcp"), "needs `.issuer("),
+        (Auth::introspect("http://as.example/i", "id", "s3cret").resource("https://h/mcp"), "not an https URL"),
+        (
+            Auth::introspect("https://i", "id", Secret::env("MCP_NO_SUCH_SECRET")).resource("https://h/mcp"),
+            "MCP_NO_SUCH_SECRET",
+        ),
+        (known().algorithms([Algorithm::Es384]).resource("https://h/mcp"), "`algorithms` does not fit"),
+        (Auth::jwt("https://i").cache_answers().resource("https://h/mcp"), "`cache_answers` does not fit"),
+        (known().serve_issuer_metadata().resource("https://h/mcp"), "needs one `Auth::jwt`"),
+        (Auth::jwt("https://i").dpop_nonces("a secret of all replicas").resource("https://h/mcp"), "needs `.dpop(…)`"),
+        (Auth::jwt("https://i").dpop(Dpop::Allowed).dpop_nonces("short").resource("https://h/mcp"), "16 bytes"),
         (Auth::any_of([Auth::bearer([("a", "")])]).resource("https://h/mcp"), "the token of `a` is empty"),
     ];
     for (auth, expected) in table {
@@ -76,4 +94,27 @@ fn nothing_prints_a_token() {
     for text in [service, format!("{auth:?}"), format!("{:?}", server().authorize(auth))] {
         assert!(!text.contains("token-of-the-ci"), "{text}");
     }
+}
+
+/// The server is served: an issuer that is away may be back before the first token.
+#[tokio::test]
+async fn issuer_that_cannot_be_used_is_logged_at_start() {
+    let log = Log::default();
+    let _subscriber = tracing_subscriber::registry().with(log.clone()).set_default();
+    let issuer = FakeIssuer::start().await;
+    let faults = Faults { other_issuer: Some("https://other.example".to_owned()), ..Faults::default() };
+    issuer.fail(faults);
+    let auth = Auth::jwt(&issuer.url).resource("https://mcp.example.com/mcp");
+    let _site = Site::serving(server().into_service().authorize(auth)).await;
+    let (level, text) = soon(async {
+        loop {
+            match log.find("answered 503 until this is solved") {
+                Some(found) => break found,
+                None => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
+            }
+        }
+    })
+    .await;
+    assert_eq!(level, tracing::Level::ERROR);
+    assert!(text.contains("`issuer` of the document is \"https://other.example\""), "{text}");
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::auth::fetch::{FetchError, FetchFuture};
-use crate::auth::issued::cache::TokenCache;
+use crate::auth::issued::cache::{KnownUser, TokenCache};
 use crate::sync::lock;
 
 const NOW: u64 = 2_000_000_000;
@@ -153,7 +153,7 @@ async fn answers_are_cached_for_a_minute_if_asked_for() {
         let mut asked = introspection(&answers, basic());
         asked.is_cached = is_cached;
         let token = format!("token-{is_cached}-{exp}");
-        cache.insert(&token, Arc::new(asked.verify(&token, NOW).await.unwrap()));
+        cache.insert(&token, KnownUser::new(asked.verify(&token, NOW).await.unwrap()).unwrap());
         assert_eq!(cache.get(&token, NOW).is_some(), until.is_some());
         if let Some(until) = until {
             assert!(cache.get(&token, NOW + until - 1).is_some() && cache.get(&token, NOW + until).is_none());

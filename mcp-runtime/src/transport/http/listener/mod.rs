@@ -61,6 +61,8 @@ impl HttpService {
         }
         self.0.core.secrets.agree().await;
         takeover::start(&self.0.core);
+        #[cfg(feature = "auth")]
+        self.preload_authorization();
         listen(self, listener).await
     }
 }

@@ -4,6 +4,9 @@
 //! It comes before the era of a request is known: 401 and 403 say nothing about eras.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization>
 
+use std::pin::Pin;
+use std::sync::Arc;
+
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, CACHE_CONTROL,
     CONTENT_TYPE, HeaderValue,
@@ -15,12 +18,14 @@ use super::HttpRequest;
 use super::headers::Field;
 use crate::auth::Auth;
 use crate::auth::access::Access;
-use crate::auth::gate::{Admission, Credentials, Gate, WellKnown};
-use crate::auth::verifier::Presented;
+use crate::auth::gate::{Admission, Closed, Credentials, Gate, WellKnown};
+use crate::auth::keys::proxy;
+use crate::auth::verifier::{Presented, Scheme};
 use crate::dispatch::permit;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
+use crate::sync::spawn;
 use crate::transport::http::response::body::Body;
 use crate::transport::http::response::denied;
 use crate::transport::http::route::Target;
@@ -54,10 +59,25 @@ impl HttpService {
         if let Err(mistake) = &gate {
             tracing::error!("{mistake}");
         }
+        if let Ok(gate) = &gate {
+            let _ = self.0.core.remote_policy.set(Arc::clone(&gate.policy));
+        }
         self.with(|options| {
             options.origin_policy.own_host = gate.as_ref().ok().map(|gate| gate.host().to_owned());
             options.gate = Some(gate);
         })
+    }
+
+    /// Fetches the keys of issuers before the first token comes, and logs why that fails. The server is served meanwhile:
+    /// an issuer that is away may be back before the first token.
+    pub(crate) fn preload_authorization(&self) {
+        let service = self.clone();
+        spawn(async move {
+            let Some(Ok(gate)) = &service.0.options.gate else { return };
+            for why in gate.preload().await {
+                tracing::error!("tokens of an authorization server are answered 503 until this is solved: {why}");
+            }
+        });
     }
 
     /// Checks what would make the service useless, or open to everybody.
@@ -76,12 +96,12 @@ impl HttpService {
 }
 
 impl Service {
-    /// The document about the service, if it is what a request asks for. Everybody may read it, also a page of another
+    /// A document about the service, if it is what a request asks for. Everybody may read it, also a page of another
     /// origin.
     #[inline]
-    pub(crate) fn well_known(&self, parts: &Parts) -> Option<Response<Body>> {
+    pub(crate) fn well_known<'a>(&'a self, parts: &Parts) -> Option<Documented<'a>> {
         match &self.options.gate {
-            Some(Ok(gate)) if parts.uri.path().starts_with("/.well-known/") => document(gate, parts),
+            Some(Ok(gate)) if parts.uri.path().starts_with("/.well-known/") => documents(gate, parts),
             _ => None,
         }
     }
@@ -108,9 +128,9 @@ impl Service {
             let status = StatusCode::INTERNAL_SERVER_ERROR;
             return Err(Box::new(response::refuse(status, RpcError::INTERNAL, text)));
         };
-        let admitted = match gate.admit(credentials(http)) {
+        let admitted = match gate.admit(credentials(http, gate.has_dpop())) {
             Admission::Ready(admitted) => admitted,
-            Admission::Later(verifying) => gate.verified(verifying.await),
+            Admission::Later { presented, verifying } => gate.verified(&presented, verifying.await),
         };
         let access = admitted.map_err(|closed| Box::new(denied::close(&closed)))?;
         // A message says what it is for, and so which other scopes it needs.
@@ -142,7 +162,7 @@ impl Service {
 
 /// The token of a request. It is in one header, and nowhere else.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#token-requirements>
-fn credentials<'a>(http: &HttpRequest<'a>) -> Credentials<'a> {
+fn credentials<'a>(http: &HttpRequest<'a>, has_dpop: bool) -> Credentials<'a> {
     let query = http.parts.uri.query();
     if query.is_some_and(|query| query.split('&').any(|pair| pair.split('=').next() == Some("access_token"))) {
         return Credentials::Malformed("send the token in the Authorization header, never in the URL");
@@ -154,9 +174,11 @@ fn credentials<'a>(http: &HttpRequest<'a>) -> Credentials<'a> {
     };
     let bytes = value.as_bytes();
     let (scheme, token) = bytes.split_at(bytes.iter().position(|byte| *byte == b' ').unwrap_or(bytes.len()));
-    if !scheme.eq_ignore_ascii_case(b"bearer") {
-        return Credentials::None;
-    }
+    let scheme = match scheme {
+        _ if scheme.eq_ignore_ascii_case(b"bearer") => Scheme::Bearer,
+        _ if has_dpop && scheme.eq_ignore_ascii_case(b"dpop") => Scheme::Dpop,
+        _ => return Credentials::None,
+    };
     let token = token.trim_ascii();
     let is_token = !token.is_empty() && token.iter().all(|byte| byte.is_ascii_graphic() && *byte != b',');
     let (true, Ok(token)) = (is_token, std::str::from_utf8(token)) else {
@@ -166,22 +188,49 @@ fn credentials<'a>(http: &HttpRequest<'a>) -> Credentials<'a> {
         Field::Once(proof) => proof.to_str().ok(),
         Field::Absent | Field::Twice => None,
     };
-    Credentials::Token(Presented { token, method: http.parts.method.as_str(), proof })
+    let (method, parts) = (http.parts.method.as_str(), Some(&**http.parts));
+    Credentials::Token(Presented { scheme, token, method, proof, parts })
 }
 
+/// A document: ours, or that of the issuer, which may have to be fetched.
+type Documented<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
+
 #[cold]
-fn document(gate: &Gate, parts: &Parts) -> Option<Response<Body>> {
-    let well_known = gate.well_known(parts.uri.path())?;
-    let mut response = match (well_known, &parts.method) {
-        (WellKnown::NotOurs, _) => response::empty(StatusCode::NOT_FOUND),
-        (WellKnown::Document(text), &Method::GET | &Method::HEAD) => {
+fn documents<'a>(gate: &'a Gate, parts: &Parts) -> Option<Documented<'a>> {
+    let method = parts.method.clone();
+    match &gate.proxy {
+        Some(proxy) if parts.uri.path().trim_end_matches('/') == proxy::PATH => Some(Box::pin(async move {
+            match proxy.document().await {
+                Ok(text) => document(Some(&text), &method),
+                Err(pause) => {
+                    let text = "the metadata of the authorization server cannot be had now; retry later";
+                    let closed = Closed::unavailable(pause, text);
+                    denied::close(&closed)
+                }
+            }
+        })),
+        _ => {
+            let text = match gate.well_known(parts.uri.path())? {
+                WellKnown::Document(text) => Some(text),
+                WellKnown::NotOurs => None,
+            };
+            Some(Box::pin(std::future::ready(document(text, &method))))
+        }
+    }
+}
+
+/// The response with a document; 404 without one.
+fn document(text: Option<&str>, method: &Method) -> Response<Body> {
+    let mut response = match (text, method) {
+        (None, _) => response::empty(StatusCode::NOT_FOUND),
+        (Some(text), &Method::GET | &Method::HEAD) => {
             let mut response = Response::new(Body::full(text.to_owned()));
             let headers = response.headers_mut();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=3600"));
             response
         }
-        (WellKnown::Document(_), &Method::OPTIONS) => {
+        (Some(_), &Method::OPTIONS) => {
             let mut response = response::empty(StatusCode::NO_CONTENT);
             let headers = response.headers_mut();
             headers.insert(ALLOW, DOCUMENT_METHODS);
@@ -190,8 +239,8 @@ fn document(gate: &Gate, parts: &Parts) -> Option<Response<Body>> {
             headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, ANY);
             response
         }
-        (WellKnown::Document(_), _) => response::not_allowed("GET, HEAD, OPTIONS"),
+        (Some(_), _) => response::not_allowed("GET, HEAD, OPTIONS"),
     };
     response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
-    Some(response)
+    response
 }

@@ -26,6 +26,9 @@ pub(crate) fn close(closed: &Closed) -> Response<Body> {
     if let Some(seconds) = closed.retry_after {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
+    if let Some(Ok(nonce)) = closed.nonce.as_deref().map(HeaderValue::from_str) {
+        response.headers_mut().insert("dpop-nonce", nonce);
+    }
     response
 }
 
