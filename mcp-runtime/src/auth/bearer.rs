@@ -15,7 +15,7 @@ const ISSUER: &str = "bearer";
 /// Shorter tokens can be guessed.
 const SHORT: usize = 16;
 
-/// A token of [`Auth::bearer`](super::Auth::bearer): a text, or where to find it. It is never printed.
+/// A token of [`Auth::bearer`](super::Auth::bearer), or another secret: a text, or where to find it. It is never printed.
 ///
 /// ```
 /// use mcp_runtime::auth::{Auth, Secret};
@@ -38,7 +38,7 @@ impl Secret {
         let path = path.into();
         let read = std::fs::read_to_string(&path);
         let text = read.map(|text| text.trim().to_owned());
-        Secret(text.map_err(|error| format!("cannot read the token in `{}`: {error}", path.display())))
+        Secret(text.map_err(|error| format!("cannot read the secret in `{}`: {error}", path.display())))
     }
 }
 

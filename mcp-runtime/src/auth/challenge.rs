@@ -1,8 +1,8 @@
 //! The challenge of a rejected request: the value of `WWW-Authenticate`.
 //! <https://www.rfc-editor.org/rfc/rfc6750#section-3>
 
+use super::jose::claims::Scheme;
 use super::possession::Dpop;
-use super::verifier::Scheme;
 
 /// What every challenge of a server says: where its document is, and how tokens are sent.
 #[derive(Debug, Clone)]

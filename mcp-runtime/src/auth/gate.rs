@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use super::access::{Access, AccessPolicy};
 use super::challenge::Challenge;
-use super::issued::options::no_proxy;
+use super::issued::settings::no_proxy;
+use super::jose::claims::Scheme;
 use super::keys::proxy::MetadataProxy;
 use super::possession::{Dpop, Possession, Unproven};
 use super::resource::{ResourceUrl, WELL_KNOWN};
-use super::verifier::{AnyOf, Presented, Rejection, RejectionKind, Scheme, Verified, Verifier, Verifying};
+use super::verifier::{AnyOf, Presented, Rejection, RejectionKind, Verified, Verifier, Verifying};
 use super::{Auth, Source};
 
 /// What stands between a request and the service.
@@ -155,6 +156,10 @@ fn verifier(source: Source, resource: &ResourceUrl) -> Result<Box<dyn Verifier>,
             let (mut verifiers, mut mistakes) = (Vec::new(), Vec::new());
             for mut one in all {
                 mistakes.extend(one.own_mistakes());
+                if one.possession.is_set() || one.serves_issuer_metadata {
+                    let text = "set `dpop`, `certificate` and `serve_issuer_metadata` on the whole of `Auth::any_of`, not on a part";
+                    mistakes.push(text.to_owned());
+                }
                 match verifier(one.source, resource) {
                     Ok(verifier) => verifiers.push(verifier),
                     Err(more) => mistakes.extend(more),

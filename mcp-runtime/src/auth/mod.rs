@@ -36,7 +36,7 @@ pub use verifier::Rejection;
 
 use access::{Access, AccessPolicy};
 use bearer::BearerTokens;
-use issued::options::IssuedSettings;
+use issued::settings::IssuedSettings;
 use possession::Possession;
 use resource::Metadata;
 use scope::{Granted, Hierarchy};
@@ -49,7 +49,7 @@ use verifier::{Verifier, VerifyFn};
 /// specification says, and publishes the document by which clients find where to get one.
 ///
 /// ```no_run
-/// use mcp_runtime::auth::{Auth, Rejection, User};
+/// use mcp_runtime::auth::Auth;
 /// use mcp_runtime::prelude::*;
 ///
 /// /// Delete a note.
@@ -58,19 +58,10 @@ use verifier::{Verifier, VerifyFn};
 ///     Ok(format!("note {id} of {} is gone", ctx.user()?.subject()))
 /// }
 ///
-/// async fn verify(token: String) -> Result<User, Rejection> {
-///     // … ask your own table of tokens
-///     # if token != "t" {
-///     return Err(Rejection::invalid("the token is unknown"));
-///     # }
-///     # Ok(User::new("alice"))
-/// }
-///
 /// #[tokio::main]
 /// async fn main() -> Result<(), ServerError> {
-///     let auth = Auth::verify_with(verify)
+///     let auth = Auth::jwt("https://auth.example.com") // the issuer: its metadata and keys are found from it
 ///         .resource("https://mcp.example.com/mcp") // the URL people type into their client
-///         .authorization_servers(["https://auth.example.com"])
 ///         .scopes(["notes:read"]); // what every call needs
 ///     let server = Server::new("notes", "1.0.0").tools(tools![delete_note]);
 ///     server.into_service().authorize(auth).serve("0.0.0.0:8080").await
@@ -153,7 +144,8 @@ impl Auth {
         Auth::new(Source::Function(Box::new(VerifyFn(verify))))
     }
 
-    /// Accepts what any of these accepts: tokens of several issuers, for example. Options are set on the whole.
+    /// Accepts what any of these accepts: tokens of several issuers, for example. The token of an issuer is shown to no other
+    /// one. Options about the server are set on the whole; those about tokens on a part, or on the whole for all parts.
     pub fn any_of(all: impl IntoIterator<Item = Auth>) -> Self {
         Auth::new(Source::AnyOf(all.into_iter().collect()))
     }

@@ -6,8 +6,9 @@ use std::fmt;
 use ring::digest;
 
 use super::jose::base64url;
+use super::jose::claims::Scheme;
 use super::jose::dpop::{DpopChecker, DpopError, ProvenRequest};
-use super::verifier::{Presented, Scheme};
+use super::verifier::Presented;
 use super::{User, clock};
 
 /// Whether tokens may, or have to, be bound to a key of the client: [`Auth::dpop`](super::Auth::dpop).
@@ -52,6 +53,15 @@ impl Possession {
     /// Whether tokens of the scheme `DPoP` are accepted.
     pub(crate) fn has_dpop(&self) -> bool {
         self.dpop.is_some()
+    }
+
+    /// Whether anything was set.
+    pub(crate) fn is_set(&self) -> bool {
+        #[cfg(feature = "http")]
+        let has_certificate = self.certificate.is_some();
+        #[cfg(not(feature = "http"))]
+        let has_certificate = false;
+        self.dpop.is_some() || has_certificate
     }
 
     /// Whether the request with a token of this user proves what the token asks for.

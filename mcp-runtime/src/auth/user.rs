@@ -7,9 +7,8 @@ use std::time::SystemTime;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::jose::claims::Binding;
+use super::jose::claims::{Binding, Scheme};
 use super::scope::Granted;
-use super::verifier::Scheme;
 use crate::error::{Error, Result};
 
 /// An authenticated caller: [`Context::user`](crate::Context::user) in a handler, and what
@@ -116,8 +115,7 @@ impl User {
 
     /// How the token is sent.
     pub(crate) fn scheme(&self) -> Scheme {
-        let is_bound_to_key = self.binding().is_some_and(|binding| binding.dpop_key.is_some());
-        if is_bound_to_key { Scheme::Dpop } else { Scheme::Bearer }
+        self.binding().map_or(Scheme::Bearer, Binding::scheme)
     }
 
     /// The claims, as JSON text.

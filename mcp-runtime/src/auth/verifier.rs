@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::User;
+use super::jose::claims::Scheme;
 use super::jose::token::UnverifiedToken;
 use crate::panic;
 
@@ -25,13 +26,6 @@ pub(crate) struct Presented<'a> {
     /// The HTTP request.
     #[cfg(feature = "http")]
     pub(crate) parts: Option<&'a http::request::Parts>,
-}
-
-/// How a token is sent: the first word of `Authorization`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scheme {
-    Bearer,
-    Dpop,
 }
 
 /// Verifies tokens.

@@ -155,7 +155,7 @@ const CYCLES: &[&[&str]] = &[
     // The two eras, and the choice between them.
     &["era/legacy.rs", "era/mod.rs", "era/modern.rs"],
     // The methods of tasks are routes of the router.
-    &["dispatch/router.rs", "dispatch/tasks.rs"],
+    &["dispatch/router.rs", "dispatch/tasks/mod.rs"],
 ];
 
 const FILES_PER_FOLDER: usize = 12;

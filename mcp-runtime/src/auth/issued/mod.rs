@@ -3,7 +3,8 @@
 
 pub(crate) mod cache;
 pub(crate) mod introspect;
-pub(crate) mod options;
+mod options;
+pub(crate) mod settings;
 
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};

@@ -71,7 +71,19 @@ pub(crate) struct Binding {
     pub(crate) certificate: Option<Box<str>>,
 }
 
+/// How a token is sent: the first word of `Authorization`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    Bearer,
+    Dpop,
+}
+
 impl Binding {
+    /// How such a token has to be sent.
+    pub(crate) fn scheme(&self) -> Scheme {
+        if self.dpop_key.is_some() { Scheme::Dpop } else { Scheme::Bearer }
+    }
+
     pub(crate) fn read(claims: &Object<'_>) -> Result<Self, TokenError> {
         let Some(raw) = claims.get("cnf") else { return Ok(Binding::default()) };
         let object = json::inner_object(raw).ok_or(TokenError::UnknownBinding)?;

@@ -51,7 +51,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 #[cfg(feature = "auth")]
 use crate::auth::gate::Gate;
 use crate::call::blocking::watchdog;
-use crate::dispatch::takeover;
+use crate::dispatch::tasks::takeover;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
 use crate::server::Server;

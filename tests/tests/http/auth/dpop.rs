@@ -226,9 +226,7 @@ async fn certificate_of_the_client_has_to_be_that_of_the_token() {
     let issuer = FakeIssuer::start().await;
     let auth = Auth::jwt(&issuer.url).certificate(|parts| {
         let value = parts.headers.get("x-client-certificate")?.to_str().ok()?;
-        if value == "panic" {
-            panic!("a hook with a mistake");
-        }
+        assert_ne!(value, "panic", "a hook with a mistake");
         URL_SAFE_NO_PAD.decode(value).ok()
     });
     let site = serving(auth).await;

@@ -41,6 +41,7 @@ async fn serving_fails_with_what_to_change() {
         ),
         (known().algorithms([Algorithm::Es384]).resource("https://h/mcp"), "`algorithms` does not fit"),
         (Auth::jwt("https://i").cache_answers().resource("https://h/mcp"), "`cache_answers` does not fit"),
+        (Auth::any_of([known().dpop(Dpop::Required)]).resource("https://h/mcp"), "on the whole of `Auth::any_of`"),
         (known().serve_issuer_metadata().resource("https://h/mcp"), "needs one `Auth::jwt`"),
         (Auth::jwt("https://i").dpop_nonces("a secret of all replicas").resource("https://h/mcp"), "needs `.dpop(…)`"),
         (Auth::jwt("https://i").dpop(Dpop::Allowed).dpop_nonces("short").resource("https://h/mcp"), "16 bytes"),

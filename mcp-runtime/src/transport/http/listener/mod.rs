@@ -22,7 +22,7 @@ use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use self::connection_limit::{ConnectionLimit, FIRST_REQUEST, Leave, Slot};
 use self::write_timeout::WriteTimeout;
 use super::HttpService;
-use crate::dispatch::takeover;
+use crate::dispatch::tasks::takeover;
 use crate::error::{Result, ServerError};
 use crate::server::peer::Peer;
 use crate::server::state::Phase;

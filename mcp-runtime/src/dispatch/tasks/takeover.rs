@@ -11,12 +11,12 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::router::Router;
 use crate::call::begin::CallEnv;
 use crate::call::invocation::{CallChannel, Invocation};
 use crate::call::outbox::Outbox;
 use crate::call::run::PendingCall;
 use crate::catalog::Catalog;
+use crate::dispatch::router::Router;
 use crate::era::client_info::ClientInfo;
 use crate::era::{self, Era, LegacySession, Method};
 use crate::handler::tool::Tool;
