@@ -50,6 +50,9 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
         quote!(__builder.task(#required, #asks_first); #durable)
     });
     let requires = handler.options.requires.iter().map(|variant| format_ident!("{variant}"));
+    let scopes = &handler.options.scopes;
+    // Spanned at a scope, where the compiler says that it needs a feature.
+    let scopes = scopes.first().map(|first| quote_spanned!(first.span()=> __builder.scopes([#(#scopes),*]);));
     let about = resource_keys(&handler.options);
     let visible = handler.options.visible_if.as_ref().map(|predicate| visible(predicate, in_block));
     let declared = handler.params.iter().enumerate().map(|(index, param)| declare(index, param));
@@ -68,6 +71,7 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
         #task
         #about
         #(__builder.requires(__mcp::ClientCapability::#requires);)*
+        #scopes
         #visible
         #(#declared)*
         #(#completers)*

@@ -6,12 +6,12 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::{
-    Attribute, Expr, GenericArgument, Generics, Ident, ImplItem, ImplItemFn, ItemImpl, Lifetime, Meta, Path,
+    Attribute, Expr, GenericArgument, Generics, Ident, ImplItem, ImplItemFn, ItemImpl, Lifetime, LitStr, Meta, Path,
     PathArguments, Type,
 };
 
 use crate::attr::condition::{self, Condition};
-use crate::attr::{self, Entries};
+use crate::attr::{self, Entries, scopes};
 use crate::describe::{describe, share_state};
 use crate::errors::Errors;
 use crate::function::{already, item_keyword};
@@ -45,9 +45,12 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
         Err(error) => return not_an_impl(item, error),
     };
     let mut errors = Errors::default();
-    let krate = krate(attr, &mut errors);
+    let BlockOptions { krate, scopes } = options(attr, &mut errors);
     whole_block(&block, &mut errors);
-    let found = collect(&mut block, &mut errors);
+    let mut found = collect(&mut block, &mut errors);
+    for handler in &mut found {
+        handler.options.scopes = scopes::union(&scopes, &handler.options.scopes);
+    }
     let unseen = macro_calls(&mut block, &mut errors) || found.is_empty() && aliases(&mut block, &mut errors);
     if found.is_empty() && !unseen {
         errors.push_spanned(&block.self_ty, "nothing here has `#[tool]`, `#[prompt]` or `#[resource]`");
@@ -99,24 +102,35 @@ fn not_an_impl(item: &TokenStream, error: syn::Error) -> TokenStream {
     quote!(#item #error)
 }
 
-/// `crate = path`, the only key.
-fn krate(attr: TokenStream, errors: &mut Errors) -> Option<syn::Path> {
-    let all = errors.handle(syn::parse2::<Entries>(attr))?;
-    let mut krate = None;
+/// The keys of `#[handlers]`.
+#[derive(Default)]
+struct BlockOptions {
+    krate: Option<syn::Path>,
+    /// What the caller of any of its handlers must have.
+    scopes: Vec<LitStr>,
+}
+
+fn options(attr: TokenStream, errors: &mut Errors) -> BlockOptions {
+    let mut options = BlockOptions::default();
+    let Some(all) = errors.handle(syn::parse2::<Entries>(attr)) else { return options };
     if let Some(literal) = all.positional {
         errors.push_spanned(literal, "`#[handlers]` takes no text; what it may need is `crate = path`");
     }
+    let mut seen: Vec<Ident> = Vec::new();
     for entry in all.entries {
-        if entry.key == "crate" && krate.is_some() {
-            errors.push_at(entry.key.span(), "`crate` is given twice");
-        } else if entry.key == "crate" {
-            let path = attr::path(entry);
-            krate = errors.handle(path);
+        let key = entry.key.clone();
+        if seen.contains(&key) {
+            errors.push_at(key.span(), format!("`{key}` is given twice"));
+        } else if key == "crate" {
+            options.krate = errors.handle(attr::path(entry));
+        } else if key == "scopes" {
+            options.scopes = errors.handle(scopes::scopes(entry)).unwrap_or_default();
         } else {
-            errors.push_at(entry.key.span(), format!("unknown key `{}`; there is only `crate`", entry.key));
+            errors.push_at(key.span(), format!("unknown key `{key}`; there are `crate` and `scopes`"));
         }
+        seen.push(key);
     }
-    krate
+    options
 }
 
 fn whole_block(block: &ItemImpl, errors: &mut Errors) {

@@ -1,5 +1,8 @@
 //! Entry points for the fuzz targets in `fuzz/`; compiled with `--cfg fuzzing` only.
 
+#[cfg(feature = "auth")]
+pub mod token;
+
 use std::borrow::Cow;
 
 use crate::era::{batch, encode};

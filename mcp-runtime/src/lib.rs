@@ -38,6 +38,9 @@
 #![forbid(unsafe_code)]
 
 pub mod ask;
+#[cfg(feature = "auth")]
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has tokens"))]
+pub mod auth;
 mod call;
 mod catalog;
 #[cfg(feature = "cli")]

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
+#[cfg(feature = "auth")]
+use crate::auth::access::Denied;
 use crate::jsonrpc::error::RpcError;
 use crate::protocol::{Meta, PromptResult, ReadResult, ToolResult};
 use crate::store::TaskRecord;
@@ -67,6 +69,9 @@ pub(crate) enum Failure {
     TimedOut(std::time::Duration),
     /// The call needs a capability the client has not declared.
     MissingCapability(MissingCapability),
+    /// The caller lacks scopes; over HTTP 403, or 401 without a token.
+    #[cfg(feature = "auth")]
+    Forbidden(Box<Denied>),
     /// What the call needs is away for the moment, a store for example: this text, and over HTTP 503.
     Unavailable(&'static str),
     /// A JSON-RPC error, sent unchanged.

@@ -126,6 +126,11 @@ impl Filter {
         if bytes > FILTER_BYTES { Err(too_long()) } else { Ok(()) }
     }
 
+    /// The URIs of the resources in the filter.
+    pub(crate) fn resources(&self) -> &[String] {
+        &self.resource_subscriptions
+    }
+
     /// The ids of the tasks in the filter.
     pub(crate) fn tasks(&mut self) -> &mut Vec<String> {
         &mut self.task_ids

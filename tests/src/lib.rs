@@ -1,5 +1,6 @@
 //! The support library of the tests: fixtures, the transcript runner, an HTTP client, a server process.
 
+pub mod fake_issuer;
 pub mod file_stores;
 pub mod fixture;
 pub mod http;
@@ -20,6 +21,9 @@ pub mod pages {
 
     #[doc = include_str!("../../docs/http.md")]
     pub struct Http;
+
+    #[doc = include_str!("../../docs/authorization.md")]
+    pub struct Authorization;
 
     #[doc = include_str!("../../docs/replicas.md")]
     pub struct Replicas;

@@ -2,6 +2,7 @@
 
 pub(crate) mod condition;
 mod options;
+pub(crate) mod scopes;
 mod value;
 
 use proc_macro2::{Group, TokenStream};

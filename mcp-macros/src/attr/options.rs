@@ -4,6 +4,7 @@ use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt as _;
 use syn::{Expr, Ident, LitStr, Path};
 
+use super::scopes::scopes;
 use super::value::{
     Name, audience, duration, expression, flag, ident, json, list, name, path, priority, requires, scope, size, string,
     strings, task,
@@ -50,6 +51,8 @@ pub(crate) struct Options {
     pub(crate) visible_if: Option<Expr>,
     /// The capabilities the client must have: variants of the runtime's `ClientCapability`.
     pub(crate) requires: Vec<&'static str>,
+    /// The scopes the caller must have.
+    pub(crate) scopes: Vec<LitStr>,
     /// The keys so far, in all attributes of the item.
     seen: Vec<String>,
     /// Whether parsing failed somewhere; a key that seems to be missing must not be reported then.
@@ -63,10 +66,22 @@ pub(crate) enum Size {
     Counted,
 }
 
-const COMMON: [&str; 11] =
-    ["name", "title", "description", "icon", "meta", "blocking", "timeout", "visible_if", "requires", "item", "crate"];
+const COMMON: [&str; 12] = [
+    "name",
+    "title",
+    "description",
+    "icon",
+    "meta",
+    "blocking",
+    "timeout",
+    "visible_if",
+    "requires",
+    "scopes",
+    "item",
+    "crate",
+];
 /// The common keys that apply to functions only.
-const FUNCTION: [&str; 5] = ["blocking", "timeout", "visible_if", "requires", "item"];
+const FUNCTION: [&str; 6] = ["blocking", "timeout", "visible_if", "requires", "scopes", "item"];
 const TOOL: [&str; 7] = ["read_only", "destructive", "idempotent", "open_world", "task", "asks_first", "durable"];
 const RESOURCE: [&str; 9] =
     ["uri", "mime", "audience", "priority", "last_modified", "size", "subscribe", "ttl", "cache"];
@@ -153,6 +168,7 @@ impl Options {
                 self.visible_if = Some(expression(entry, form)?);
             }
             "requires" => self.requires = requires(entry)?,
+            "scopes" => self.scopes = scopes(entry)?,
             "task" => self.task = Some((entry.key.span(), task(entry)?)),
             "asks_first" => {
                 let span = entry.key.span();

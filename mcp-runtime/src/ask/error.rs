@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::ClientCapability;
+#[cfg(feature = "auth")]
+use crate::auth::access::Denied;
 use crate::error::{Error, Repr, chain};
 use crate::jsonrpc::error::RpcError;
 use crate::outcome::{Failure, MissingCapability};
@@ -169,6 +171,11 @@ impl From<Error> for Failure {
         match error.into_repr() {
             Repr::Handler(source) => match source.downcast_ref::<AskError>() {
                 Some(ask) => ask.to_failure(),
+                #[cfg(feature = "auth")]
+                None if source.is::<Denied>() => match source.downcast() {
+                    Ok(denied) => Failure::Forbidden(denied),
+                    Err(source) => Failure::Handler(chain(&*source)),
+                },
                 None => Failure::Handler(chain(&*source)),
             },
             Repr::Protocol(error) => Failure::Protocol(error),

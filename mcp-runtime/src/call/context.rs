@@ -9,6 +9,8 @@ use super::invocation::{FromInvocation, Invocation};
 use super::notifier::Notifier;
 use super::progress::{Amount, Progress, ProgressReport, Total};
 use crate::ask::Dialogue;
+#[cfg(feature = "auth")]
+use crate::auth::access::Rights;
 use crate::call::telemetry::trace_context;
 use crate::era::CAPABILITIES;
 use crate::era::client_info::ClientInfo;
@@ -49,8 +51,8 @@ use crate::server::peer::Peer;
 /// ```
 ///
 /// - **The caller**: [`client_name`](Self::client_name), [`revision`](Self::revision),
-///   [`client_capability`](Self::client_capability), [`principal`](Self::principal), [`meta`](Self::meta) and,
-///   over HTTP, `http`.
+///   [`client_capability`](Self::client_capability), [`principal`](Self::principal), [`meta`](Self::meta),
+///   with the feature `auth` `user` and `require_scopes`, and, over HTTP, `http`.
 /// - **Notifications**: [`progress`](Self::progress) and [`log`](Self::log). They are sent before the response and
 ///   dropped after it.
 /// - **Questions and tasks**: [`elicit`](Self::elicit), [`sample`](Self::sample),
@@ -72,6 +74,8 @@ pub struct Context {
     #[cfg(feature = "http")]
     peer: Option<Peer>,
     server: ServerHandle,
+    #[cfg(feature = "auth")]
+    pub(super) rights: Rights,
     #[cfg(feature = "http")]
     http: Option<Arc<http::request::Parts>>,
     #[cfg(feature = "http")]
@@ -371,6 +375,8 @@ impl FromInvocation for Context {
             #[cfg(feature = "http")]
             peer: invocation.channel.peer(),
             server: ServerHandle::new(Arc::clone(&invocation.channel.core.shared)),
+            #[cfg(feature = "auth")]
+            rights: invocation.rights(),
             #[cfg(feature = "http")]
             http: invocation.channel.outbox().parts().cloned(),
             #[cfg(feature = "http")]

@@ -9,6 +9,8 @@ use super::control::ConnectionControl;
 use super::notifier::Notifier;
 use super::outbox::{Outbox, Presence};
 use crate::ask::{self, Dialogue, Resumed, StateBinding};
+#[cfg(feature = "auth")]
+use crate::auth::access::{Access, Rights};
 use crate::call::telemetry::log::CallLog;
 use crate::era::{Accepted, Envelope, Method};
 use crate::jsonrpc::Id;
@@ -31,6 +33,9 @@ pub struct Invocation<'a> {
     pub(crate) read: Option<ReadRequest<'a>>,
     /// The task the call is, or may become.
     pub(crate) job: Option<&'a Arc<Job>>,
+    /// The scopes of the handler, if it has any.
+    #[cfg(feature = "auth")]
+    pub(crate) scopes: Option<&'a Arc<[Box<str>]>>,
 }
 
 /// The resource a `resources/read` names.
@@ -43,12 +48,21 @@ pub(crate) struct ReadRequest<'a> {
 
 impl<'a> Invocation<'a> {
     pub(crate) fn new(id: Id<'a>, call: &'a Accepted<'a>, channel: &'a CallChannel<'a>) -> Self {
-        Invocation { id, envelope: &call.envelope, channel, call: Some(call), read: None, job: None }
+        Invocation { id, call: Some(call), ..Self::notification(&call.envelope, channel) }
     }
 
     /// A notification of the server's own.
     pub(crate) fn notification(envelope: &'a Envelope<'a>, channel: &'a CallChannel<'a>) -> Self {
-        Invocation { id: Id::NULL, envelope, channel, call: None, read: None, job: None }
+        Invocation {
+            id: Id::NULL,
+            envelope,
+            channel,
+            call: None,
+            read: None,
+            job: None,
+            #[cfg(feature = "auth")]
+            scopes: None,
+        }
     }
 }
 
@@ -56,6 +70,13 @@ impl Invocation<'_> {
     /// The call's dialogue with its client, made when it is first needed.
     pub(crate) fn dialogue(&self) -> Arc<Dialogue> {
         Arc::clone(self.channel.dialogue.get_or_init(|| ask::dialogue(self, self.channel.resumed.take())))
+    }
+
+    /// What the caller may do.
+    #[cfg(feature = "auth")]
+    pub(crate) fn rights(&self) -> Rights {
+        let (access, is_remote) = (self.channel.access().cloned(), self.channel.is_remote());
+        Rights { access, is_remote, scopes: self.scopes.cloned() }
     }
 
     /// What a sealed state of this call is bound to, if the call can ask in rounds.
@@ -176,6 +197,18 @@ impl<'a> CallChannel<'a> {
     /// The authenticated caller, if there is one.
     pub(crate) fn principal(&self) -> Option<&'a Arc<str>> {
         self.outbox.principal()
+    }
+
+    /// What the caller may do, if there are rules.
+    #[cfg(feature = "auth")]
+    pub(crate) fn access(&self) -> Option<&'a Access> {
+        self.outbox.access()
+    }
+
+    /// Whether the caller is elsewhere, and not the one who has started the server.
+    #[cfg(feature = "auth")]
+    pub(crate) fn is_remote(&self) -> bool {
+        self.outbox.is_remote()
     }
 
     /// The address the caller has, if that is known.

@@ -12,3 +12,5 @@ pub(crate) mod progress;
 pub(crate) mod run;
 pub(crate) mod task_streams;
 pub(crate) mod telemetry;
+#[cfg(feature = "auth")]
+mod user;

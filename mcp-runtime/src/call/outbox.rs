@@ -1,13 +1,18 @@
 //! Where the messages of calls go: the queue of a connection, or of one HTTP request.
 
 use std::sync::Arc;
-#[cfg(feature = "http")]
+#[cfg(any(feature = "auth", feature = "http"))]
 use std::sync::OnceLock;
 
 use tokio::sync::mpsc;
 #[cfg(feature = "http")]
 use tokio::sync::watch;
 
+#[cfg(feature = "auth")]
+use crate::auth::access::{Access, Denied};
+#[cfg(all(feature = "auth", feature = "http"))]
+use crate::outcome::Failure;
+use crate::outcome::Outcome;
 use crate::server::memory::{Charge, Owner};
 use crate::server::peer::Peer;
 #[cfg(feature = "http")]
@@ -25,14 +30,38 @@ pub(crate) enum Outgoing {
     Notification(Vec<u8>),
     /// The HTTP stream closes while its call continues; the client reconnects for the rest.
     Detach,
+    /// The response to a request whose caller lacks scopes: one line, and what it means over HTTP.
+    #[cfg(all(feature = "auth", feature = "http"))]
+    Denied(Vec<u8>, Box<Denied>),
     /// Nothing follows: the writer flushes and stops.
     End,
+}
+
+impl Outgoing {
+    /// The response to a request, from its outcome.
+    pub(crate) fn answer(outcome: Outcome, encode: impl FnOnce(Outcome) -> Vec<u8>) -> Self {
+        #[cfg(all(feature = "auth", feature = "http"))]
+        if let Err(Failure::Forbidden(denied)) = outcome {
+            let line = encode(Err(Failure::Forbidden(denied.clone())));
+            return Outgoing::Denied(line, denied);
+        }
+        Outgoing::Answer(encode(outcome))
+    }
 }
 
 /// The sending half of a queue, and for whom it is.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     queue: Queue,
+    /// What the caller may do, if there are rules.
+    #[cfg(feature = "auth")]
+    access: Option<Access>,
+    /// Whether the caller is elsewhere. Without rules, such a caller has no scope; one on stdio has all.
+    #[cfg(feature = "auth")]
+    is_remote: bool,
+    /// Why a request was denied at once.
+    #[cfg(feature = "auth")]
+    denied: OnceLock<Box<Denied>>,
     /// The authenticated caller, if there is one.
     #[cfg(feature = "http")]
     principal: Option<Arc<str>>,
@@ -116,6 +145,12 @@ impl Outbox {
         let (sender, receiver) = mpsc::channel(CAPACITY);
         let outbox = Outbox {
             queue: Queue::Connection(sender),
+            #[cfg(feature = "auth")]
+            access: None,
+            #[cfg(feature = "auth")]
+            is_remote: false,
+            #[cfg(feature = "auth")]
+            denied: OnceLock::new(),
             #[cfg(feature = "http")]
             principal: None,
             #[cfg(feature = "http")]
@@ -137,13 +172,33 @@ impl Outbox {
     pub(crate) fn request(parts: &Arc<Parts>, resumable: bool) -> Self {
         let queue = Queue::Request(OnceLock::new());
         let (parts, presence) = (Some(Arc::clone(parts)), OnceLock::new());
-        Outbox { queue, principal: None, peer: None, held: None, resumable, parts, presence }
+        Outbox {
+            queue,
+            #[cfg(feature = "auth")]
+            access: None,
+            #[cfg(feature = "auth")]
+            is_remote: true,
+            #[cfg(feature = "auth")]
+            denied: OnceLock::new(),
+            principal: None,
+            peer: None,
+            held: None,
+            resumable,
+            parts,
+            presence,
+        }
     }
 
     /// Sets the caller.
     #[cfg(feature = "http")]
     pub(crate) fn of_caller(self, principal: Option<Arc<str>>, peer: Option<Peer>) -> Self {
-        Outbox { principal, peer, ..self }
+        Outbox {
+            principal,
+            peer,
+            #[cfg(feature = "auth")]
+            is_remote: true,
+            ..self
+        }
     }
 
     /// Sets what the request takes of the memory budget.
@@ -215,6 +270,10 @@ impl Outbox {
     }
 
     pub(crate) fn principal(&self) -> Option<&Arc<str>> {
+        #[cfg(feature = "auth")]
+        if let Some(user) = self.access.as_ref().and_then(|access| access.user.as_ref()) {
+            return Some(user.principal());
+        }
         self.principal.as_ref()
     }
 
@@ -236,6 +295,42 @@ impl Outbox {
     }
 }
 
+/// What the caller may do.
+#[cfg(feature = "auth")]
+impl Outbox {
+    /// Sets the rules and the user they are applied to.
+    pub(crate) fn with_access(self, access: Option<Access>) -> Self {
+        Outbox { access, ..self }
+    }
+
+    pub(crate) fn access(&self) -> Option<&Access> {
+        self.access.as_ref()
+    }
+
+    pub(crate) fn is_remote(&self) -> bool {
+        self.is_remote
+    }
+
+    /// Notes that a request was denied, for the transport to say so in its own way.
+    #[cold]
+    pub(crate) fn deny(&self, denied: &Denied) {
+        let _ = self.denied.set(Box::new(denied.clone()));
+    }
+
+    /// Why the request was denied, if it was.
+    #[cfg(feature = "http")]
+    pub(crate) fn take_denied(&mut self) -> Option<Box<Denied>> {
+        self.denied.take()
+    }
+
+    /// The same queue for a caller with other rights.
+    #[cfg(feature = "http")]
+    pub(crate) fn for_access(&self, access: Option<Access>) -> Option<Self> {
+        let outbox = Outbox { queue: Queue::Connection(self.connection_sender()?.clone()), ..Outbox::connection().0 };
+        Some(outbox.of_caller(self.principal.clone(), self.peer).with_access(access))
+    }
+}
+
 /// Without HTTP there is one caller, who is not authenticated and has a connection. What is known of it at compile time
 /// is left out of the server.
 #[cfg(not(feature = "http"))]
@@ -245,8 +340,14 @@ impl Outbox {
         None
     }
 
+    #[cfg(not(feature = "auth"))]
     pub(crate) fn principal(&self) -> Option<&Arc<str>> {
         None
+    }
+
+    #[cfg(feature = "auth")]
+    pub(crate) fn principal(&self) -> Option<&Arc<str>> {
+        self.access.as_ref()?.user.as_ref().map(|user| user.principal())
     }
 
     pub(crate) fn peer(&self) -> Option<Peer> {

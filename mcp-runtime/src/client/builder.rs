@@ -10,6 +10,8 @@ use serde_json::{Map, Value, json};
 use super::TestClient;
 use super::replies::{ElicitReply, ElicitRequest, Replies, SampleReply};
 use super::rounds::ServerFactory;
+#[cfg(feature = "auth")]
+use crate::auth::User;
 use crate::era::TaskNegotiation;
 use crate::protocol::{Revision, Root, TASKS_EXTENSION};
 use crate::server::Server;
@@ -24,6 +26,9 @@ pub(super) struct Identity {
     version: String,
     pub(super) capabilities: Map<String, Value>,
     meta: Map<String, Value>,
+    /// Who calls, instead of the person who has started the server.
+    #[cfg(feature = "auth")]
+    pub(super) user: Option<User>,
 }
 
 impl Identity {
@@ -35,6 +40,8 @@ impl Identity {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             capabilities: Map::new(),
             meta: Map::new(),
+            #[cfg(feature = "auth")]
+            user: None,
         }
     }
 
@@ -233,6 +240,44 @@ impl TestClientBuilder {
     /// ```
     pub fn tasks(mut self) -> Self {
         self.identity.tasks = true;
+        self
+    }
+
+    /// Calls as this user, with these scopes: what they lack is denied, as over HTTP, with a JSON-RPC error. Without it,
+    /// the caller has every scope. The server must be in this process. Requires the feature `auth`.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    /// use mcp_runtime::testing::TestClient;
+    ///
+    /// /// Delete a note.
+    /// #[tool(scopes("notes:write"))]
+    /// fn delete_note(ctx: &Context, id: u64) -> Result<String> {
+    ///     Ok(format!("note {id} of {} is gone", ctx.user()?.subject()))
+    /// }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<()> {
+    /// let server = || Server::new("notes", "1.0.0").tools(tools![delete_note]);
+    /// let alice = TestClient::builder(server()).user("alice", ["notes:write"]).connect().await?;
+    /// assert_eq!(alice.call("delete_note", json!({"id": 1})).await?.text(), "note 1 of alice is gone");
+    ///
+    /// let bob = TestClient::builder(server()).user("bob", ["notes:read"]).connect().await?;
+    /// assert!(bob.list_tools().await?.is_empty());
+    /// let denied = bob.call("delete_note", json!({"id": 1})).await.unwrap_err();
+    /// assert_eq!(denied.data().unwrap()["missingScopes"], json!(["notes:write"]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "auth")]
+    pub fn user(self, subject: impl Into<String>, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.user_is(User::new(subject).with_scopes(scopes))
+    }
+
+    /// Like [`user`](Self::user), with an issuer, a client or claims.
+    #[cfg(feature = "auth")]
+    pub fn user_is(mut self, user: User) -> Self {
+        self.identity.user = Some(user);
         self
     }
 

@@ -121,7 +121,10 @@ impl TestClient {
     }
 
     /// Structured results are checked, unless the server was told not to.
-    fn serve(server: Server, identity: Identity, replies: Arc<Replies>) -> Self {
+    #[cfg_attr(not(feature = "auth"), allow(unused_mut))]
+    fn serve(mut server: Server, identity: Identity, replies: Arc<Replies>) -> Self {
+        #[cfg(feature = "auth")]
+        server.auth.user.clone_from(&identity.user);
         server.shared.change(|catalog| *catalog.settings.validate_output.get_or_insert(true));
         // Here rather than in the task: mistakes in the set-up panic at the caller.
         let core = server.into_core();

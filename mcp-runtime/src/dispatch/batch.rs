@@ -76,8 +76,11 @@ impl Connection {
                 let _ = outbox.send(Outgoing::Notification(notifications)).await;
             }
             while let Some(message) = pending.recv().await {
-                if let Outgoing::Answer(line) = message {
-                    list.add(&line);
+                match message {
+                    Outgoing::Answer(line) => list.add(&line),
+                    #[cfg(all(feature = "auth", feature = "http"))]
+                    Outgoing::Denied(line, _) => list.add(&line),
+                    Outgoing::Notification(_) | Outgoing::Detach | Outgoing::End => {}
                 }
             }
             let list = list.finish();

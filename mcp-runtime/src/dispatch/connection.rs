@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 
 #[cfg(feature = "http")]
 use super::long_answers;
+use super::permit::note_denial;
 use super::router;
 use crate::call::begin::{Begun, CallEnv, WaitingCall, begin};
 use crate::call::control::ConnectionControl;
@@ -276,8 +277,9 @@ impl Connection {
             Ok(None) => Ok(call),
             Ok(Some(waiting)) => Err(Handled::Waiting(Box::new(waiting))),
             Err(failure) => {
-                let at = out.len();
-                encode::answer(&self.core.info, to, Err(failure), out);
+                let (at, outcome) = (out.len(), Err(failure));
+                note_denial(outbox, &outcome);
+                encode::answer(&self.core.info, to, outcome, out);
                 Err(Handled::Answered { at })
             }
         }
@@ -327,9 +329,12 @@ impl Connection {
             if !in_flight.finish(to.id) {
                 return;
             }
-            let line = turns.encode(|| encode::line(&core.info, to, outcome), Vec::len);
             // The outbox is closed when the client is gone.
-            let _ = answers.send(Outgoing::Answer(line)).await;
+            let _ = answers
+                .send(Outgoing::answer(outcome, |outcome| {
+                    turns.encode(|| encode::line(&core.info, to, outcome), Vec::len)
+                }))
+                .await;
             if method == Method::Listen {
                 let mut line = Vec::new();
                 notification::subscription_cancelled(to.id.as_str(), &mut line);
@@ -363,6 +368,7 @@ pub(super) fn begin_call<'a>(
             out.extend_from_slice(&notifications);
             let at = out.len();
             let to = ResponseTo { id, method: call.method, revision: call.envelope.revision };
+            note_denial(env.outbox, &outcome);
             encode::answer(&env.core.info, to, outcome, out);
             #[cfg(feature = "http")]
             long_answers::answered(env.catalog, call.method, &call.params, out.len() - at);

@@ -49,6 +49,7 @@ impl Connection {
         let channel = CallChannel::new(&env);
         let invocation = Invocation::new(id, call, &channel);
         let router = Router { core: env.core, catalog: env.catalog, invocation: &invocation };
+        router.permit_uri(&uri)?;
         match router.is_subscribable(&uri) {
             Some(true) => Ok(subscription.add(&uri, self.core.limits.subscriptions)?),
             Some(false) => Err(not_subscribable(&uri).into()),
@@ -108,6 +109,9 @@ pub(crate) fn open<'a>(env: &CallEnv<'a>, id: Id<'a>, call: &'a Accepted<'a>) ->
     }
     if !filter.tasks().is_empty() {
         ask::required(ClientCapability::Tasks, router.invocation).map_err(Failure::MissingCapability)?;
+    }
+    for uri in filter.resources() {
+        router.permit_uri(uri)?;
     }
     let accepted = filter.supported(router.catalog, |uri| router.is_subscribable(uri) == Some(true));
     let id: Box<str> = router.invocation.id.as_str().into();

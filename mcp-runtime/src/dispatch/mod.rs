@@ -2,8 +2,8 @@
 //!
 //! `connection` receives messages and answers them; `batch`, `client_notifications` and `listen` are parts of it,
 //! `shared` is for one that several requests use at once, `relay` for several replicas.
-//! `router` finds the handler of a request; `tasks` has the methods about tasks, `takeover` runs those of other replicas.
-//! `long_answers` knows which calls take turns.
+//! `router` finds the handler of a request, `permit` compares its scopes with the caller's; `tasks` has the methods about
+//! tasks, and runs those of other replicas. `long_answers` knows which calls take turns.
 
 mod batch;
 pub(crate) mod client_notifications;
@@ -11,12 +11,10 @@ pub(crate) mod connection;
 pub(crate) mod listen;
 #[cfg(feature = "http")]
 pub(crate) mod long_answers;
+pub(crate) mod permit;
 #[cfg(feature = "http")]
 pub(crate) mod relay;
 pub(crate) mod router;
 #[cfg(feature = "http")]
 pub(crate) mod shared;
-#[cfg(feature = "http")]
-pub(crate) mod takeover;
-mod task_questions;
 pub(crate) mod tasks;

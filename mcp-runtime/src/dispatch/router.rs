@@ -91,9 +91,10 @@ impl<'a> Router<'a> {
         let name = params.string("name")?;
         let tool = self.catalog.tools.get(&name).filter(|tool| self.sees(&tool.handler));
         let tool = tool.ok_or_else(|| {
-            let known = self.catalog.tools.iter().filter(|(_, tool)| self.sees(&tool.handler));
+            let known = self.catalog.tools.iter().filter(|(_, tool)| self.lists(&tool.handler));
             unknown("tool", &name, known.map(|(name, _)| name))
         })?;
+        self.permit(&tool.handler)?;
         let args = Args::json(params.get("arguments"))?;
         match task::wanted(self.invocation, self.catalog, tool)? {
             None => self.started(&tool.handler, &args),
@@ -139,6 +140,7 @@ impl<'a> Router<'a> {
     fn get_prompt(&self, params: &Object<'a>) -> Result<Started, Failure> {
         let name = params.string("name")?;
         let handler = self.prompt(&name)?;
+        self.permit(handler)?;
         let args = Args::text(params.get("arguments"))?;
         self.started(handler, &args)
     }
@@ -147,7 +149,7 @@ impl<'a> Router<'a> {
         let catalog = self.catalog;
         let found = catalog.prompts.get(name).map(|prompt| &prompt.handler).filter(|handler| self.sees(handler));
         found.ok_or_else(|| {
-            let known = catalog.prompts.iter().filter(|(_, prompt)| self.sees(&prompt.handler));
+            let known = catalog.prompts.iter().filter(|(_, prompt)| self.lists(&prompt.handler));
             unknown("prompt", name, known.map(|(name, _)| name))
         })
     }
@@ -155,11 +157,13 @@ impl<'a> Router<'a> {
     fn read_resource(&self, params: &Object<'_>) -> Result<Started, Failure> {
         let uri = params.string("uri")?;
         let read = |handler: &Handler, variables| {
-            let read = Some(ReadRequest { uri: &uri, restricted: handler.visible.is_some() });
+            let restricted = handler.visible.is_some() || self.is_scoped(handler) || self.is_protected();
+            let read = Some(ReadRequest { uri: &uri, restricted });
             let invocation = Invocation { read, ..*self.invocation };
             Router { invocation: &invocation, ..*self }.started(handler, &Args::uri(variables))
         };
         if let Some(resource) = self.catalog.resources.get(&uri).filter(|resource| self.sees(&resource.handler)) {
+            self.permit(&resource.handler)?;
             return read(&resource.handler, Vec::new());
         }
         let mut mismatch = None;
@@ -168,6 +172,7 @@ impl<'a> Router<'a> {
             if !self.sees(&family.handler) {
                 continue;
             }
+            self.permit(&family.handler)?;
             match read(&family.handler, variables) {
                 // The variables do not parse: another template may match.
                 Err(Failure::Arguments(error)) => mismatch = mismatch.or(Some(Failure::Arguments(error))),
@@ -175,6 +180,14 @@ impl<'a> Router<'a> {
             }
         }
         Err(mismatch.unwrap_or_else(|| Failure::ResourceNotFound(uri.into_owned())))
+    }
+
+    /// The handlers that may serve the resource at `uri`, as far as the caller sees them.
+    #[cfg(feature = "auth")]
+    pub(super) fn handlers_at(&self, uri: &str) -> impl Iterator<Item = &'a Handler> {
+        let fixed = self.catalog.resources.get(uri).map(|resource| &resource.handler);
+        let families = self.catalog.templates.iter().filter(move |(_, family)| family.template.matches(uri).is_some());
+        fixed.into_iter().chain(families.map(|(_, family)| &family.handler)).filter(|handler| self.sees(handler))
     }
 
     /// Whether clients can subscribe to the resource at `uri`. `None` if the resource is unknown.
@@ -192,6 +205,7 @@ impl<'a> Router<'a> {
             Reference::Prompt(name) => self.prompt(name)?,
             Reference::Resource(uri) => self.template(uri)?,
         };
+        self.permit(handler)?;
         Ok(Started {
             step: handler.completers.start(request),
             timeout: self.timeout(handler),
@@ -224,10 +238,16 @@ impl<'a> Router<'a> {
         for capability in &handler.requires {
             ask::required(*capability, self.invocation).map_err(Failure::MissingCapability)?;
         }
+        #[cfg(feature = "auth")]
+        let scoped = Invocation { scopes: handler.scopes.as_ref(), ..*self.invocation };
+        #[cfg(feature = "auth")]
+        let invocation = if scoped.scopes.is_some() { &scoped } else { self.invocation };
+        #[cfg(not(feature = "auth"))]
+        let invocation = self.invocation;
         let settings = &self.catalog.settings;
         // A handler that is known to block occupies a thread, as those do that say so.
         let _permit = handler.blocking.is_blocking().then(|| self.core.blocking_threads.permit()).transpose()?;
-        let call = || handler.call(args, self.invocation, settings.arguments);
+        let call = || handler.call(args, invocation, settings.arguments);
         let step = handler.blocking.run(call, |step| matches!(step, Ok(Step::Ready(_)) | Err(_)));
         let mut step = step.map_err(Failure::Arguments)?;
         if let Some(schema) = handler.output.as_ref().filter(|_| settings.validates_output()) {
@@ -241,7 +261,7 @@ impl<'a> Router<'a> {
         handler.timeout.or(self.catalog.settings.timeout)
     }
 
-    fn sees(&self, handler: &Handler) -> bool {
+    pub(super) fn sees(&self, handler: &Handler) -> bool {
         sees(self.invocation, handler)
     }
 
@@ -257,14 +277,15 @@ impl<'a> Router<'a> {
         Ok(Reply::List(page).into())
     }
 
-    /// Whether the list differs between callers: some of its entries have a `visible_if` predicate.
+    /// Whether the list differs between callers: some of its entries have a `visible_if` predicate, or scopes.
     fn depends_on_caller(&self, list: ListKind) -> bool {
         let Catalog { tools, prompts, resources, templates, .. } = self.catalog;
+        let depends = |handler: &Handler| handler.visible.is_some() || self.is_scoped(handler);
         match list {
-            ListKind::Tools => tools.iter().any(|(_, tool)| tool.handler.visible.is_some()),
-            ListKind::Prompts => prompts.iter().any(|(_, prompt)| prompt.handler.visible.is_some()),
-            ListKind::Resources => resources.iter().any(|(_, resource)| resource.handler.visible.is_some()),
-            ListKind::Templates => templates.iter().any(|(_, family)| family.handler.visible.is_some()),
+            ListKind::Tools => tools.iter().any(|(_, tool)| depends(&tool.handler)),
+            ListKind::Prompts => prompts.iter().any(|(_, prompt)| depends(&prompt.handler)),
+            ListKind::Resources => resources.iter().any(|(_, resource)| depends(&resource.handler)),
+            ListKind::Templates => templates.iter().any(|(_, family)| depends(&family.handler)),
         }
     }
 
@@ -274,20 +295,20 @@ impl<'a> Router<'a> {
         let mut names: Vec<&str> = Vec::new();
         let (write, cache): (encode::ItemWriter<'_>, _) = match list {
             ListKind::Tools => {
-                names.extend(tools.iter().filter(|(_, tool)| self.sees(&tool.handler)).map(|(name, _)| name));
+                names.extend(tools.iter().filter(|(_, tool)| self.lists(&tool.handler)).map(|(name, _)| name));
                 let shown = |tool| encode::tool_descriptor(self.catalog.shown(tool), revision);
                 (&move |name, out| encode::item(tools.get(name).map(shown).as_ref(), out), caches.tools)
             }
             ListKind::Prompts => {
-                names.extend(prompts.iter().filter(|(_, prompt)| self.sees(&prompt.handler)).map(|(name, _)| name));
+                names.extend(prompts.iter().filter(|(_, prompt)| self.lists(&prompt.handler)).map(|(name, _)| name));
                 (&|name, out| encode::item(prompts.get(name).map(|prompt| &prompt.descriptor), out), caches.prompts)
             }
             ListKind::Resources => {
-                names.extend(resources.iter().filter(|(_, fixed)| self.sees(&fixed.handler)).map(|(uri, _)| uri));
+                names.extend(resources.iter().filter(|(_, fixed)| self.lists(&fixed.handler)).map(|(uri, _)| uri));
                 (&|uri, out| encode::item(resources.get(uri).map(|fixed| &fixed.descriptor), out), caches.resources)
             }
             ListKind::Templates => {
-                names.extend(templates.iter().filter(|(_, family)| self.sees(&family.handler)).map(|(uri, _)| uri));
+                names.extend(templates.iter().filter(|(_, family)| self.lists(&family.handler)).map(|(uri, _)| uri));
                 (&|uri, out| encode::item(templates.get(uri).map(|family| &family.descriptor), out), caches.resources)
             }
         };
@@ -308,7 +329,7 @@ impl<'a> Router<'a> {
             self.catalog.settings.page_size.map_or(names.len(), |size| start.saturating_add(size).min(names.len()));
         let next = (end < names.len()).then(|| Cursor::after(end - 1, names[end - 1]).encode(list));
         let mut cache = cache.unwrap_or(self.core.info.caches.server);
-        if self.depends_on_caller(list) {
+        if self.depends_on_caller(list) || self.is_protected() {
             cache = cache.unshared();
         }
         let page = encode::Page { member: list.member(), names: &names[start..end], write, next: next.as_deref() };

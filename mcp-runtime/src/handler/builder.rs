@@ -22,7 +22,7 @@ use crate::jsonrpc::error::shorten;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{ArgumentErrors, Step};
 use crate::protocol::{Icon, Meta};
-use crate::schema::input::{Extras, InputSchema};
+use crate::schema::input::{self, Extras, InputSchema};
 use crate::schema::validator::Validator;
 
 type CallFn = Box<dyn for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentErrors> + Send + Sync>;
@@ -39,6 +39,9 @@ pub struct Handler {
     pub(crate) requires: Vec<ClientCapability>,
     /// Decides which callers see it; all of them if unset.
     pub(crate) visible: Option<Visibility>,
+    /// The scopes the caller must have.
+    #[cfg(feature = "auth")]
+    pub(crate) scopes: Option<Arc<[Box<str>]>>,
     /// Whether its schema demands more than its types check.
     pub(super) has_constraints: bool,
     /// What its schema demands of its arguments. None only if the schema is wrong, see `problems`.
@@ -204,7 +207,9 @@ pub struct HandlerBuilder<K> {
     takes_context: bool,
     requires: Vec<ClientCapability>,
     visible: Option<Visibility>,
-    input: InputSchema,
+    #[cfg(feature = "auth")]
+    pub(super) scopes: Vec<Box<str>>,
+    pub(super) input: InputSchema,
     types: Vec<DeclaredType>,
     /// A schema known only at run time, instead of that of the declared arguments.
     schema: Option<Value>,
@@ -221,6 +226,8 @@ impl<K: HandlerKind> HandlerBuilder<K> {
             takes_context: false,
             requires: Vec::new(),
             visible: None,
+            #[cfg(feature = "auth")]
+            scopes: Vec::new(),
             input: InputSchema::new(),
             types: Vec::new(),
             schema: None,
@@ -347,12 +354,13 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     fn build_boxed(self, call: CallFn) -> K::Item {
         let HandlerBuilder { kind, metadata, timeout, completers, takes_context, requires, visible, .. } = self;
         let is_declared = self.schema.is_none();
-        let (schema, mut problems) = self.schema.map_or_else(|| self.input.finish(), |schema| (schema, Vec::new()));
+        let (declared, mut problems) = self.input.finish();
+        let schema = self.schema.unwrap_or(declared);
         if schema.get("type").is_none_or(|kind| kind != "object") {
             problems.push("the schema of its arguments must be that of an object: `\"type\": \"object\"`".to_owned());
         }
         if K::IS_TEXT {
-            problems.extend(not_text(&schema));
+            problems.extend(input::not_text(&schema));
         }
         let rules = if is_declared {
             ArgumentRules::of_types(&schema, &self.types, K::IS_TEXT)
@@ -370,22 +378,12 @@ impl<K: HandlerKind> HandlerBuilder<K> {
             takes_context,
             requires,
             visible,
+            #[cfg(feature = "auth")]
+            scopes: (!self.scopes.is_empty()).then(|| self.scopes.into()),
             rules,
             output: None,
             problems,
         };
         kind.build(metadata, schema, handler)
     }
-}
-
-/// The arguments that arrive as text, but are of a type that no text can be parsed into.
-fn not_text(schema: &Value) -> Vec<String> {
-    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let structured = properties.filter_map(|(name, schema)| {
-        let kind = schema.get("type").and_then(Value::as_str)?;
-        matches!(kind, "object" | "array" | "null").then(|| {
-            format!("`{name}` arrives as text, which an {kind} cannot be read from: take a `String` and parse it")
-        })
-    });
-    structured.collect()
 }

@@ -279,3 +279,19 @@ impl ResourceBuilder {
         })
     }
 }
+
+#[cfg(feature = "auth")]
+macro_rules! scopes_of {
+    ($($builder:ty),*) => {$(
+        impl $builder {
+            /// Adds scopes that a caller must have. Requires the feature `auth`.
+            pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+                self.builder.scopes(scopes);
+                self
+            }
+        }
+    )*};
+}
+
+#[cfg(feature = "auth")]
+scopes_of!(ToolBuilder, PromptBuilder, ResourceBuilder);

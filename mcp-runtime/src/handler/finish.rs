@@ -108,3 +108,40 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         })
     }
 }
+
+#[cfg(feature = "auth")]
+impl<K: HandlerKind> HandlerBuilder<K> {
+    /// Adds scopes that a caller must have.
+    pub fn scopes<S: Into<String>>(&mut self, scopes: impl IntoIterator<Item = S>) {
+        for scope in scopes {
+            let scope = scope.into().into_boxed_str();
+            if let Err(problem) = crate::auth::check_scope(&scope) {
+                self.input.problem(problem);
+            }
+            if !self.scopes.contains(&scope) {
+                self.scopes.push(scope);
+            }
+        }
+    }
+}
+
+/// The feature `auth`; implemented for no type.
+#[cfg(not(feature = "auth"))]
+#[diagnostic::on_unimplemented(
+    message = "`scopes` needs the feature `auth` of mcp-runtime",
+    label = "needs the feature `auth`",
+    note = "in Cargo.toml: `mcp-runtime = {{ version = \"0.1\", features = [\"auth\"] }}`"
+)]
+pub trait AuthFeature<'a> {}
+
+#[cfg(not(feature = "auth"))]
+impl<K: HandlerKind> HandlerBuilder<K> {
+    #[doc(hidden)]
+    #[allow(missing_docs, clippy::unused_self)]
+    pub fn scopes<const N: usize>(&mut self, _scopes: [&str; N])
+    where
+        for<'a> Self: AuthFeature<'a>,
+    {
+        unreachable!("no builder has the feature")
+    }
+}

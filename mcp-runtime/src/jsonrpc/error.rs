@@ -23,6 +23,9 @@ impl RpcError {
     /// The user said no. No revision has a code of the server's for that; this is the one clients use when the user
     /// rejects a request. <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#error-handling>
     pub(crate) const USER_DECLINED: i32 = -1;
+    /// The caller lacks scopes. No revision has a code for that; over HTTP the status says it.
+    #[cfg(any(feature = "auth", feature = "http"))]
+    pub(crate) const FORBIDDEN: i32 = -31403;
     /// Resource not found, up to 2025-11-25.
     pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
     /// The user has to open a URL first, in 2025-11-25.

@@ -242,6 +242,18 @@ pub(super) fn resolved<'a>(mut schema: &'a Value, definitions: &'a Map<String, V
     schema
 }
 
+/// The arguments that arrive as text, but are of a type that no text can be parsed into.
+pub(crate) fn not_text(schema: &Value) -> Vec<String> {
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let structured = properties.filter_map(|(name, schema)| {
+        let kind = schema.get("type").and_then(Value::as_str)?;
+        matches!(kind, "object" | "array" | "null").then(|| {
+            format!("`{name}` arrives as text, which an {kind} cannot be read from: take a `String` and parse it")
+        })
+    });
+    structured.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,12 +1,18 @@
 //! A running server: immutable, and shared by every connection, call and task.
 
 use std::sync::Arc;
+#[cfg(all(feature = "auth", feature = "http"))]
+use std::sync::OnceLock;
 
 use super::hooks::Hooks;
 use super::memory::MemoryBudget;
 use super::state::ServerState;
 use crate::ask::OnceClaims;
 use crate::ask::sealed_state::StateSealer;
+#[cfg(feature = "auth")]
+use crate::auth::access::Access;
+#[cfg(all(feature = "auth", feature = "http"))]
+use crate::auth::access::AccessPolicy;
 use crate::call::run::BlockingThreads;
 use crate::era::server_info::ServerInfo;
 use crate::limits::Limits;
@@ -19,6 +25,12 @@ pub(crate) struct Core {
     pub(crate) info: ServerInfo,
     pub(crate) limits: Limits,
     pub(crate) hooks: Hooks,
+    /// What the caller may do who has started the server, if there are rules.
+    #[cfg(feature = "auth")]
+    pub(crate) local_access: Option<Access>,
+    /// The rules for callers over HTTP, once there are some.
+    #[cfg(all(feature = "auth", feature = "http"))]
+    pub(crate) remote_policy: OnceLock<Arc<AccessPolicy>>,
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has clients who do not trust each other"))]
     pub(crate) memory: Arc<MemoryBudget>,
     pub(crate) blocking_threads: BlockingThreads,

@@ -1,5 +1,7 @@
 //! [`Server`], the builder: the server's identity, its handlers and its options.
 
+#[cfg(feature = "auth")]
+pub(crate) mod auth;
 pub(crate) mod core;
 pub(crate) mod handle;
 pub(crate) mod hooks;
@@ -36,6 +38,8 @@ use crate::handler::prompt::Prompt;
 use crate::handler::tool::Tool;
 use crate::limits::Limits;
 use crate::protocol::{Icon, Implementation};
+#[cfg(feature = "auth")]
+use crate::server::auth::ServerAuth;
 use crate::server::core::Core;
 use crate::server::handle::ServerHandle;
 use crate::server::hooks::Hooks;
@@ -88,6 +92,9 @@ pub struct Server {
     caches: CacheHints,
     hooks: Hooks,
     pub(crate) signals_disabled: bool,
+    /// Who callers are, and what they may do.
+    #[cfg(feature = "auth")]
+    pub(crate) auth: ServerAuth,
     secrets: Arc<StateSealer>,
     tasks: Tasks,
     /// The stores of sessions and events, if there is a backend.
@@ -111,6 +118,8 @@ impl Server {
             caches: CacheHints::default(),
             hooks: Hooks::default(),
             signals_disabled: false,
+            #[cfg(feature = "auth")]
+            auth: ServerAuth::default(),
             secrets: Arc::default(),
             tasks: Tasks::default(),
             #[cfg(feature = "http")]
@@ -303,10 +312,12 @@ impl Server {
     }
 
     /// Panics if the set-up has mistakes.
-    pub(crate) fn into_core(self) -> Arc<Core> {
+    pub(crate) fn into_core(#[cfg_attr(not(feature = "auth"), allow(unused_mut))] mut self) -> Arc<Core> {
         self.assert_set_up();
         let implementation = serde_json::to_string(&self.info).unwrap_or_default().into_boxed_str();
         let name = self.info.name.as_str().into();
+        #[cfg(feature = "auth")]
+        let local_access = self.auth.local_access();
         let Server { instructions, limits, caches, hooks, secrets, tasks, shared, .. } = self;
         let info = ServerInfo { name, implementation, instructions, caches };
         let blocking_threads = BlockingThreads::new(limits.in_flight);
@@ -319,6 +330,21 @@ impl Server {
             }
             (local, _) => local,
         };
-        Arc::new(Core { info, limits, hooks, memory, blocking_threads, secrets, once, tasks, sweeper, shared })
+        Arc::new(Core {
+            info,
+            limits,
+            hooks,
+            #[cfg(feature = "auth")]
+            local_access,
+            #[cfg(all(feature = "auth", feature = "http"))]
+            remote_policy: std::sync::OnceLock::new(),
+            memory,
+            blocking_threads,
+            secrets,
+            once,
+            tasks,
+            sweeper,
+            shared,
+        })
     }
 }

@@ -25,6 +25,17 @@ use crate::store::{Backend, SecretSource};
 use crate::task::Tasks;
 
 impl Server {
+    /// Sets who callers are and what they may call. Requires the feature `auth`.
+    ///
+    /// Over HTTP this is as [`HttpService::authorize`](crate::http::HttpService::authorize). On stdio there are no tokens:
+    /// the caller has every scope, or those of [`Auth::local`](crate::auth::Auth::local). The hierarchy of scopes and the scopes of every call
+    /// hold everywhere, also for [`TestClientBuilder::user`](crate::testing::TestClientBuilder::user).
+    #[cfg(feature = "auth")]
+    pub fn authorize(mut self, auth: crate::auth::Auth) -> Self {
+        self.auth.auth = Some(auth);
+        self
+    }
+
     /// Sets the limits that keep one client from exhausting the server.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

@@ -60,6 +60,11 @@ impl Durable {
         let mut call = DurableCall::new(params, dialogue);
         call.initialize_params = invocation.envelope.client().to_remember();
         call.log_level = invocation.envelope.log_level;
+        #[cfg(feature = "auth")]
+        {
+            let user = invocation.channel.access().and_then(|access| access.user.as_ref());
+            call.user = user.and_then(|user| user.to_stored());
+        }
         Ok(Some(Durable::new(replica, call)))
     }
 

@@ -35,6 +35,7 @@ const ORDER: &[&[&str]] = &[
     &["era"],
     &["outcome"],
     &["store"],
+    &["auth"],
     &["protocol"],
     &["schema"],
     &["error", "suggest"],
@@ -57,12 +58,12 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "client",
         why: "a client, in memory or over streams: it drives a transport and reads the server's messages",
-        imports: "transport server era store protocol error jsonrpc sync",
+        imports: "transport server era store auth protocol error jsonrpc sync",
     },
     Folder {
         name: "transport",
         why: "bytes in, bytes out: it holds connections and sessions, and hands messages to dispatch",
-        imports: "dispatch subscription server handler call era outcome store protocol error jsonrpc \
+        imports: "dispatch subscription server handler call era outcome store auth protocol error jsonrpc \
                   limits panic random sync",
     },
     Folder {
@@ -73,7 +74,8 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "dispatch",
         why: "from a message to its handler: it knows every kind of call",
-        imports: "subscription server handler catalog call ask task era outcome store protocol error jsonrpc panic sync",
+        imports: "subscription server handler catalog call ask task era outcome store auth protocol error jsonrpc \
+                  limits panic sync",
     },
     Folder {
         name: "subscription",
@@ -83,12 +85,12 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "server",
         why: "the builder and the state that is served: it holds handlers, calls and tasks",
-        imports: "handler catalog call ask task lint surface era store protocol error jsonrpc limits panic sync",
+        imports: "handler catalog call ask task lint surface era store auth protocol error jsonrpc limits panic sync",
     },
     Folder {
         name: "handler",
         why: "an annotated function: its builders name `Context`",
-        imports: "call outcome protocol schema error suggest jsonrpc",
+        imports: "call outcome auth protocol schema error suggest jsonrpc",
     },
     Folder {
         name: "catalog",
@@ -98,12 +100,12 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "call",
         why: "one call from the inside: a `Context` reaches the server, asks, and may become a task",
-        imports: "server catalog ask task era outcome protocol jsonrpc panic sync",
+        imports: "server catalog ask task era outcome auth protocol error jsonrpc panic sync",
     },
     Folder {
         name: "ask",
         why: "questions to the client, in the middle of a call or a task",
-        imports: "call task era outcome store protocol schema error jsonrpc limits random sort sync",
+        imports: "call task era outcome store auth protocol schema error jsonrpc limits random sort sync",
     },
     Folder {
         name: "task",
@@ -124,7 +126,12 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "outcome",
         why: "what comes of a request: a result, a question, a task or a failure",
-        imports: "store protocol schema jsonrpc",
+        imports: "store auth protocol schema jsonrpc",
+    },
+    Folder {
+        name: "auth",
+        why: "who calls, and what they may call: tokens, which are JSON from strangers, to users, scopes to refusals",
+        imports: "error jsonrpc panic sync",
     },
     Folder {
         name: "store",
@@ -148,7 +155,7 @@ const CYCLES: &[&[&str]] = &[
     // The two eras, and the choice between them.
     &["era/legacy.rs", "era/mod.rs", "era/modern.rs"],
     // The methods of tasks are routes of the router.
-    &["dispatch/router.rs", "dispatch/tasks.rs"],
+    &["dispatch/router.rs", "dispatch/tasks/mod.rs"],
 ];
 
 const FILES_PER_FOLDER: usize = 12;

@@ -4,6 +4,7 @@ mod abuse;
 mod accept;
 mod answers;
 mod asking;
+mod auth;
 mod backend;
 mod blocking;
 mod changes;

@@ -1,5 +1,6 @@
 //! The protocol in every revision, with clients in memory.
 
+mod authorization;
 mod cancellation;
 mod changes;
 mod completion;

@@ -46,8 +46,10 @@ async fn serve(server: Server) -> Result<(), ServerError> {
     Server::new(\"a\", \"1\").run_with([\"tools\"]).await;
     Server::new(\"a\", \"1\").serve_http(\"127.0.0.1:80\").await
 }
+#[tool(scopes(\"a\"))]
+fn scoped() {}
 fn main() {
-    let _ = serve;
+    let _ = (serve, tools![scoped]);
 }
 ";
     fs::write(folder.join("src/main.rs"), program).unwrap();
@@ -60,7 +62,8 @@ fn main() {
         .output()
         .unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let is_ours = |line: &&str| ["error[", "--> ", "= note: in Cargo.toml"].iter().any(|start| line.starts_with(start));
+    let is_ours =
+        |line: &&str| ["error[", "--> src/", "= note: in Cargo.toml"].iter().any(|start| line.starts_with(start));
     let ours: Vec<&str> = stderr.lines().map(str::trim_start).filter(is_ours).collect();
     assert_eq!(
         ours,
@@ -80,6 +83,9 @@ fn main() {
             "error[E0599]: serving over HTTP needs the feature `http` of mcp-runtime",
             "--> src/main.rs:7:27",
             "= note: in Cargo.toml: `mcp-runtime = { version = \"0.1\", features = [\"http\"] }`",
+            "error[E0277]: `scopes` needs the feature `auth` of mcp-runtime",
+            "--> src/main.rs:9:15",
+            "= note: in Cargo.toml: `mcp-runtime = { version = \"0.1\", features = [\"auth\"] }`",
         ],
         "{stderr}"
     );

@@ -31,6 +31,8 @@ pub(super) fn translate(failure: Failure, method: Method, wire: &WireFormat) -> 
         {
             Ok(ToolResult::error(text))
         }
+        #[cfg(feature = "auth")]
+        Failure::Forbidden(denied) => Err(denied.to_error()),
         Failure::Unavailable(text) => Err(internal(text.to_owned())),
         Failure::Declined(text) => Err(RpcError::new(RpcError::USER_DECLINED, text)),
         Failure::Handler(text) | Failure::MissingCapability(MissingCapability { text, .. }) => Err(internal(text)),

@@ -22,6 +22,9 @@ pub struct DurableCall {
     /// The lowest level of log messages the client wants, if it wants any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_level: Option<LogLevel>,
+    /// The authenticated user who called, as JSON: issuer, subject, client, scopes, expiry and claims, but no token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// The id of the call's dialogue with its client, the same in all runs.
     pub dialogue: String,
     /// The number of the newest run, from 1. A replica that has an older one has lost the task: it is its fencing token.
@@ -55,6 +58,7 @@ impl DurableCall {
             params: params.into(),
             initialize_params: Map::new(),
             log_level: None,
+            user: None,
             dialogue: dialogue.into(),
             run: 1,
             deaths: 0,
@@ -78,7 +82,8 @@ impl DurableCall {
             .iter()
             .map(|(name, value)| name.len() + size_of::<Value>() + heap_bytes(value))
             .sum();
-        size_of::<Self>() + self.params.len() + self.dialogue.len() + initialize + self.remembered_bytes()
+        let user = self.user.as_ref().map_or(0, String::len);
+        size_of::<Self>() + self.params.len() + user + self.dialogue.len() + initialize + self.remembered_bytes()
     }
 }
 

@@ -6,6 +6,7 @@ use http::request::Parts;
 
 use super::Service;
 use super::quota::{QuotaPermit, Rejected};
+use super::request::HttpRequest;
 use crate::call::in_flight::CallKind;
 use crate::panic;
 use crate::server::memory::Owner;
@@ -24,10 +25,15 @@ impl Service {
         Some(peer)
     }
 
-    /// The principal of a request, as the `principal` hook names it; `None` for an anonymous caller.
-    pub(super) fn principal(&self, parts: &Parts) -> Result<Option<String>, Rejected> {
+    /// The principal of a request: the user of its token, or whom the `principal` hook names. `None` for an anonymous
+    /// caller.
+    pub(super) fn principal(&self, http: &HttpRequest<'_>) -> Result<Option<Arc<str>>, Rejected> {
+        #[cfg(feature = "auth")]
+        if let Some(access) = http.access {
+            return Ok(access.user.as_ref().map(|user| Arc::clone(user.principal())));
+        }
         let Some(principal) = &self.options.principal else { return Ok(None) };
-        panic::catch(|| principal(parts)).ok_or_else(|| {
+        panic::catch(|| principal(http.parts).map(Arc::from)).ok_or_else(|| {
             tracing::error!(hook = "principal", "a hook panicked; the request is answered 500");
             Rejected::Hook
         })

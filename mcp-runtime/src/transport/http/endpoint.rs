@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use http::request::Parts;
 use http::{Method, Response, StatusCode};
 
 use super::idle_clock::IdleClock;
 use super::quota::Rejected;
 use super::request::{HttpRequest, body};
+#[cfg(feature = "auth")]
+use super::response::denied;
 use super::route::{self, EmptyRoute, MessageRoute, Route, Target, Unanswered};
 use super::session::{open, serve};
 use super::{Admitted, Body, Responding, Service, legacy_no_session, response, stateless};
@@ -26,7 +27,7 @@ impl Service {
     /// `admitted` as soon as its message has arrived.
     pub(super) async fn answer<B>(
         &self,
-        mut http: HttpRequest<'_>,
+        http: HttpRequest<'_>,
         body: B,
         path: Option<&str>,
         idle: Option<&Arc<IdleClock>>,
@@ -41,12 +42,26 @@ impl Service {
             Target::SseMessages => true,
             Target::SseStream | Target::SseWrongMethod | Target::NotFound => false,
         };
+        #[cfg(feature = "auth")]
+        let access = match self.authorize(&http, &target).await {
+            Ok(access) => access,
+            Err(refusal) => return *refusal,
+        };
+        let mut http = HttpRequest {
+            #[cfg(feature = "auth")]
+            access: access.as_ref(),
+            ..http
+        };
         if !has_message {
             *admitted = self.admit(idle);
-            return match admitted {
-                Some(_) => self.without_message(&http, &target).finish().await,
-                None => too_many_requests(),
-            };
+            if admitted.is_none() {
+                return too_many_requests();
+            }
+            #[cfg_attr(not(feature = "auth"), allow(unused_mut))]
+            let mut response = self.without_message(&http, &target).finish().await;
+            #[cfg(feature = "auth")]
+            denied::expire(&mut response, access.as_ref());
+            return response;
         }
         let charge = || self.core.memory.open(Owner::of(None, http.peer));
         let restart = || idle.into_iter().for_each(|idle| idle.restart());
@@ -62,11 +77,15 @@ impl Service {
         }
         http.held = held.as_ref();
         let responding = match target {
-            Target::SseMessages => Responding::later(self.sse_message(http.parts, &frame)),
+            Target::SseMessages => Responding::later(self.sse_message(http, &frame)),
             _ if frame.len() > LONG => Responding::later(self.post_long(http, &frame)),
             _ => self.post(&http, &frame, false),
         };
-        responding.finish().await
+        #[cfg_attr(not(feature = "auth"), allow(unused_mut))]
+        let mut response = responding.finish().await;
+        #[cfg(feature = "auth")]
+        denied::expire(&mut response, access.as_ref());
+        response
     }
 
     /// A place among the requests being served, until the response has been sent. `None` if there are too many.
@@ -95,18 +114,22 @@ impl Service {
     }
 
     /// Receives a message over HTTP+SSE.
-    async fn sse_message(&self, parts: &Parts, frame: &[u8]) -> Response<Body> {
-        match self.principal(parts) {
-            Ok(principal) => self.sse.message(parts, principal.as_deref(), frame).await,
+    async fn sse_message(&self, http: HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
+        #[cfg(feature = "auth")]
+        if let Some(refusal) = self.denial(&http, frame) {
+            return refusal;
+        }
+        match self.principal(&http) {
+            Ok(principal) => self.sse.message(&http, principal.as_deref(), frame).await,
             Err(rejected) => rejected.answer(Id::NULL),
         }
     }
 
     /// Opens a stream of HTTP+SSE.
     fn open_sse(&self, http: &HttpRequest<'_>) -> Result<Response<Body>, Rejected> {
-        let principal: Option<Arc<str>> = self.principal(http.parts)?.map(Into::into);
+        let principal = self.principal(http)?;
         let permit = self.quota_permit(Owner::of(principal.as_ref(), http.peer), CallKind::Stream)?;
-        let mut response = self.sse.open(&self.core, principal, http.peer);
+        let mut response = self.sse.open(&self.core, principal, http);
         response.body_mut().keep(permit);
         Ok(response)
     }
@@ -120,6 +143,10 @@ impl Service {
 
     /// Parses the message of a POST and routes it. `has_turn`: whether it is its turn already.
     fn post<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8], has_turn: bool) -> Responding<'a> {
+        #[cfg(feature = "auth")]
+        if let Some(refusal) = self.denial(http, frame) {
+            return Responding::Done(refusal);
+        }
         let has_sessions = self.options.has_sessions();
         if depth::exceeds(frame, self.core.limits.depth) {
             return match jsonrpc::refuse_deep(frame, self.core.limits.depth) {
@@ -179,7 +206,7 @@ impl Service {
     ) -> Responding<'a> {
         match route::classify(http, &request, params.as_ref().ok(), self.options.has_sessions()) {
             Route::Stateless => stateless::serve(self, http, &request, params),
-            Route::Open => match self.principal(http.parts) {
+            Route::Open => match self.principal(http) {
                 Ok(principal) => Responding::later(self.open_session(*http, principal, frame)),
                 Err(rejected) => Responding::Done(rejected.answer(request.id)),
             },
@@ -226,7 +253,7 @@ impl Service {
         responding.finish().await
     }
 
-    async fn open_session(&self, http: HttpRequest<'_>, principal: Option<String>, frame: &[u8]) -> Response<Body> {
+    async fn open_session(&self, http: HttpRequest<'_>, principal: Option<Arc<str>>, frame: &[u8]) -> Response<Body> {
         let stores = self.options.stores.as_ref();
         open::open(&self.core, &self.sessions, stores, principal.as_deref(), &http, frame).await
     }

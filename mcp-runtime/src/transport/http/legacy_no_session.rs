@@ -8,6 +8,8 @@ use tokio::runtime::Handle;
 
 use super::request::HttpRequest;
 use super::response::body::{Body, LineEvents};
+#[cfg(feature = "auth")]
+use super::response::denied;
 use super::response::sse::events;
 use super::session::serve::{First, at_once, first};
 use super::{Service, response};
@@ -28,7 +30,7 @@ pub(super) async fn request(
     frame: &[u8],
 ) -> Response<Body> {
     // No session counts its calls, so the principal's quota does.
-    let outbox = service.principal(http.parts).map(|principal| http.outbox(false, principal.map(Arc::from)));
+    let outbox = service.principal(&http).map(|principal| http.outbox(false, principal));
     let permit = outbox.and_then(|outbox| Ok((service.quota_permit(outbox.owner(), CallKind::Call)?, outbox)));
     let (permit, outbox) = match permit {
         Ok(permit) => permit,
@@ -46,7 +48,7 @@ async fn serve(
     revision: Option<Revision>,
     request: &Request<'_>,
     frame: &[u8],
-    outbox: Outbox,
+    #[cfg_attr(not(feature = "auth"), allow(unused_mut))] mut outbox: Outbox,
 ) -> Response<Body> {
     let format = http.format();
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
@@ -55,6 +57,10 @@ async fn serve(
     }
     let mut out = Vec::new();
     let received = connection.receive(frame, &outbox, &mut out);
+    #[cfg(feature = "auth")]
+    if let (Some(denied), Some(at)) = (outbox.take_denied(), received.answer_at) {
+        return denied::denied(out[at..].to_vec(), &denied);
+    }
     let (None, Some(messages)) = (received.answer_at, outbox.into_receiver()) else {
         return at_once(received, out, format);
     };
@@ -64,6 +70,8 @@ async fn serve(
         match first(&mut stream.lines, format).await {
             First::Nothing => return response::empty(StatusCode::ACCEPTED),
             First::Answer(line) => return response::answer(format, line),
+            #[cfg(feature = "auth")]
+            First::Denied(line, denied) => return denied::denied(line, &denied),
             First::Notification(line) => out = line,
             // Without a session there is no stream to come back to.
             First::Detach => {}

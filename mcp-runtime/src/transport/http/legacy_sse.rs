@@ -6,12 +6,14 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use http::request::Parts;
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
+use super::request::HttpRequest;
 use super::response;
 use super::response::body::{Body, LineEvents};
+#[cfg(feature = "auth")]
+use super::response::denied;
 use super::response::sse::typed_events;
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::dispatch::connection::Connection;
@@ -19,7 +21,6 @@ use crate::dispatch::shared;
 use crate::jsonrpc::error::RpcError;
 use crate::random;
 use crate::server::core::Core;
-use crate::server::peer::Peer;
 use crate::sync::lock;
 
 /// The open connections, by the id in the address of their messages.
@@ -43,7 +44,7 @@ impl SseSessions {
         self: &Arc<Self>,
         core: &Arc<Core>,
         principal: Option<Arc<str>>,
-        peer: Option<Peer>,
+        http: &HttpRequest<'_>,
     ) -> Response<Body> {
         if self.table().len() >= core.limits.sessions {
             return response::later(StatusCode::SERVICE_UNAVAILABLE, "too many connections; retry later");
@@ -53,7 +54,7 @@ impl SseSessions {
         };
         let (outbox, lines) = Outbox::connection();
         let connection = Mutex::new(Connection::new(Arc::clone(core), Handle::current()));
-        let session = SseSession { connection, outbox: outbox.of_caller(principal.clone(), peer), principal };
+        let session = SseSession { connection, outbox: outbox.of_caller(principal.clone(), http.peer), principal };
         self.table().insert(id.as_str().into(), Arc::new(session));
         // Relative, because the service may be nested under any path.
         let first = format!("event: endpoint\ndata: messages?sessionId={id}\n\n");
@@ -67,8 +68,13 @@ impl SseSessions {
     }
 
     /// Receives a message. Its answer is sent on the stream.
-    pub(super) async fn message(&self, parts: &Parts, principal: Option<&str>, frame: &[u8]) -> Response<Body> {
-        let query = parts.uri.query().unwrap_or_default();
+    pub(super) async fn message(
+        &self,
+        http: &HttpRequest<'_>,
+        principal: Option<&str>,
+        frame: &[u8],
+    ) -> Response<Body> {
+        let query = http.parts.uri.query().unwrap_or_default();
         let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId=")).unwrap_or_default();
         let session = self.table().get(id).filter(|session| session.principal.as_deref() == principal).cloned();
         let Some(session) = session else {
@@ -76,7 +82,17 @@ impl SseSessions {
             return response::refuse(StatusCode::NOT_FOUND, RpcError::INVALID_REQUEST, text);
         };
         let mut out = Vec::new();
-        shared::receive(&session.connection, frame, &session.outbox, &mut out);
+        let outbox = &session.outbox;
+        // A message has a token of its own, whose scopes may be others than those of the stream.
+        #[cfg(feature = "auth")]
+        let own = http.access.and_then(|access| outbox.for_access(Some(access.clone())));
+        #[cfg(feature = "auth")]
+        let outbox = own.as_ref().unwrap_or(outbox);
+        shared::receive(&session.connection, frame, outbox, &mut out);
+        #[cfg(feature = "auth")]
+        if let Some(denied) = own.and_then(|mut own| own.take_denied()) {
+            return denied::denied(out, &denied);
+        }
         // Backpressure: a client has to read its stream before it can send more.
         if !out.is_empty() && session.outbox.sender().send(Outgoing::Answer(out)).await.is_err() {
             return response::empty(StatusCode::NOT_FOUND);

@@ -48,8 +48,10 @@ use session::Sessions;
 use session::stores::Stores;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+#[cfg(feature = "auth")]
+use crate::auth::gate::Gate;
 use crate::call::blocking::watchdog;
-use crate::dispatch::takeover;
+use crate::dispatch::tasks::takeover;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
 use crate::server::Server;
@@ -126,7 +128,8 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// | status | reason |
 /// |---|---|
 /// | 400, 404, 405, 406, 415 | the request is malformed, or its method, path or headers are wrong; 404 also: the session is unknown or expired |
-/// | 403 | the host or origin is not [allowed](Self::allow_hosts) |
+/// | 401 | with the feature `auth`: there is no valid token |
+/// | 403 | the host or origin is not [allowed](Self::allow_hosts), or the caller lacks scopes |
 /// | 408, 413 | the message arrives too slowly, or is too long |
 /// | 429 | a quota of the [principal](Self::principal) is exhausted; with `Retry-After` |
 /// | 503 | a limit of the server is reached, a store fails, or a nested service shuts down; with `Retry-After` |
@@ -152,6 +155,9 @@ struct Service {
 struct Options {
     origin_policy: OriginPolicy,
     principal: Option<PrincipalHook>,
+    /// Verifies tokens; or what is wrong with its set-up.
+    #[cfg(feature = "auth")]
+    gate: Option<Result<Gate, String>>,
     proxies: Proxies,
     /// The session store and the event store, if sessions are stored.
     stores: Option<Arc<Stores>>,
@@ -177,7 +183,14 @@ impl Server {
     pub fn into_service(mut self) -> HttpService {
         let keep_signals = self.signals_disabled;
         let stores = self.stores.take();
+        #[cfg(feature = "auth")]
+        let auth = self.auth.auth.take();
         let service = HttpService::new(self.into_core(), keep_signals);
+        #[cfg(feature = "auth")]
+        let service = match auth {
+            Some(auth) if !auth.is_local() => service.authorize(auth),
+            _ => service,
+        };
         match stores {
             Some(stores) => service.with_stores(stores),
             None => service,
@@ -246,6 +259,10 @@ impl HttpService {
         let peer = self.0.peer(peer, &mut parts);
         async move {
             let (headers, mut admitted) = (Headers::of(&parts.headers), None);
+            #[cfg(feature = "auth")]
+            if let Some(document) = self.0.well_known(&parts) {
+                return Ok(document.await);
+            }
             let mut response = match self.0.refusal(&headers, &parts, idle.is_some()) {
                 Some(refusal) => refusal,
                 None => {

@@ -54,7 +54,7 @@ impl HttpService {
     ///     .allow_origin(page)
     ///     .allow_methods([Method::POST, Method::GET, Method::DELETE])
     ///     .allow_headers(AllowHeaders::mirror_request())
-    ///     .expose_headers([HeaderName::from_static("mcp-session-id")]);
+    ///     .expose_headers([HeaderName::from_static("mcp-session-id"), WWW_AUTHENTICATE]);
     /// let service = server.into_service().allow_hosts(["mcp.example.com"]).allow_origins(["https://app.example.com"]);
     /// let router = Router::new().nest_service("/mcp", service).layer(cors);
     /// ```
@@ -80,7 +80,8 @@ impl HttpService {
     /// `…_per_principal` ones) count per principal. Handlers read it with
     /// [`Context::principal`](crate::Context::principal).
     ///
-    /// `None` is an anonymous caller, which is served, too. To reject callers, use middleware. If the hook panics, the
+    /// `None` is an anonymous caller, which is served, too. To reject callers, use middleware, or `authorize` with the
+    /// feature `auth`, with which the hook is not asked. If the hook panics, the
     /// request is answered 500.
     ///
     /// ```
@@ -188,7 +189,7 @@ impl HttpService {
     }
 
     #[track_caller]
-    fn with(mut self, change: impl FnOnce(&mut Options)) -> Self {
+    pub(super) fn with(mut self, change: impl FnOnce(&mut Options)) -> Self {
         let service = Arc::get_mut(&mut self.0).expect("set the options of an `HttpService` before cloning it");
         change(&mut service.options);
         self

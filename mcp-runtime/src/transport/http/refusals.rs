@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use http::{Response, StatusCode};
 use tracing::field::display;
 
+use crate::jsonrpc::error::RpcError;
 use crate::server::peer::Peer;
 use crate::sync::lock;
 
@@ -41,9 +42,12 @@ impl Refusals {
         let status = response.status();
         let Reason { code, text } = response.extensions_mut().remove().unwrap_or(Reason { code: 0, text: "".into() });
         let Some(more) = self.is_due(status, code) else { return };
-        let (peer, change) = (peer.map(|peer| display(peer.ip())), remedy(status));
+        let (peer, change) = (peer.map(|peer| display(peer.ip())), remedy(status, code));
         // A stranger's text may be in the reason: it is logged in quotes, with control characters escaped.
         match status.as_u16() {
+            403 if code == RpcError::FORBIDDEN => {
+                tracing::debug!(status = status.as_u16(), peer, reason = ?text, more, "request refused");
+            }
             500.. | 403 | 429 => {
                 tracing::warn!(status = status.as_u16(), peer, reason = ?text, change, more, "request refused");
             }
@@ -76,12 +80,16 @@ impl Refusals {
 }
 
 /// What the operator can change, if that is it.
-fn remedy(status: StatusCode) -> &'static str {
+fn remedy(status: StatusCode, code: i32) -> &'static str {
     match status.as_u16() {
+        // The caller lacks scopes, which is between them and their authorization server.
+        403 if code == RpcError::FORBIDDEN => "",
         403 => "`HttpService::allow_hosts`, `allow_origins`",
         408 => "`Limits::request_timeout`",
         413 => "`Limits::message_bytes`",
         429 => "`Limits::in_flight`, `streams`, `sessions_per_principal`; `HttpService::principal`, `trust_proxies`",
+        // Tokens cannot be verified, which no limit changes.
+        503 if code == RpcError::INVALID_REQUEST => "",
         503 => "`Limits::requests`, `sessions`, `memory_bytes`",
         _ => "",
     }

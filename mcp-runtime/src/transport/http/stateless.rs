@@ -16,8 +16,12 @@ use super::request::HttpRequest;
 use super::request::accept::ResponseFormat;
 use super::request::headers::Headers;
 use super::response::body::{Body, Events, charged};
+#[cfg(feature = "auth")]
+use super::response::denied;
 use super::response::sse::events;
 use super::{Responding, Service, response};
+#[cfg(feature = "auth")]
+use crate::auth::access::Denied;
 use crate::call::begin::{Begun, CallEnv, WaitingCall, begin};
 use crate::call::in_flight::CallKind;
 use crate::call::invocation::{CallChannel, Invocation};
@@ -48,11 +52,11 @@ pub(super) fn serve<'a>(
         Ok(call) => call,
         Err(error) => return Responding::Done(refuse(request.id, &error)),
     };
-    let principal = match service.principal(http.parts) {
+    let principal = match service.principal(http) {
         Ok(principal) => principal,
         Err(rejected) => return Responding::Done(rejected.answer(request.id)),
     };
-    let outbox = http.outbox(false, principal.map(Arc::from));
+    let outbox = http.outbox(false, principal);
     let env = CallEnv { core, catalog: &catalog, outbox: &outbox, control: None };
     if let Err(error) = check_header_args(&env, request.id, &call, http.headers) {
         return Responding::Done(refuse(request.id, &error));
@@ -113,7 +117,17 @@ fn check_header_args<'a>(
 fn open_stream<'a>(env: &CallEnv<'a>, to: ResponseTo<'a>, call: &'a Accepted<'a>) -> Result<WaitingCall, Failure> {
     let stream = panic::catch(|| listen::open(env, to.id, call)).unwrap_or(Err(Failure::Panicked))?;
     let state = Arc::clone(&env.core.shared);
-    let pending = stream.pending(env.outbox.sender().clone(), async move { state.reaches(Phase::Draining).await });
+    #[cfg(feature = "auth")]
+    let expired = denied::expired(env.outbox.access());
+    let pending = stream.pending(env.outbox.sender().clone(), async move {
+        #[cfg(feature = "auth")]
+        tokio::select! {
+            () = state.reaches(Phase::Draining) => {}
+            () = expired => {}
+        }
+        #[cfg(not(feature = "auth"))]
+        state.reaches(Phase::Draining).await;
+    });
     Ok(WaitingCall::new(to, pending, CloseOnDrop(None)))
 }
 
@@ -132,6 +146,9 @@ struct StatelessAnswer {
     line: Vec<u8>,
     /// What a long answer takes of the memory budget, if it may end a stream.
     charge: Option<Charge>,
+    /// What the caller lacks.
+    #[cfg(feature = "auth")]
+    denied: Option<Box<Denied>>,
 }
 
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#status-codes>
@@ -151,18 +168,34 @@ fn answered(
     mut lines: Vec<u8>,
     format: ResponseFormat,
 ) -> Response<Body> {
+    #[cfg(feature = "auth")]
+    if let Err(Failure::Forbidden(denied)) = outcome {
+        return denied::denied(encode::line(&core.info, to, Err(Failure::Forbidden(denied.clone()))), &denied);
+    }
     let (streams, status) = (!lines.is_empty(), status(&outcome));
     lines.reserve(response::ANSWER);
     encode::answer(&core.info, to, outcome, &mut lines);
     if streams {
         response::answer(ResponseFormat::Events, lines)
     } else {
-        whole(format, StatelessAnswer { status, line: lines, charge: None })
+        let answer = StatelessAnswer {
+            status,
+            line: lines,
+            charge: None,
+            #[cfg(feature = "auth")]
+            denied: None,
+        };
+        whole(format, answer)
     }
 }
 
 /// An answer without notifications. One whose status is an error is JSON, as every refusal is.
-fn whole(format: ResponseFormat, StatelessAnswer { status, line, .. }: StatelessAnswer) -> Response<Body> {
+fn whole(format: ResponseFormat, answer: StatelessAnswer) -> Response<Body> {
+    #[cfg(feature = "auth")]
+    if let Some(denied) = &answer.denied {
+        return denied::denied(answer.line, denied);
+    }
+    let StatelessAnswer { status, line, .. } = answer;
     match status {
         StatusCode::OK => response::answer(format, line),
         StatusCode::SERVICE_UNAVAILABLE => response::retry_later(response::json(status, line)),
@@ -186,13 +219,24 @@ fn respond_later(
         let _permit = permit;
         let (to, outcome, turns) = call.finish().await;
         let status = status(&outcome);
+        #[cfg(feature = "auth")]
+        let denied = match &outcome {
+            Err(Failure::Forbidden(denied)) => Some(denied.clone()),
+            _ => None,
+        };
         let mut line = turns.encode(|| encode::line(&core.info, to.as_ref(), outcome), Vec::len);
         let charge = (line.len() > FREE).then(|| core.memory.charge(owner, line.len()));
         if let Some(None) = charge {
             line.clear();
             encode::error(to.as_ref().id, &response::no_memory(), &mut line);
         }
-        StatelessAnswer { status, line, charge: charge.flatten() }
+        StatelessAnswer {
+            status,
+            line,
+            charge: charge.flatten(),
+            #[cfg(feature = "auth")]
+            denied,
+        }
     });
     Responding::later(first(format, answer, outbox.into_receiver()))
 }
@@ -216,6 +260,10 @@ async fn first(
             }
             answer = &mut answer => {
                 // What was sent during the last poll comes before the answer.
+                #[cfg(feature = "auth")]
+                if answer.denied.is_some() {
+                    return whole(format, answer);
+                }
                 let mut lines = if format.streams() { sent_notifications(&mut messages) } else { Vec::new() };
                 if lines.is_empty() {
                     return whole(format, answer);

@@ -53,6 +53,8 @@ impl<W: Write + Send + 'static> Conversation<W> {
         let runtime = Handle::current();
         let output = Arc::new(Output::new(output));
         let (outbox, messages) = Outbox::connection();
+        #[cfg(feature = "auth")]
+        let outbox = outbox.with_access(core.local_access.clone());
         let mut connection = Connection::new(Arc::clone(&core), runtime.clone());
         let end = EndOnDrop {
             control: Arc::clone(connection.control()),

@@ -89,6 +89,8 @@ pub(super) fn write(mut messages: mpsc::Receiver<Outgoing>, output: &Output<impl
 /// Adds a message to what is to be written; false at the end.
 fn append(message: Outgoing, batch: &mut Vec<u8>) -> bool {
     match message {
+        #[cfg(all(feature = "auth", feature = "http"))]
+        Outgoing::Denied(line, _) => batch.extend_from_slice(&line),
         Outgoing::Answer(line) | Outgoing::Notification(line) => batch.extend_from_slice(&line),
         // There is no stream to close: the client stays connected.
         Outgoing::Detach => {}

@@ -26,13 +26,15 @@ struct Page {
 
 const README: Page = Page { path: "README.md", text: include_str!("../../../../README.md") };
 const HTTP: Page = Page { path: "docs/http.md", text: include_str!("../../../../docs/http.md") };
+const AUTHORIZATION: Page =
+    Page { path: "docs/authorization.md", text: include_str!("../../../../docs/authorization.md") };
 const REPLICAS: Page = Page { path: "docs/replicas.md", text: include_str!("../../../../docs/replicas.md") };
 const CARGO_MCP: Page = Page { path: "docs/cargo-mcp.md", text: include_str!("../../../../docs/cargo-mcp.md") };
 
 const DEV: Page = Page { path: "docs/dev.md", text: include_str!("../../../../docs/dev.md") };
 const INSTALL: Page = Page { path: "docs/install.md", text: include_str!("../../../../docs/install.md") };
 
-const PAGES: [Page; 6] = [README, HTTP, REPLICAS, CARGO_MCP, DEV, INSTALL];
+const PAGES: [Page; 7] = [README, HTTP, AUTHORIZATION, REPLICAS, CARGO_MCP, DEV, INSTALL];
 
 impl Page {
     /// The fenced blocks of a language.

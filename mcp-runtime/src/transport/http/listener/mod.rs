@@ -22,7 +22,7 @@ use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use self::connection_limit::{ConnectionLimit, FIRST_REQUEST, Leave, Slot};
 use self::write_timeout::WriteTimeout;
 use super::HttpService;
-use crate::dispatch::takeover;
+use crate::dispatch::tasks::takeover;
 use crate::error::{Result, ServerError};
 use crate::server::peer::Peer;
 use crate::server::state::Phase;
@@ -47,18 +47,22 @@ impl HttpService {
     ///
     /// # Errors
     ///
-    /// If the address cannot be bound. On Linux the error names the process that holds it, if that can be told.
+    /// If authorization is not set up well. If the address cannot be bound. On Linux the error names the process that holds it, if that can be told.
     pub async fn serve(self, address: impl ToSocketAddrs) -> Result<(), ServerError> {
         self.serve_on(bind::bind(address).await?).await
     }
 
     /// Like [`serve`](Self::serve), on a listener that is already bound.
     pub async fn serve_on(self, listener: TcpListener) -> Result<(), ServerError> {
+        #[cfg(feature = "auth")]
+        self.check_authorization()?;
         if !self.0.options.keep_signals {
             signals::end_on_signal(&self.0.core.shared)?;
         }
         self.0.core.secrets.agree().await;
         takeover::start(&self.0.core);
+        #[cfg(feature = "auth")]
+        self.preload_authorization();
         listen(self, listener).await
     }
 }

@@ -29,6 +29,10 @@ pub(crate) struct Headers<'a> {
     pub(crate) accept: Field<'a>,
     pub(crate) content_type: Field<'a>,
     pub(crate) session: Field<'a>,
+    #[cfg(feature = "auth")]
+    pub(crate) authorization: Field<'a>,
+    #[cfg(feature = "auth")]
+    pub(crate) dpop: Field<'a>,
     version: Field<'a>,
     method: Field<'a>,
     name: Field<'a>,
@@ -63,6 +67,10 @@ impl<'a> Headers<'a> {
             accept: absent,
             content_type: absent,
             session: absent,
+            #[cfg(feature = "auth")]
+            authorization: absent,
+            #[cfg(feature = "auth")]
+            dpop: absent,
             version: absent,
             method: absent,
             name: absent,
@@ -74,6 +82,10 @@ impl<'a> Headers<'a> {
                 "accept" => &mut headers.accept,
                 "content-type" => &mut headers.content_type,
                 SESSION => &mut headers.session,
+                #[cfg(feature = "auth")]
+                "authorization" => &mut headers.authorization,
+                #[cfg(feature = "auth")]
+                "dpop" => &mut headers.dpop,
                 VERSION => &mut headers.version,
                 METHOD => &mut headers.method,
                 NAME => &mut headers.name,

@@ -2,6 +2,8 @@
 
 pub(super) mod accept;
 pub(super) mod arrivals;
+#[cfg(feature = "auth")]
+mod authorize;
 pub(super) mod body;
 pub(super) mod headers;
 pub(super) mod origin;
@@ -13,6 +15,8 @@ use http::request::Parts;
 
 use self::accept::ResponseFormat;
 use self::headers::Headers;
+#[cfg(feature = "auth")]
+use crate::auth::access::Access;
 use crate::call::outbox::Outbox;
 use crate::era;
 use crate::server::memory::Charge;
@@ -26,18 +30,32 @@ pub(crate) struct HttpRequest<'a> {
     pub(crate) peer: Option<Peer>,
     /// What the message takes of the memory budget, if it is long.
     pub(crate) held: Option<&'a Arc<Charge>>,
+    /// What the caller may do, if there are rules.
+    #[cfg(feature = "auth")]
+    pub(crate) access: Option<&'a Access>,
     /// The kind of response the client accepts; none if it accepts neither.
     pub(crate) format: Option<ResponseFormat>,
 }
 
 impl<'a> HttpRequest<'a> {
     pub(crate) fn new(parts: &'a Arc<Parts>, headers: &'a Headers<'a>, peer: Option<Peer>) -> Self {
-        HttpRequest { parts, headers, peer, held: None, format: ResponseFormat::of(headers) }
+        HttpRequest {
+            parts,
+            headers,
+            peer,
+            held: None,
+            #[cfg(feature = "auth")]
+            access: None,
+            format: ResponseFormat::of(headers),
+        }
     }
 
     /// Where the messages of this request's calls go. `resumable`: see [`Outbox`].
     pub(crate) fn outbox(&self, resumable: bool, principal: Option<Arc<str>>) -> Outbox {
-        Outbox::request(self.parts, resumable).of_caller(principal, self.peer).holding(self.held.cloned())
+        let outbox = Outbox::request(self.parts, resumable).of_caller(principal, self.peer).holding(self.held.cloned());
+        #[cfg(feature = "auth")]
+        let outbox = outbox.with_access(self.access.cloned());
+        outbox
     }
 
     /// The kind of response the client gets, once it is settled that it gets one.

@@ -13,6 +13,8 @@ use super::headers::{Field, Headers};
 pub(crate) struct OriginPolicy {
     pub(crate) hosts: Vec<String>,
     pub(crate) origins: Vec<String>,
+    /// The host in the address of the server, where it is known: allowed beside loopback.
+    pub(crate) own_host: Option<String>,
 }
 
 /// Every host, or every origin.
@@ -30,7 +32,7 @@ impl OriginPolicy {
         };
         // A request target with a host in it overrides the header, so both are checked.
         let target = uri.authority().map(Authority::as_str);
-        let known = |host: &str| allowed(&self.hosts, name_of(host));
+        let known = |host: &str| allowed(&self.hosts, name_of(host)) || self.is_own(name_of(host));
         if !known(host) || !target.is_none_or(known) {
             return Some(format!(
                 "host `{host}` is not allowed; name it in `HttpService::allow_hosts`, whose list replaces the default \
@@ -49,6 +51,11 @@ impl OriginPolicy {
         })
     }
 
+    /// Whether this is the host of the server's address, and nothing else was set.
+    fn is_own(&self, name: &str) -> bool {
+        self.hosts.is_empty() && self.own_host.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(name))
+    }
+
     fn allows_origin(&self, origin: &str) -> bool {
         let listed = |origin: &str| {
             self.origins.iter().any(|known| known == ANY || known.eq_ignore_ascii_case(without_default_port(origin)))
@@ -58,7 +65,7 @@ impl OriginPolicy {
                 let mut named = self.hosts.iter().filter(|host| *host != ANY).peekable();
                 let name = name_of(host);
                 match named.peek() {
-                    None => is_loopback(name),
+                    None => is_loopback(name) || self.is_own(name),
                     Some(_) => named.any(|known| known.eq_ignore_ascii_case(name)),
                 }
             }
@@ -209,12 +216,15 @@ mod tests {
 
     #[test]
     fn listed_hosts_and_origins_are_allowed() {
-        let policy =
-            OriginPolicy { hosts: vec!["api.example.com".into()], origins: vec!["https://app.example.com".into()] };
+        let policy = OriginPolicy {
+            hosts: vec!["api.example.com".into()],
+            origins: vec!["https://app.example.com".into()],
+            own_host: None,
+        };
         assert!(!refused(&policy, "api.example.com:443", Some("https://app.example.com")));
         assert!(refused(&policy, "localhost", None), "a list replaces the default");
         assert!(refused(&policy, "api.example.com", Some("https://api.example.com")));
-        let anywhere = OriginPolicy { hosts: vec!["*".into()], origins: Vec::new() };
+        let anywhere = OriginPolicy { hosts: vec!["*".into()], origins: Vec::new(), own_host: None };
         assert!(!refused(&anywhere, "whatever", None));
     }
 
@@ -223,6 +233,7 @@ mod tests {
         let policy = |hosts: &[&str], origins: &[&str]| OriginPolicy {
             hosts: hosts.iter().map(ToString::to_string).collect(),
             origins: origins.iter().map(ToString::to_string).collect(),
+            own_host: None,
         };
         let pages = ["https://evil.example", "http://mcp.example.com", "null"];
         for page in pages {
@@ -241,6 +252,7 @@ mod tests {
         let policy = OriginPolicy {
             hosts: vec!["*".into()],
             origins: vec!["https://app.example.com".into(), "http://app.example.com:8080".into()],
+            own_host: None,
         };
         assert!(!refused(&policy, "a", Some("https://app.example.com:443")));
         assert!(!refused(&policy, "a", Some("http://app.example.com:8080")));
@@ -296,7 +308,7 @@ mod tests {
         for host in ["*", "localhost", "mcp.example.com", "MCP.example.com", "127.0.0.1", "[::1]", "my_host"] {
             check_host(host).unwrap();
             let sent = if host == "*" { "anything" } else { host };
-            let policy = OriginPolicy { hosts: vec![host.to_owned()], origins: Vec::new() };
+            let policy = OriginPolicy { hosts: vec![host.to_owned()], origins: Vec::new(), own_host: None };
             assert!(!refused(&policy, sent, None) && !refused(&policy, &format!("{sent}:8095"), None), "{host}");
         }
         let origins = [
@@ -309,7 +321,7 @@ mod tests {
         ];
         for origin in origins {
             check_origin(origin).unwrap();
-            let policy = OriginPolicy { hosts: Vec::new(), origins: vec![origin.to_owned()] };
+            let policy = OriginPolicy { hosts: Vec::new(), origins: vec![origin.to_owned()], own_host: None };
             assert!(!refused(&policy, "localhost", Some(origin)), "{origin}");
         }
     }

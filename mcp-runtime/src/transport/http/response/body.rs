@@ -23,7 +23,14 @@ pub struct Body(BodyKind);
 
 enum BodyKind {
     Full(Option<Bytes>),
-    Events { source: Pin<Box<dyn Events>>, silence: Pin<Box<Sleep>>, kept: Vec<Box<dyn Send>> },
+    Events {
+        source: Pin<Box<dyn Events>>,
+        silence: Pin<Box<Sleep>>,
+        /// When the stream ends, whatever its source.
+        #[cfg(feature = "auth")]
+        end: Option<Pin<Box<Sleep>>>,
+        kept: Vec<Box<dyn Send>>,
+    },
 }
 
 /// A source of events.
@@ -45,8 +52,18 @@ impl Body {
         Body(BodyKind::Events {
             source: Box::pin(source),
             silence: Box::pin(tokio::time::sleep(KEEP_ALIVE)),
+            #[cfg(feature = "auth")]
+            end: None,
             kept: Vec::new(),
         })
+    }
+
+    /// Ends a stream after this time.
+    #[cfg(feature = "auth")]
+    pub(crate) fn end_after(&mut self, time: Duration) {
+        if let BodyKind::Events { end, .. } = &mut self.0 {
+            *end = Some(Box::pin(tokio::time::sleep(time)));
+        }
     }
 
     /// The length of the text. A stream has none yet.
@@ -86,7 +103,17 @@ impl HttpBody for Body {
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         match &mut self.0 {
             BodyKind::Full(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            BodyKind::Events { source, silence, .. } => {
+            BodyKind::Events {
+                source,
+                silence,
+                #[cfg(feature = "auth")]
+                end,
+                ..
+            } => {
+                #[cfg(feature = "auth")]
+                if end.as_mut().is_some_and(|end| end.as_mut().poll(cx).is_ready()) {
+                    return Poll::Ready(None);
+                }
                 let next = match source.as_mut().poll_next(cx) {
                     Poll::Ready(None) => return Poll::Ready(None),
                     Poll::Ready(Some(bytes)) => bytes,
@@ -161,6 +188,9 @@ impl<T: Send + Unpin> Events for LineEvents<T> {
                 Some(Outgoing::Answer(lines) | Outgoing::Notification(lines)) => {
                     return Poll::Ready(Some(form(&lines).into()));
                 }
+                // The head of the stream has been sent: the error names the scopes.
+                #[cfg(feature = "auth")]
+                Some(Outgoing::Denied(line, _)) => return Poll::Ready(Some(form(&line).into())),
                 // This stream cannot be resumed, so it stays open.
                 Some(Outgoing::Detach) => {}
                 Some(Outgoing::End) | None => return Poll::Ready(None),

@@ -6,6 +6,8 @@
 //! accept only one of the two. A question is an event, too: a client that accepts only JSON is not asked.
 
 pub(super) mod body;
+#[cfg(feature = "auth")]
+pub(super) mod denied;
 pub(super) mod sse;
 
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};

@@ -98,9 +98,9 @@ impl Service {
     }
 
     /// The session id of a request, and the principal that claims the session.
-    fn session_claim<'a>(&self, http: &HttpRequest<'a>) -> Result<(&'a str, Option<String>), Response<Body>> {
+    fn session_claim<'a>(&self, http: &HttpRequest<'a>) -> Result<(&'a str, Option<Arc<str>>), Response<Body>> {
         let id = session_id(http.headers)?;
-        let principal = self.principal(http.parts).map_err(|rejected| rejected.answer(Id::NULL))?;
+        let principal = self.principal(http).map_err(|rejected| rejected.answer(Id::NULL))?;
         Ok((id, principal))
     }
 
@@ -123,7 +123,7 @@ impl Service {
 
     /// Ends a session (DELETE).
     pub(crate) async fn end_session(&self, http: HttpRequest<'_>) -> Response<Body> {
-        match (self.session(&http).await, self.principal(http.parts)) {
+        match (self.session(&http).await, self.principal(&http)) {
             (Ok(session), Ok(principal)) => {
                 if let Err(refusal) = persistence::end(&session).await {
                     return refusal;

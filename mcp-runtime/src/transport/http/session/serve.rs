@@ -11,6 +11,8 @@ use tokio::sync::mpsc;
 
 use super::stream::id::StreamKind;
 use super::{Session, event_log};
+#[cfg(feature = "auth")]
+use crate::auth::access::Denied;
 use crate::call::outbox::{Outbox, Outgoing, Presence};
 use crate::dispatch::connection::Received;
 use crate::dispatch::shared;
@@ -21,6 +23,8 @@ use crate::jsonrpc::{self, Message, Request};
 use crate::transport::http::request::HttpRequest;
 use crate::transport::http::request::accept::ResponseFormat;
 use crate::transport::http::response::body::Body;
+#[cfg(feature = "auth")]
+use crate::transport::http::response::denied;
 use crate::transport::http::{Responding, response};
 
 /// Serves a request.
@@ -40,12 +44,16 @@ pub(crate) fn request<'a>(
 /// Serves a batch.
 pub(crate) async fn batch(session: &Arc<Session>, http: &HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
     let format = http.format();
-    let outbox = http.outbox(format.streams(), session.principal());
+    #[cfg_attr(not(feature = "auth"), allow(unused_mut))]
+    let mut outbox = http.outbox(format.streams(), session.principal());
     let mut out = Vec::new();
     let received = session.connection().receive(frame, &outbox, &mut out);
     if received.rejected {
         return response::json(StatusCode::BAD_REQUEST, out);
     }
+    // What the scopes of a batch rule out was rejected before; one element may still be denied by its handler.
+    #[cfg(feature = "auth")]
+    drop(outbox.take_denied());
     conclude(session, outbox, received, out, format, || requests_in(frame)).finish().await
 }
 
@@ -76,6 +84,10 @@ fn conclude(
     format: ResponseFormat,
     requests: impl FnOnce() -> Vec<Box<str>>,
 ) -> Responding<'static> {
+    #[cfg(feature = "auth")]
+    if let (Some(denied), Some(at)) = (outbox.take_denied(), received.answer_at) {
+        return Responding::Done(denied::denied(out[at..].to_vec(), &denied));
+    }
     let presence = outbox.take_presence();
     // A call that could have sent something, and is over, leaves a queue, too.
     match (received.answer_at, outbox.into_receiver()) {
@@ -102,6 +114,9 @@ pub(crate) fn at_once(received: Received, mut lines: Vec<u8>, format: ResponseFo
 /// The first thing a client is to see of a pending call.
 pub(crate) enum First {
     Answer(Vec<u8>),
+    /// The caller lacks scopes.
+    #[cfg(feature = "auth")]
+    Denied(Vec<u8>, Box<Denied>),
     Notification(Vec<u8>),
     Detach,
     /// The call was cancelled.
@@ -115,6 +130,8 @@ pub(crate) async fn first(messages: &mut mpsc::Receiver<Outgoing>, format: Respo
         match messages.recv().await {
             None | Some(Outgoing::End) => return First::Nothing,
             Some(Outgoing::Answer(line)) => return First::Answer(line),
+            #[cfg(feature = "auth")]
+            Some(Outgoing::Denied(line, denied)) => return First::Denied(line, denied),
             Some(Outgoing::Notification(line)) if format.streams() => return First::Notification(line),
             Some(Outgoing::Detach) if format.streams() => return First::Detach,
             Some(Outgoing::Notification(_) | Outgoing::Detach) => {}
@@ -132,6 +149,8 @@ async fn later(mut waiting: WaitingRequest, notifications: Vec<u8>, format: Resp
         // It is owed no answer, but HTTP wants one.
         First::Nothing => response::empty(StatusCode::ACCEPTED),
         First::Answer(line) => response::answer(format, line),
+        #[cfg(feature = "auth")]
+        First::Denied(line, denied) => denied::denied(line, &denied),
         First::Notification(line) => waiting.stream(Some(&line)).await,
         First::Detach => waiting.stream(None).await,
     }

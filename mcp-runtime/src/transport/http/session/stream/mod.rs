@@ -215,6 +215,8 @@ impl EventStream {
                     self.room().await;
                     self.push(&line);
                 }
+                #[cfg(feature = "auth")]
+                Outgoing::Denied(line, _) => self.push(&line),
                 Outgoing::Detach => self.detach_readers(),
                 Outgoing::End => break,
             }

@@ -11,12 +11,12 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::router::Router;
 use crate::call::begin::CallEnv;
 use crate::call::invocation::{CallChannel, Invocation};
 use crate::call::outbox::Outbox;
 use crate::call::run::PendingCall;
 use crate::catalog::Catalog;
+use crate::dispatch::router::Router;
 use crate::era::client_info::ClientInfo;
 use crate::era::{self, Era, LegacySession, Method};
 use crate::handler::tool::Tool;
@@ -148,11 +148,15 @@ impl Takeover<'_> {
         if let Some(level) = call.log_level {
             session.set_log_level(level);
         }
+        #[cfg(feature = "auth")]
+        let access = call.user.as_deref().and_then(|stored| self.core.access_of(stored));
         let params = Some(Raw::new_unchecked(&call.params));
         let request = Request { id: Id::NULL, method: Method::ToolsCall.name().into(), params };
         let era = if task.revision.is_stateless() { Era::Stateless } else { Era::Session };
         let call = era::accept(era, &request, era::read(&request), &session, self.catalog, &())?;
         let outbox = Outbox::connection().0.of_caller(task.owner.as_deref().map(Arc::from), None);
+        #[cfg(feature = "auth")]
+        let outbox = outbox.with_access(access);
         let env = CallEnv { core: self.core, catalog: self.catalog, outbox: &outbox, control: None };
         let channel = CallChannel::new(&env);
         let invocation = Invocation { job: Some(job), ..Invocation::new(Id::NULL, &call, &channel) };

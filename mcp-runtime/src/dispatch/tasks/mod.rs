@@ -1,11 +1,16 @@
-//! The methods `tasks/get`, `tasks/result`, `tasks/update`, `tasks/cancel` and `tasks/list`.
+//! The methods `tasks/get`, `tasks/result`, `tasks/update`, `tasks/cancel` and `tasks/list`; `questions` are those of a task,
+//! `takeover` runs the tasks of other replicas.
+
+mod questions;
+#[cfg(feature = "http")]
+pub(crate) mod takeover;
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use self::questions::OpenQuestions;
 use super::router::Router;
-use super::task_questions::OpenQuestions;
 use crate::ask::{SessionChannel, read_responses};
 use crate::call::outbox::Presence;
 use crate::era::encode::task::RELATED;

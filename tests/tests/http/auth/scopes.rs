@@ -1,0 +1,245 @@
+//! Scopes of handlers: a call without them is denied before anything runs, with all it needs in one challenge.
+
+use mcp_runtime::Revision;
+use mcp_tests::http::{Ask, Response, Site, call, call_in, in_session, initialize, modern};
+use serde_json::{Value, json};
+
+use super::{METADATA, auth, challenge, server, service, site, token, with};
+
+/// The challenge for an operation that needs `scopes`, of which `missing` are missing.
+fn insufficient(scopes: &str, missing: &str) -> String {
+    let s = if missing.contains(' ') { "s" } else { "" };
+    let why = format!("this needs the scope{s} {missing}");
+    format!(r#"Bearer error="insufficient_scope", scope="{scopes}", {METADATA}, error_description="{why}""#)
+}
+
+#[track_caller]
+fn assert_denied(response: &Response, id: &Value, scopes: &str, missing: &str) {
+    assert_eq!(response.status, 403, "{response:?}");
+    assert_eq!(challenge(response), insufficient(scopes, missing));
+    let body = response.json();
+    assert_eq!((&body["id"], &body["error"]["code"]), (id, &json!(-31403)), "{body}");
+    assert_eq!(body["error"]["data"]["requiredScopes"], json!(scopes.split(' ').collect::<Vec<_>>()));
+    assert_eq!(body["error"]["data"]["missingScopes"], json!(missing.split(' ').collect::<Vec<_>>()));
+}
+
+/// Opens a session of a user.
+async fn session(site: &Site, revision: Revision, token: &str) -> String {
+    let response = site.ask(&with(initialize(revision.as_str()), token)).await;
+    assert_eq!(response.status, 200, "{response:?}");
+    let id = response.header("mcp-session-id").unwrap().to_owned();
+    let ready = in_session(&id, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    assert_eq!(site.ask(&with(ready, token)).await.status, 202);
+    id
+}
+
+const SESSIONS: [Revision; 3] = [Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25];
+
+#[tokio::test]
+async fn missing_scope_is_403_in_every_revision() {
+    let (alice, writer) = (token("alice", "notes:read"), token("alice", "notes:read+notes:write"));
+    let note = json!({"text": "hi"});
+    let site = site().await;
+    let denied = site.ask(&with(call("write_note", &note), &alice)).await;
+    assert_denied(&denied, &json!(1), "notes:read notes:write", "notes:write");
+    let denied = site.ask(&with(call("write_note", &note).but("Accept", "text/event-stream"), &alice)).await;
+    assert_denied(&denied, &json!(1), "notes:read notes:write", "notes:write");
+    assert_eq!(site.ask(&with(call("write_note", &note), &writer)).await.status, 200);
+
+    for revision in SESSIONS {
+        let session = session(&site, revision, &alice).await;
+        let denied = site.ask(&with(call_in(&session, 7, "write_note", &note), &alice)).await;
+        assert_denied(&denied, &json!(7), "notes:read notes:write", "notes:write");
+        // Step-up: the same session, with another token of the same user.
+        let response = site.ask(&with(call_in(&session, 8, "write_note", &note), &writer)).await;
+        assert_eq!(response.json()["result"]["content"][0]["text"], "hi", "{revision}");
+    }
+
+    let site = Site::serving(service().stateless()).await;
+    for revision in SESSIONS {
+        let ask = |id: u64, token: &str| {
+            let params = json!({"name": "write_note", "arguments": note});
+            let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+            with(Ask::post(body.to_string()).with("MCP-Protocol-Version", revision.as_str()), token)
+        };
+        let denied = site.ask(&ask(3, &alice)).await;
+        assert_denied(&denied, &json!(3), "notes:read notes:write", "notes:write");
+        assert_eq!(site.ask(&ask(4, &writer)).await.json()["result"]["content"][0]["text"], "hi", "{revision}");
+    }
+}
+
+#[tokio::test]
+async fn legacy_sse_denies_the_message() {
+    let site = Site::serving(service().legacy_sse()).await;
+    let at = |ask: Ask, path: &str| String::from_utf8(ask.bytes()).unwrap().replacen("/mcp", path, 1).into_bytes();
+    let alice = token("alice", "notes:read");
+    let mut stream = site.open().await;
+    stream.send(&at(with(Ask::new("GET").with("Accept", "text/event-stream"), &alice), "/sse")).await;
+    assert_eq!(stream.head().await.status, 200);
+    let endpoint = String::from_utf8(stream.chunk().await.unwrap()).unwrap();
+    let messages = format!("/{}", endpoint.lines().find_map(|line| line.strip_prefix("data: ")).unwrap());
+    let send = async |ask: Ask| {
+        let mut wire = site.open().await;
+        wire.send(&at(ask, &messages)).await;
+        wire.response().await
+    };
+    assert_eq!(send(with(initialize("2024-11-05"), &alice)).await.status, 202);
+    let write = || {
+        let params = json!({"name": "write_note", "arguments": {"text": "hi"}});
+        Ask::post(json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params}).to_string())
+    };
+    assert_denied(&send(with(write(), &alice)).await, &json!(5), "notes:read notes:write", "notes:write");
+    assert_eq!(send(with(write(), &token("alice", "notes:read+notes:write"))).await.status, 202, "after step-up");
+    assert_eq!(send(with(write(), &token("bob", "notes:read+notes:write"))).await.status, 404, "another's stream");
+    assert_eq!(send(write()).await.status, 401);
+}
+
+#[tokio::test]
+async fn every_kind_of_handler_needs_its_scopes() {
+    let site = site().await;
+    let alice = token("alice", "notes:read");
+    let prompt = json!({"type": "ref/prompt", "name": "compose"});
+    let template = json!({"type": "ref/resource", "uri": "note://{id}"});
+    let listen = json!({"notifications": {"resourceSubscriptions": ["notes://all"]}});
+    let table = [
+        ("tools/call", json!({"name": "purge"}), "notes:read notes:write notes:purge", "notes:write notes:purge"),
+        ("tools/call", json!({"name": "write_later"}), "notes:read notes:write", "notes:write"),
+        ("prompts/get", json!({"name": "compose"}), "notes:read notes:write", "notes:write"),
+        ("resources/read", json!({"uri": "notes://all"}), "notes:read notes:all", "notes:all"),
+        ("resources/read", json!({"uri": "note://7"}), "notes:read notes:all", "notes:all"),
+        ("subscriptions/listen", listen, "notes:read notes:all", "notes:all"),
+        (
+            "completion/complete",
+            json!({"ref": prompt, "argument": {"name": "topic", "value": ""}}),
+            "notes:read notes:write",
+            "notes:write",
+        ),
+        (
+            "completion/complete",
+            json!({"ref": template, "argument": {"name": "id", "value": ""}}),
+            "notes:read notes:all",
+            "notes:all",
+        ),
+    ];
+    for (method, params, scopes, missing) in table {
+        let denied = site.ask(&with(modern(method, params.clone()), &alice)).await;
+        assert_denied(&denied, &json!(1), scopes, missing);
+        // A caller without even what every call needs gets all of it in one challenge, too.
+        if method != "subscriptions/listen" {
+            let denied = site.ask(&with(modern(method, params), &token("alice", ""))).await;
+            assert_denied(&denied, &json!(1), scopes, &format!("notes:read {missing}"));
+        }
+    }
+    let session = session(&site, Revision::V2025_11_25, &alice).await;
+    let subscribe = |uri: &str| {
+        let message = json!({"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": {"uri": uri}});
+        with(in_session(&session, &message), &alice)
+    };
+    assert_denied(&site.ask(&subscribe("notes://all")).await, &json!(2), "notes:read notes:all", "notes:all");
+    assert_eq!(site.ask(&subscribe("notes://mine")).await.status, 200);
+}
+
+#[tokio::test]
+async fn baseline_is_needed_for_everything() {
+    let site = site().await;
+    let nobody = token("alice", "");
+    let denied = site.ask(&with(modern("tools/list", json!({})), &nobody)).await;
+    assert_denied(&denied, &json!(1), "notes:read", "notes:read");
+    let denied = site.ask(&with(initialize("2025-11-25"), &nobody)).await;
+    assert_denied(&denied, &json!(0), "notes:read", "notes:read");
+    for method in ["GET", "DELETE"] {
+        let ask = Ask::new(method).with("Accept", "text/event-stream").with("Mcp-Session-Id", "s");
+        assert_denied(&site.ask(&with(ask, &nobody)).await, &Value::Null, "notes:read", "notes:read");
+    }
+}
+
+/// No part of a batch runs if another is denied.
+#[tokio::test]
+async fn batch_is_denied_as_a_whole() {
+    let site = site().await;
+    let alice = token("alice", "notes:read");
+    let session = session(&site, Revision::V2025_03_26, &alice).await;
+    let element = |id: u64, name: &str| {
+        let params = json!({"name": name, "arguments": {"text": "hi"}});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    };
+    let batch = json!([element(1, "whoami"), element(2, "write_note"), element(3, "purge")]);
+    let denied = site.ask(&with(in_session(&session, &batch), &alice)).await;
+    let (scopes, missing) = ("notes:read notes:write notes:purge", "notes:write notes:purge");
+    assert_denied(&denied, &Value::Null, scopes, missing);
+    let allowed = json!([element(1, "whoami"), element(2, "principal")]);
+    let response = site.ask(&with(in_session(&session, &allowed), &alice)).await;
+    assert_eq!(response.json().as_array().unwrap().len(), 2);
+    let all = token("alice", "notes:read+notes:write+notes:purge");
+    let response = site.ask(&with(in_session(&session, &batch), &all)).await;
+    assert_eq!(response.json().as_array().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn handler_may_need_more_by_its_arguments() {
+    let site = site().await;
+    let alice = token("alice", "notes:read+notes:write");
+    let of = |owner: &str| json!({"owner": owner});
+    let response = site.ask(&with(call("read_of", &of("alice")), &alice)).await;
+    assert_eq!(response.json()["result"]["content"][0]["text"], "the note of alice");
+    let denied = site.ask(&with(call("read_of", &of("bob")), &alice)).await;
+    assert_denied(&denied, &json!(1), "notes:read notes:all", "notes:all");
+    // Not at once, but before anything was sent. With the scopes of the tool.
+    let denied = site.ask(&with(call("waits", &json!({"tells": false})), &alice)).await;
+    assert_denied(&denied, &json!(1), "notes:read notes:write notes:all", "notes:all");
+    for revision in SESSIONS {
+        let session = session(&site, revision, &alice).await;
+        let denied = site.ask(&with(call_in(&session, 5, "read_of", &of("bob")), &alice)).await;
+        assert_denied(&denied, &json!(5), "notes:read notes:all", "notes:all");
+        let denied = site.ask(&with(call_in(&session, 6, "waits", &json!({"tells": false})), &alice)).await;
+        assert_denied(&denied, &json!(6), "notes:read notes:write notes:all", "notes:all");
+    }
+}
+
+/// After the first byte of a stream, the status is sent: the error names the scopes.
+#[tokio::test]
+async fn scopes_that_are_missing_in_a_stream_are_an_error() {
+    let site = site().await;
+    let alice = token("alice", "notes:read+notes:write");
+    let ask = modern(
+        "tools/call",
+        json!({
+            "name": "waits",
+            "arguments": {"tells": true},
+            "_meta": {"io.modelcontextprotocol/logLevel": "debug"},
+        }),
+    );
+    let response = site.ask(&with(ask, &alice)).await;
+    assert_eq!((response.status, response.header("www-authenticate")), (200, None));
+    let events = response.events();
+    let answer = events.last().unwrap();
+    assert_eq!(answer["error"]["code"], -31403, "{events:?}");
+    assert_eq!(answer["error"]["data"]["missingScopes"], json!(["notes:all"]));
+}
+
+#[tokio::test]
+async fn hierarchy_is_honoured() {
+    let auth = auth().scope_implies(|granted, needed| granted == "notes:admin" && needed.starts_with("notes:"));
+    let site = Site::serving(server().into_service().authorize(auth)).await;
+    let purge = |token: &str| with(call("purge", &json!({})), token);
+    assert_eq!(site.ask(&purge(&token("alice", "notes:admin"))).await.status, 200);
+    assert_eq!(site.ask(&purge(&token("alice", "files:admin"))).await.status, 403);
+}
+
+#[tokio::test]
+async fn optional_authorization_asks_where_scopes_are_needed() {
+    let site = Site::serving(server().into_service().authorize(auth().optional())).await;
+    let response = site.ask(&call("principal", &json!({}))).await;
+    assert_eq!((response.status, &response.json()["result"]["isError"]), (200, &Value::Null), "{response:?}");
+    let response = site.ask(&call("write_note", &json!({"text": "hi"}))).await;
+    assert_eq!(response.status, 401);
+    assert_eq!(challenge(&response), format!(r#"Bearer {METADATA}, scope="notes:read notes:write""#));
+    let response = site.ask(&with(call("principal", &json!({})), "mallory")).await;
+    assert_eq!(response.status, 401, "a token that is invalid is not ignored");
+    let response = site.ask(&with(call("write_note", &json!({"text": "hi"})), "alice;notes:read+notes:write")).await;
+    assert_eq!(response.status, 200);
+    // What needs a user says so.
+    let response = site.ask(&call("whoami", &json!({}))).await;
+    assert_eq!(response.json()["result"]["isError"], true);
+    assert!(response.text().contains("HttpService::authorize"), "{response:?}");
+}

@@ -1,0 +1,141 @@
+//! Tokens: missing, malformed, rejected, and such as cannot be verified now.
+
+use mcp_runtime::auth::Auth;
+use mcp_tests::http::{Ask, Site, call, initialize, modern, stream_of};
+use serde_json::json;
+use tracing_subscriber::prelude::*;
+
+use super::{METADATA, auth, challenge, server, service, site, token, with};
+use crate::log::Log;
+
+#[tokio::test]
+async fn request_without_a_token_gets_a_challenge() {
+    let site = site().await;
+    let asks = [
+        modern("tools/list", json!({})),
+        initialize("2025-11-25"),
+        Ask::post("{"),
+        stream_of("s"),
+        Ask { method: "DELETE".into(), ..stream_of("s") },
+        // Other schemes are as no credentials at all.
+        modern("tools/list", json!({})).with("Authorization", "Basic YTpi"),
+        modern("tools/list", json!({})).with("Authorization", "Bearertoken"),
+    ];
+    for ask in asks {
+        let response = site.ask(&ask).await;
+        assert_eq!(response.status, 401, "{ask:?}");
+        assert_eq!(challenge(&response), format!(r#"Bearer {METADATA}, scope="notes:read""#), "{ask:?}");
+    }
+    // No client is told that it might do better with another method or path.
+    assert_eq!(site.ask(&Ask::new("PUT")).await.status, 405);
+}
+
+#[tokio::test]
+async fn invalid_token_is_told_so() {
+    let site = site().await;
+    let response = site.ask(&with(modern("tools/list", json!({})), "mallory")).await;
+    assert_eq!(response.status, 401);
+    let expected = format!(
+        r#"Bearer error="invalid_token", error_description="the token is unknown", {METADATA}, scope="notes:read""#
+    );
+    assert_eq!(challenge(&response), expected);
+}
+
+#[tokio::test]
+async fn token_that_is_sent_wrongly_is_a_bad_request() {
+    let site = site().await;
+    let good = format!("Bearer {}", token("alice", "notes:read"));
+    let list = || modern("tools/list", json!({}));
+    let in_query = |query: &str| {
+        let bytes = list().with("Authorization", &good).bytes();
+        String::from_utf8(bytes).unwrap().replacen("/mcp", &format!("/mcp?{query}"), 1)
+    };
+    let asks = [
+        list().with("Authorization", &good).with("Authorization", &good),
+        list().with("Authorization", &good).with("authorization", "Basic YTpi"),
+        list().with("Authorization", "Bearer"),
+        list().with("Authorization", "Bearer "),
+        list().with("Authorization", "Bearer a b"),
+        list().with("Authorization", b"Bearer \xff"),
+    ];
+    let mut messages: Vec<Vec<u8>> = asks.iter().map(Ask::bytes).collect();
+    messages.push(in_query("access_token=alice").into());
+    messages.push(in_query("a=b&access_token=").into());
+    for message in messages {
+        let mut wire = site.open().await;
+        wire.send(&message).await;
+        let response = wire.response().await;
+        let text = String::from_utf8_lossy(&message).into_owned();
+        assert_eq!(response.status, 400, "{text}");
+        assert!(challenge(&response).starts_with(r#"Bearer error="invalid_request", error_description=""#), "{text}");
+        assert!(challenge(&response).contains(METADATA), "{text}");
+    }
+    let mut wire = site.open().await;
+    wire.send(in_query("token=alice").as_bytes()).await;
+    assert_eq!(wire.response().await.status, 200, "another parameter is none of ours");
+}
+
+#[tokio::test]
+async fn verifier_that_is_away_is_503() {
+    let site = site().await;
+    let response = site.ask(&with(modern("tools/list", json!({})), "away")).await;
+    assert_eq!((response.status, response.header("retry-after")), (503, Some("7")));
+    assert_eq!(response.header("www-authenticate"), None, "a challenge would make the client drop its token");
+}
+
+#[tokio::test]
+async fn valid_token_names_the_user() {
+    let site = site().await;
+    for scheme in ["Bearer", "bearer", "BEARER"] {
+        let ask = call("whoami", &json!({})).with("Authorization", format!("{scheme}  alice;notes:read"));
+        assert_eq!(site.ask(&ask).await.json()["result"]["content"][0]["text"], "alice", "{scheme}");
+    }
+    let ask = with(call("principal", &json!({})), &token("alice", "notes:read"));
+    let principal = site.ask(&ask).await.json();
+    assert_eq!(principal["result"]["content"][0]["text"], "https://auth.example.com|alice|cli");
+}
+
+#[tokio::test]
+async fn own_host_of_the_resource_is_allowed() {
+    let site = site().await;
+    let ask = || with(modern("tools/list", json!({})), "alice;notes:read");
+    assert_eq!(site.ask(&ask().but("Host", "mcp.example.com")).await.status, 200);
+    assert_eq!(site.ask(&ask().but("Host", "evil.example")).await.status, 403);
+    let site = Site::serving(service().allow_hosts(["api.example.com"])).await;
+    assert_eq!(site.ask(&ask().but("Host", "mcp.example.com")).await.status, 403, "the list replaces the default");
+}
+
+#[tokio::test]
+async fn bearer_tokens_and_any_of() {
+    let known = || Auth::bearer([("ci", "token-of-the-ci"), ("dev", "token-of-dev")]).grant("dev", ["notes:read"]);
+    let both = Auth::any_of([known(), auth()]).resource("https://mcp.example.com/mcp").scopes(["notes:read"]);
+    for auth in [known().resource("https://mcp.example.com/mcp"), both] {
+        let site = Site::serving(server().into_service().authorize(auth)).await;
+        let write = |token: &str| with(call("write_note", &json!({"text": "hi"})), token);
+        assert_eq!(site.ask(&write("token-of-the-ci")).await.status, 200, "all scopes");
+        assert_eq!(site.ask(&write("token-of-dev")).await.status, 403);
+        assert_eq!(site.ask(&write("token-of-nobody")).await.status, 401);
+    }
+    let both = Auth::any_of([known(), auth()]).resource("https://mcp.example.com/mcp");
+    let site = Site::serving(server().into_service().authorize(both)).await;
+    let who = |token: &str| with(call("whoami", &json!({})), token);
+    assert_eq!(site.ask(&who("bob;notes:read")).await.json()["result"]["content"][0]["text"], "bob");
+    assert_eq!(site.ask(&who("away")).await.status, 503, "one of them may know it");
+}
+
+#[tokio::test]
+async fn no_token_is_logged() {
+    let log = Log::default();
+    let _subscriber = tracing_subscriber::registry().with(log.clone()).set_default();
+    let site = site().await;
+    for token in ["alice;notes:read", "mallory-and-her-token", "away"] {
+        for name in ["whoami", "purge"] {
+            site.ask(&with(call(name, &json!({})), token)).await;
+        }
+    }
+    tracing::info!("the log is read");
+    assert!(log.find("the log is read").is_some());
+    for token in ["alice;notes", "mallory-and-her-token"] {
+        assert_eq!(log.find(token), None);
+    }
+}
