@@ -100,6 +100,7 @@ pub(crate) use sessions::DynSessionStore;
 pub use sessions::{SessionRecord, SessionStore};
 pub(crate) use tasks::DynTaskStore;
 pub use tasks::TaskStore;
+#[cfg(feature = "http")]
 pub use tasks::durable::{DurableCall, GivenAnswer};
 pub use tasks::quota::{TaskLimit, TaskQuota};
 pub use tasks::record::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus};

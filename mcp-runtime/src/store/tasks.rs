@@ -1,6 +1,7 @@
 //! The task store: calls that outlive their request, shared by all replicas.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks>
 
+#[cfg(feature = "http")]
 pub(super) mod durable;
 pub(super) mod quota;
 pub(super) mod record;

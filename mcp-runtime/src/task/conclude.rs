@@ -22,20 +22,17 @@ impl Job {
 
     /// Stores the outcome, however long the store is away.
     pub(super) async fn conclude(&self, outcome: TaskOutcome) {
-        let stored = self.store_outcome(&outcome);
-        if tokio::time::timeout(self.task.remaining(), stored).await.is_err() {
-            tracing::error!("the outcome of a task could not be stored before it expired");
-        }
-    }
-
-    async fn store_outcome(&self, outcome: &TaskOutcome) {
         let mut pause = FIRST_RETRY;
-        while self.try_store_outcome(outcome).await.is_err() {
+        while self.store_outcome(&outcome).await.is_err() {
+            if self.task.has_expired() {
+                tracing::error!("the outcome of a task could not be stored before it expired");
+                return;
+            }
             retry_after(&mut pause).await;
         }
     }
 
-    fn try_store_outcome<'a>(&'a self, outcome: &'a TaskOutcome) -> Access<'a> {
+    fn store_outcome<'a>(&'a self, outcome: &'a TaskOutcome) -> Access<'a> {
         self.write(move |task| {
             task.questions.clear();
             task.answers.clear();

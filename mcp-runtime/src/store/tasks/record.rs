@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+#[cfg(feature = "http")]
 use super::durable::DurableCall;
 use super::size::heap_bytes;
 use crate::protocol::Revision;
@@ -56,7 +57,8 @@ pub struct TaskRecord {
     /// if a durable task was handed over, and any replica may take it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replica: Option<String>,
-    /// What it takes to run a durable task again, until it is over.
+    /// What it takes to run a durable task again, until it is over. Requires the feature `http`.
+    #[cfg(feature = "http")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durable: Option<Box<DurableCall>>,
     /// The revision of the call.
@@ -135,6 +137,7 @@ impl TaskRecord {
             owner: None,
             account: None,
             replica: None,
+            #[cfg(feature = "http")]
             durable: None,
             revision,
             status: TaskStatus::Working,
@@ -153,7 +156,10 @@ impl TaskRecord {
     /// Who has to be alive for the task to go on: the replica that runs it, or `""` if it is durable, was handed over and
     /// waits for one. `None` if it is over, or if there are no replicas.
     pub fn holder(&self) -> Option<&str> {
+        #[cfg(feature = "http")]
         let waits = self.durable.as_ref().map(|_| "");
+        #[cfg(not(feature = "http"))]
+        let waits = None;
         self.replica.as_deref().or(waits).filter(|_| !self.status.is_over())
     }
 
@@ -174,10 +180,18 @@ impl TaskRecord {
         let answer = |(key, answer): (&String, &Value)| key.len() + size_of::<Value>() + heap_bytes(answer);
         let answers: usize = self.answers.iter().map(answer).sum();
         let outcome = self.outcome.as_ref().map_or(0, TaskOutcome::heap_bytes);
+        #[cfg(feature = "http")]
         let durable = self.durable.as_ref().map_or(0, |durable| durable.heap_bytes());
+        #[cfg(not(feature = "http"))]
+        let durable = 0;
         // As decoded values, and as the text that the call's state is bound to.
         let arguments = if self.status.is_over() { 0 } else { self.request_bytes.saturating_mul(2) };
         size_of::<Self>().saturating_add(texts + questions + answers + outcome + durable).saturating_add(arguments)
+    }
+
+    /// Whether its time to live is over.
+    pub(crate) fn has_expired(&self) -> bool {
+        self.created_ms.saturating_add(self.ttl) <= now()
     }
 
     /// The remaining time to live, plus a margin: a waiter wakes after the expiry.
@@ -190,9 +204,11 @@ impl TaskRecord {
     pub(crate) fn changed(&mut self) {
         self.version += 1;
         self.updated_ms = now().max(self.updated_ms);
+        #[cfg(feature = "http")]
         if self.status.is_over() {
             self.durable = None;
-        } else {
+        }
+        if !self.status.is_over() {
             let waiting = !self.questions.is_empty();
             self.status = if waiting { TaskStatus::InputRequired } else { TaskStatus::Working };
         }

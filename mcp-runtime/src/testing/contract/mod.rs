@@ -24,6 +24,7 @@ mod inbox;
 mod leases;
 #[cfg(feature = "http")]
 mod sessions;
+#[cfg(feature = "http")]
 mod task_holders;
 mod task_quota;
 mod task_samples;

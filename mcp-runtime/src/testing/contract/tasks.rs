@@ -6,10 +6,16 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::sleep;
 
+#[cfg(feature = "http")]
+use super::task_holders;
 use super::task_samples::{LONG, SHORT, create, task};
-use super::{Verdict, ensure, random_id, rule, task_holders, task_quota};
-use crate::protocol::{LogLevel, Revision};
-use crate::store::{DurableCall, GivenAnswer, TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, TaskStore};
+use super::{Verdict, ensure, random_id, rule, task_quota};
+#[cfg(feature = "http")]
+use crate::protocol::LogLevel;
+use crate::protocol::Revision;
+#[cfg(feature = "http")]
+use crate::store::{DurableCall, GivenAnswer};
+use crate::store::{TaskOutcome, TaskQuestion, TaskRecord, TaskStatus, TaskStore};
 
 /// Checks a [`TaskStore`]; panics with the first rule it breaks.
 ///
@@ -28,6 +34,7 @@ pub async fn tasks<S: TaskStore>(make: impl Fn() -> S) {
     rule("an update does not extend the expiry", expiry_after_update(&make())).await;
     rule("a sweep removes expired tasks only", swept(&make())).await;
     rule("a very long ttl is accepted", long_ttl(&make())).await;
+    #[cfg(feature = "http")]
     task_holders::rules(&make).await;
     task_quota::rules(&make).await;
 }
@@ -45,6 +52,13 @@ fn full() -> TaskRecord {
     let params = json!({"message": "Ü?", "none": null, "n": 1.5, "deep": [{"a": []}]});
     task.questions.insert("ask-1".into(), TaskQuestion::new("elicitation/create", params));
     task.answers.insert("ask.2 ü".into(), json!({"action": "accept", "content": {"x": null}}));
+    #[cfg(feature = "http")]
+    make_durable(&mut task);
+    task
+}
+
+#[cfg(feature = "http")]
+fn make_durable(task: &mut TaskRecord) {
     let mut durable = DurableCall::new(r#"{"name":"ü","arguments":{"a":[1.5,null]}}"#, "dialogue");
     durable.initialize_params.insert("capabilities".into(), json!({"elicitation": {}}));
     (durable.log_level, durable.run, durable.deaths) = (Some(LogLevel::Warning), u64::MAX, 3);
@@ -53,7 +67,6 @@ fn full() -> TaskRecord {
         durable.answered.insert(key.into(), GivenAnswer { question: u64::MAX, answer });
     }
     (task.replica, task.durable) = (Some("replica".into()), Some(Box::new(durable)));
-    task
 }
 
 /// The next version of a task, with this status message.
