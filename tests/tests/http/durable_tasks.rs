@@ -87,14 +87,14 @@ impl Desk {
         Ok(said.to_owned())
     }
 
-    /// Kill whoever runs it.
+    /// Never return: the test kills whoever runs it.
     #[tool(task, durable)]
     async fn killer(&self) -> &'static str {
         self.begins();
         std::future::pending().await
     }
 
-    /// Never return from what is done once.
+    /// Take a while for what is done once.
     #[tool(task, durable)]
     async fn late(&self, ctx: &Context) -> Result<String> {
         self.begins();
