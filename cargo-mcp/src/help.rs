@@ -28,6 +28,7 @@ const COMMANDS: [(&str, &[(&str, &str)]); 3] = [
             ("read URI | get PROMPT key=value …", "read a resource, get a prompt"),
             ("complete PROMPT key=typed …", "complete an argument"),
             ("schema | lint", "its contract; what models stumble over"),
+            ("doctor URL", "why clients cannot log in there; --token-env NAME"),
             ("discover", "the servers in this machine's MCP clients"),
         ],
     ),
@@ -68,7 +69,7 @@ pub(crate) fn version() -> ExitCode {
 
 /// The error for a subcommand that does not exist.
 pub(crate) fn unknown(name: &str) -> Failure {
-    let known = Query::commands().chain(["new", "dev", "pack", "skill", "discover"]);
+    let known = Query::commands().chain(["new", "dev", "pack", "skill", "discover", "doctor"]);
     let hint = mcp_runtime::cli::closest(name, known).map(|meant| format!("did you mean `{meant}`? "));
     Failure::usage(format!("no subcommand `{name}`; {}`cargo mcp --help` lists them", hint.unwrap_or_default()))
 }

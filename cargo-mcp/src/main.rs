@@ -41,6 +41,7 @@ fn run(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
         Some("--version" | "-V") => Ok(help::version()),
         Some("dev") => dev::run(&rest),
         Some("discover") => discover::run(rest),
+        Some("doctor") => remote::doctor(rest),
         Some("new") => new::run(rest),
         Some("pack") => pack::run(rest),
         Some("skill") => skill::run(rest),

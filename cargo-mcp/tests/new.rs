@@ -1,5 +1,7 @@
 //! `cargo mcp new`: what it writes compiles and passes its tests, and it writes over nothing.
 
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -57,9 +59,32 @@ impl Scratch {
 
     fn building(&self, program: &str) -> Command {
         let mut command = self.command(program);
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-        command.env("CARGO_TARGET_DIR", target).env("CARGO_NET_OFFLINE", "true");
+        command.env("CARGO_TARGET_DIR", target()).env("CARGO_NET_OFFLINE", "true");
         command
+    }
+
+    /// Adds a package to the workspace that asks for the features that the checkout's own build has: what was built with
+    /// them is not built again with fewer.
+    fn ask_for_features_of_the_checkout(&self) {
+        let mut manifest = String::from("[package]\nname = \"my-features\"\nedition = \"2024\"\n\n[dependencies]\n");
+        let own = features_in(&self.0);
+        for line in features_in(checkout()).difference(&own) {
+            let (package, features) = line.split_once('|').unwrap();
+            let (name, version) = package.split_once(" v").unwrap();
+            // What the scaffolded servers do not use at all is not needed.
+            if own.iter().any(|other| other.starts_with(&format!("{package}|"))) {
+                let (version, features) = (version.split('+').next().unwrap(), features.replace(',', "\", \""));
+                let features = if features.is_empty() { features } else { format!("\"{features}\"") };
+                let key = format!("{name}-{}", version.replace('.', "-"));
+                writeln!(
+                    manifest,
+                    "{key} = {{ package = \"{name}\", version = \"={version}\", default-features = false, features = [{features}] }}"
+                )
+                .unwrap();
+            }
+        }
+        self.write("my-features/Cargo.toml", &manifest);
+        self.write("my-features/src/lib.rs", "");
     }
 
     fn names(&self) -> Vec<String> {
@@ -68,6 +93,21 @@ impl Scratch {
         names.sort();
         names
     }
+}
+
+/// The packages from the registry in a workspace, each as `name vversion|feature,feature`.
+fn features_in(workspace: &Path) -> BTreeSet<String> {
+    let mut tree = Command::new(env!("CARGO"));
+    tree.args(["tree", "--offline", "--workspace", "--edges=normal,build,dev", "--prefix=none", "--format={p}|{f}"]);
+    let output = tree.current_dir(workspace).env("NO_COLOR", "1").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines = text.lines().map(|line| line.trim_end_matches(" (*)").replace(" (proc-macro)", ""));
+    // A path is that of a package in the workspace.
+    lines.filter(|line| line.contains('|') && !line.contains('/')).collect()
+}
+
+fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
 }
 
 impl Drop for Scratch {
@@ -111,8 +151,10 @@ fn every_example_compiles_under_a_new_name_and_the_starter_passes_its_tests() {
     scratch.make_here(&["my-service", "--http"]).unwrap();
     assert!(scratch.read("my-service/Cargo.toml").contains(r#""http""#));
 
-    scratch.cargo(&["check", "--quiet", "--workspace", "--tests"]).unwrap();
+    scratch.ask_for_features_of_the_checkout();
+    scratch.cargo(&["build", "--quiet", "--workspace", "--all-targets"]).unwrap();
     next_commands_work(&scratch, &calls);
+    // By itself, with no more features than it asks for.
     let passed = scratch.cargo(&["test", "-p", "my-starter"]).unwrap();
     assert!(passed.contains("contract_is_kept ... ok"), "{passed}");
     let sum = scratch.cargo(&["run", "--quiet", "-p", "my-starter", "--", "call", "add", "a=2", "b=3"]).unwrap();
@@ -133,13 +175,16 @@ const OWN_COMMANDS: [(&str, &str); 3] = [
     ("my-weather", "cargo run -- call get_weather city=北京"),
 ];
 
-/// Pastes the first command of these into a shell.
+/// Pastes the first command of these into a shell, where `cargo run` starts what was built already: by itself, each of them
+/// would be built again, with features of its own.
 fn next_commands_work(scratch: &Scratch, calls: &[(String, String)]) {
     for (package, expected) in OWN_COMMANDS {
         let shown = calls.iter().find(|(one, _)| one == package).map(|(_, call)| call.as_str());
         assert_eq!(shown, Some(expected));
-        let mut shell = scratch.building("sh");
-        shell.args(["-euc", expected]).current_dir(scratch.0.join(package)).stdin(std::process::Stdio::null());
+        let mut shell = scratch.command("sh");
+        let cargo = r#"cargo() { [ "$1 $2" = "run --" ]; shift 2; "$PROGRAM" "$@"; }; "#;
+        shell.args(["-euc", &format!("{cargo}{expected}")]).env("PROGRAM", target().join("debug").join(package));
+        shell.current_dir(scratch.0.join(package)).stdin(std::process::Stdio::null());
         let output = shell.output().unwrap();
         told(&output).unwrap_or_else(|error| panic!("{package}: {expected}: {error}"));
         assert!(!output.stdout.is_empty(), "{package}: {expected}");

@@ -43,6 +43,14 @@ pub struct Faults {
     pub redirect: Option<String>,
     /// Whether it closes connections without a response.
     pub hangs_up: bool,
+    /// Members of its metadata that are others; `null` removes one.
+    pub metadata: Value,
+    /// Its key set, if it is another one.
+    pub keys: Option<String>,
+    /// The paths where it has nothing.
+    pub missing: Vec<&'static str>,
+    /// The `Date` of its responses.
+    pub date: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -200,6 +208,9 @@ impl State {
         if let Some(status) = self.faults.status {
             return (status, String::new(), "{}".to_owned());
         }
+        if self.faults.missing.contains(&&*request.path) {
+            return not_found;
+        }
         match &*request.path {
             "/.well-known/oauth-authorization-server" | "/.well-known/openid-configuration" => {
                 (200, String::new(), self.metadata().to_string())
@@ -224,7 +235,7 @@ impl State {
 
     fn metadata(&self) -> Value {
         let own = &self.issuer;
-        json!({
+        let mut metadata = json!({
             "issuer": self.faults.other_issuer.as_ref().unwrap_or(own),
             "jwks_uri": format!("{own}/jwks"),
             "authorization_endpoint": format!("{own}/authorize"),
@@ -233,10 +244,17 @@ impl State {
             "response_types_supported": ["code"],
             "grant_types_supported": ["authorization_code", "client_credentials"],
             "code_challenge_methods_supported": ["S256"],
-        })
+        });
+        if self.faults.metadata.is_object() {
+            merge(&mut metadata, &self.faults.metadata);
+        }
+        metadata
     }
 
     fn key_set(&self) -> (u16, String, String) {
+        if let Some(keys) = &self.faults.keys {
+            return (200, String::new(), keys.clone());
+        }
         let age = self.max_age.map(|seconds| format!("Cache-Control: public, max-age={seconds}\r\n"));
         (200, age.unwrap_or_default(), self.jwks().to_string() + &" ".repeat(self.faults.padding))
     }
@@ -303,7 +321,10 @@ async fn converse(mut stream: TcpStream, state: Arc<Mutex<State>>) {
             lock(&state).requests.push(request.path);
             return;
         }
-        let (status, headers, body) = lock(&state).respond(&request);
+        let (status, mut headers, body) = lock(&state).respond(&request);
+        if let Some(date) = lock(&state).faults.date {
+            headers.extend(["Date: ", date, "\r\n"]);
+        }
         let length = body.len();
         let head = format!(
             "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\n{headers}Content-Length: {length}\r\n\r\n"

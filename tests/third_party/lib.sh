@@ -70,7 +70,7 @@ start_everything() {
     exit 1
 }
 
-# Builds the programs, and sets `target`, `everything`, `notes`, `cargo_mcp` and `fleet` to where they are. All targets, because
+# Builds the programs, and sets `target`, `everything`, `notes`, `protected_notes`, `cargo_mcp` and `fleet` to where they are. All targets, because
 # features are those of all that is built together: this way it is what `cargo test` has built, and nothing is built anew.
 build_examples() {
     cargo build --quiet --locked --workspace --all-targets
@@ -78,6 +78,8 @@ build_examples() {
     everything=$target/debug/everything
     # shellcheck disable=SC2034 # for the script that has sourced this
     notes=$target/debug/notes
+    # shellcheck disable=SC2034
+    protected_notes=$target/debug/protected-notes
     # shellcheck disable=SC2034
     cargo_mcp=$target/debug/cargo-mcp
     fleet=$target/debug/fleet

@@ -2,6 +2,8 @@
 
     tests/third_party/.cache/venv/bin/python tests/tokens/mint.py > tests/tokens/tokens.json
 
+`--check` exits with 1 unless tokens.json is what this mints, but for keys and signatures.
+
 Each token has the outcome that is expected: "ok", or the variant of `TokenError` (`DpopError` for proofs). Keys are
 new in every run; times are fixed, so that the tests choose the time that it is.
 """
@@ -10,6 +12,8 @@ import base64
 import hashlib
 import hmac
 import json
+import pathlib
+import re
 import sys
 
 from joserfc import jws
@@ -305,12 +309,12 @@ def collect(generator):
             return rows, end.value
 
 
-def main():
+def fixture():
     access_tokens, _ = collect(tokens())
     dpop, bound = collect(proofs())
     keys = [public(name) for name in ["rsa", "ec", "ec384", "ed", "rsa1024"]]
     keys.append(public("rsa-rs256-only", alg="RS256", use="sig", key_ops=["verify"]))
-    fixture = {
+    return {
         "now": NOW,
         "issuer": ISSUER,
         "resource": RESOURCE,
@@ -318,7 +322,55 @@ def main():
         "tokens": access_tokens,
         "dpop": {"token": bound, "bound_to": KEYS["ec"].thumbprint(), "proofs": dpop},
     }
-    json.dump(fixture, sys.stdout, indent=1)
+
+
+# What depends on a key, in the text of a segment.
+OF_A_KEY = re.compile(r'"(n|x|y|d|jkt|ath|bound_to)": ?"[\w-]+"')
+
+
+def segment_shape(segment):
+    try:
+        text = base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4)).decode()
+    except ValueError:
+        return segment
+    return OF_A_KEY.sub(r'"\1"', text)
+
+
+def token_shape(token):
+    """The token without what is new in every run: header and claims as text, and whether there is a signature."""
+    shapes = []
+    for one in token.split(","):
+        segments = one.split(".")
+        shapes.append([segment_shape(text) for text in segments[:2]] + [bool(text) for text in segments[2:]])
+    return shapes
+
+
+def shape(value):
+    """All of it, without what is new in every run."""
+    if isinstance(value, dict):
+        return {
+            name: token_shape(inner) if name == "token" else None if name in ("n", "x", "y", "bound_to") else shape(inner)
+            for name, inner in value.items()
+        }
+    return [shape(inner) for inner in value] if isinstance(value, list) else value
+
+
+def check():
+    """Whether tokens.json is what this mints."""
+    found = shape(json.loads(pathlib.Path(__file__).with_name("tokens.json").read_text()))
+    minted = shape(fixture())
+    if found == minted:
+        return
+    for old, new in [(found["tokens"], minted["tokens"]), (found["dpop"]["proofs"], minted["dpop"]["proofs"])]:
+        for row in [row for row in old + new if not (row in old and row in new)]:
+            print(f"differs: {row['name']}", file=sys.stderr)
+    sys.exit("tokens.json is not what mint.py mints; mint it again")
+
+
+def main():
+    if sys.argv[1:] == ["--check"]:
+        return check()
+    json.dump(fixture(), sys.stdout, indent=1)
     print()
 
 

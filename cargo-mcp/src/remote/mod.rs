@@ -41,6 +41,15 @@ pub(crate) fn run(command: &str, arguments: Vec<OsString>) -> Result<ExitCode, F
     Ok(done?)
 }
 
+/// Examines the authorization of a server over HTTP.
+pub(crate) fn doctor(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+        return Ok(crate::help::print());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::new)?;
+    Ok(runtime.block_on(cli::doctor(arguments))?)
+}
+
 impl Server {
     /// Takes the options that name the server; the others are the command's own.
     fn parse(arguments: Vec<OsString>) -> Result<(Self, Vec<OsString>), CliError> {

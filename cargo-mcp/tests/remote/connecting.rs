@@ -45,3 +45,16 @@ fn help_of_discover_is_printed() {
         assert!(out.contains("Usage: cargo mcp discover") && out.contains("--json"), "{out}");
     }
 }
+
+/// Unlike other commands: what is wrong with the server is the answer.
+#[test]
+fn doctor_examines_any_server() {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("an address");
+    let Done { out, err, code } = run(&mut cargo_mcp(&format!("doctor http://{free}/mcp")));
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("failure  challenge ") && out.contains("→ nothing listens there"), "{out}");
+    let Done { err, code, .. } = run(&mut cargo_mcp("doctor"));
+    assert!(code == 2 && err.contains("write `doctor URL`"), "{err}");
+    let Done { out, code, .. } = run(&mut cargo_mcp("doctor --help"));
+    assert!(code == 0 && out.contains("doctor URL"), "{out}");
+}

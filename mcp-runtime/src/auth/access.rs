@@ -30,21 +30,31 @@ pub(crate) struct Access {
     pub(crate) policy: Arc<AccessPolicy>,
     /// The caller; none without a token.
     pub(crate) user: Option<Arc<User>>,
+    /// Whether the caller has the scopes that every call needs: found once per request.
+    has_baseline: bool,
 }
 
 impl Access {
+    /// What a caller may do, by these rules. One without a token has been let in without the scopes of every call.
+    #[inline]
+    pub(crate) fn new(policy: Arc<AccessPolicy>, user: Option<Arc<User>>) -> Self {
+        let covers = |user: &User| policy.baseline.iter().all(|scope| policy.hierarchy.covers(&user.granted, scope));
+        let has_baseline = user.as_deref().is_none_or(covers);
+        Access { policy, user, has_baseline }
+    }
+
     /// Whether the caller may do what needs these scopes beside those of every call.
     pub(crate) fn allows(&self, scopes: &[Box<str>]) -> bool {
         match &self.user {
-            Some(user) => self.has_baseline() && self.missing(&user.granted, scopes).next().is_none(),
+            Some(user) => self.has_baseline && self.missing(&user.granted, scopes).next().is_none(),
             None => scopes.is_empty(),
         }
     }
 
-    /// Whether the caller has the scopes that every call needs. One without a token has been let in without them.
+    /// Whether the caller has the scopes that every call needs.
+    #[inline]
     pub(crate) fn has_baseline(&self) -> bool {
-        let policy = &self.policy;
-        self.user.as_ref().is_none_or(|user| self.missing(&user.granted, &policy.baseline).next().is_none())
+        self.has_baseline
     }
 
     fn missing<'a>(&'a self, granted: &'a Granted, scopes: &'a [Box<str>]) -> impl Iterator<Item = &'a Box<str>> {
@@ -154,7 +164,7 @@ mod tests {
             challenge: Some(Challenge::new("https://h/doc".into())),
             ..AccessPolicy::default()
         };
-        Access { policy: Arc::new(policy), user: user.map(Arc::new) }
+        Access::new(Arc::new(policy), user.map(Arc::new))
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl BearerTokens {
         if token.len() < SHORT {
             tracing::warn!("the token of `{name}` has fewer than {SHORT} characters: it can be guessed");
         }
-        let print = self.fingerprints.of(&[token.as_bytes()]);
+        let print = self.fingerprints.of_one(token.as_bytes());
         if self.known.iter().any(|(known, _)| *known == print) {
             return Err(format!("the token of `{name}` is that of another user, too"));
         }
@@ -96,11 +96,13 @@ impl BearerTokens {
 
 impl Verifier for BearerTokens {
     fn verify<'a>(&'a self, presented: Presented<'a>) -> Verifying<'a> {
-        Verifying::Ready(self.known(presented.token).ok_or_else(|| Rejection::invalid("the token is unknown")))
+        Verifying::Ready(
+            self.known(presented.token.as_bytes()).ok_or_else(|| Rejection::invalid("the token is unknown")),
+        )
     }
 
-    fn known(&self, token: &str) -> Option<Arc<User>> {
-        let sent = self.fingerprints.of(&[token.as_bytes()]);
+    fn known(&self, token: &[u8]) -> Option<Arc<User>> {
+        let sent = self.fingerprints.of_one(token);
         let mut found = None;
         // All are compared, each to its end.
         for (known, user) in &self.known {

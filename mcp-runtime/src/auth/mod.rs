@@ -1,12 +1,14 @@
 //! Authorization: who calls, and what they may call. See [`Auth`].
 // `Auth` is what people write; `gate` is what becomes of it, once per service. A `Verifier` makes a `User` of a token;
 // `access` compares the user's scopes with those an operation needs. The HTTP side is
-// `transport/http/request/authorize.rs`, the check of a call `dispatch/permit.rs`.
+// `transport/http/request/authorize.rs`, the check of a call `dispatch/admission/permit.rs`.
 
 pub(crate) mod access;
 mod bearer;
 mod challenge;
 pub(crate) mod clock;
+#[cfg(feature = "auth-fetch")]
+pub mod doctor;
 pub(crate) mod fetch;
 pub(crate) mod fingerprint;
 pub(crate) mod gate;
@@ -240,6 +242,12 @@ impl Auth {
         self
     }
 
+    /// The URL of the server, if it is set.
+    #[cfg(all(feature = "cli", feature = "auth-fetch"))]
+    pub(crate) fn resource_url(&self) -> Option<&String> {
+        self.resource.as_ref()
+    }
+
     /// Whether it is for stdio alone.
     #[cfg(feature = "http")]
     pub(crate) fn is_local(&self) -> bool {
@@ -259,12 +267,33 @@ impl Auth {
             shows_all: self.shows_all,
             challenge: None,
         };
-        Access { policy: Arc::new(policy), user: Some(Arc::new(user)) }
+        Access::new(Arc::new(policy), Some(Arc::new(user)))
     }
 
     /// The access of a user of a server without any set-up.
     pub(crate) fn test_access(user: User) -> Access {
-        Access { policy: Arc::default(), user: Some(Arc::new(user)) }
+        Access::new(Arc::default(), Some(Arc::new(user)))
+    }
+
+    /// The options that are set and that a part of [`any_of`](Self::any_of) cannot have: they are about the server.
+    fn misplaced(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let Metadata { authorization_servers, resource_name, resource_documentation, .. } = &self.metadata;
+        let options = [
+            ("resource", self.resource.is_some()),
+            ("scopes", !self.scopes.is_empty()),
+            ("scope_implies", self.hierarchy.is_set()),
+            ("optional", self.optional),
+            ("show_all", self.shows_all),
+            ("serve_issuer_metadata", self.serves_issuer_metadata),
+            ("authorization_servers", !authorization_servers.is_empty()),
+            ("resource_name", resource_name.is_some()),
+            ("documentation", resource_documentation.is_some()),
+            ("policy", self.metadata.resource_policy_uri.is_some()),
+            ("terms_of_service", self.metadata.resource_tos_uri.is_some()),
+            ("dpop", self.possession.has_dpop()),
+            ("certificate", self.possession.has_certificate()),
+        ];
+        options.into_iter().filter(|(_, is_set)| *is_set).map(|(option, _)| option)
     }
 
     /// All that is wrong with it, whatever it is used for.

@@ -55,13 +55,16 @@ impl Possession {
         self.dpop.is_some()
     }
 
-    /// Whether anything was set.
-    pub(crate) fn is_set(&self) -> bool {
-        #[cfg(feature = "http")]
-        let has_certificate = self.certificate.is_some();
-        #[cfg(not(feature = "http"))]
-        let has_certificate = false;
-        self.dpop.is_some() || has_certificate
+    /// Whether the certificates of clients are known.
+    #[cfg(feature = "http")]
+    pub(crate) fn has_certificate(&self) -> bool {
+        self.certificate.is_some()
+    }
+
+    #[cfg(not(feature = "http"))]
+    #[allow(clippy::unused_self, reason = "as with HTTP")]
+    pub(crate) fn has_certificate(&self) -> bool {
+        false
     }
 
     /// Whether the request with a token of this user proves what the token asks for.

@@ -38,6 +38,11 @@ impl Hierarchy {
         Hierarchy(Some(Arc::new(implies)))
     }
 
+    /// Whether there is one.
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Whether the granted scopes cover a needed one.
     pub(crate) fn covers(&self, granted: &Granted, needed: &str) -> bool {
         granted.contains(needed)

@@ -33,7 +33,7 @@ pub(crate) trait Verifier: Send + Sync {
     fn verify<'a>(&'a self, presented: Presented<'a>) -> Verifying<'a>;
 
     /// The user of a token that needs no more than a look into a table.
-    fn known(&self, _token: &str) -> Option<Arc<User>> {
+    fn known(&self, _token: &[u8]) -> Option<Arc<User>> {
         None
     }
 
@@ -172,13 +172,13 @@ impl AnyOf {
 
 impl Verifier for AnyOf {
     fn verify<'a>(&'a self, presented: Presented<'a>) -> Verifying<'a> {
-        match self.known(presented.token) {
+        match self.known(presented.token.as_bytes()) {
             Some(user) => Verifying::Ready(Ok(user)),
             None => Verifying::Later(Box::pin(self.judge(presented))),
         }
     }
 
-    fn known(&self, token: &str) -> Option<Arc<User>> {
+    fn known(&self, token: &[u8]) -> Option<Arc<User>> {
         self.0.iter().find_map(|verifier| verifier.known(token))
     }
 

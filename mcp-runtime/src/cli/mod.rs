@@ -83,18 +83,28 @@ impl Server {
             }
             "--help" | "-h" | "help" => self.print(page::help),
             "--version" | "-V" => self.print(|name, version, _, _| format!("{name} {version}\n")),
+            #[cfg(feature = "auth-fetch")]
+            "doctor" => {
+                if is_help(rest.as_slice()) {
+                    return self.print(page::help);
+                }
+                let scopes = self.surface().scopes();
+                commands::doctor::run(rest, self.auth.auth.as_ref().map(|auth| (auth, scopes))).await
+            }
+            #[cfg(not(feature = "auth-fetch"))]
+            "doctor" => Err(missing_feature("auth-fetch")),
             "install" => self.install(InstallCommand::Install, rest.collect()),
             "uninstall" => self.install(InstallCommand::Uninstall, rest.collect()),
             command if Query::is_command(command) => {
-                if rest.as_slice().iter().any(|argument| argument == "--help" || argument == "-h") {
+                if is_help(rest.as_slice()) {
                     return self.print(page::help);
                 }
                 let query = Query::parse(command, rest)?;
                 run(&query, Target::server(self)).await
             }
             other => {
-                let known =
-                    Query::commands().chain(["install", "uninstall", "--http", "--stdio", "--help", "--version"]);
+                let others = ["doctor", "install", "uninstall", "--http", "--stdio", "--help", "--version"];
+                let known = Query::commands().chain(others);
                 let hint = crate::suggest::closest(other, known).map(|meant| format!("did you mean `{meant}`? "));
                 Err(CliError::usage(format!("no command `{other}`; {}`--help` lists them", hint.unwrap_or_default())))
             }
@@ -119,8 +129,7 @@ impl Server {
     #[cfg(not(feature = "http"))]
     #[allow(clippy::unused_async, clippy::unused_self)]
     async fn listen(self, _address: &str) -> Result<ExitCode, CliError> {
-        let remedy = "in Cargo.toml: `mcp-runtime = { version = \"0.1\", features = [\"cli\", \"http\"] }`";
-        Err(CliError::usage(format!("this server was built without the feature `http` of mcp-runtime; {remedy}")))
+        Err(missing_feature("http"))
     }
 
     fn install(&self, command: InstallCommand, arguments: Vec<OsString>) -> Result<ExitCode, CliError> {
@@ -137,6 +146,28 @@ impl Server {
         let text = text(&self.info.name, &self.info.version, &program, Terminal::stdout());
         written(stdout().lock().write_all(text.as_bytes())).map(|()| ExitCode::SUCCESS)
     }
+}
+
+fn is_help(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|argument| argument == "--help" || argument == "-h")
+}
+
+/// The error of a command that needs another feature.
+#[cfg(not(all(feature = "http", feature = "auth-fetch")))]
+fn missing_feature(name: &str) -> CliError {
+    let remedy = format!("in Cargo.toml: `mcp-runtime = {{ version = \"0.1\", features = [\"cli\", \"{name}\"] }}`");
+    CliError::usage(format!("this server was built without the feature `{name}` of mcp-runtime; {remedy}"))
+}
+
+/// Runs `doctor URL` with these arguments: examines the authorization of a live server. See
+/// [`Doctor`](crate::auth::doctor::Doctor). Requires the feature `auth-fetch`.
+///
+/// # Errors
+///
+/// If the command line is wrong. What is wrong with the server is printed, and told by the exit code: 0 or 1.
+#[cfg(feature = "auth-fetch")]
+pub async fn doctor(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCode, CliError> {
+    commands::doctor::run(arguments, None).await
 }
 
 /// `--http`, `--http 8080` and `--http :8080` listen on this machine only.

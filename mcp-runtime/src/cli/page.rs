@@ -92,6 +92,11 @@ pub(super) fn help(name: &str, version: &str, program: &str, terminal: Terminal)
     } else {
         command("--http [ADDR]", "needs the feature `http` of mcp-runtime")
     };
+    let doctor = if cfg!(feature = "auth-fetch") {
+        command("doctor [URL]", "why clients cannot log in at a live server; --token-env NAME")
+    } else {
+        String::new()
+    };
     [
         format!("{} {version}: an MCP server\n\n", terminal.bold(name)),
         format!("{} {program} [COMMAND]\n", heading("Usage:")),
@@ -106,6 +111,7 @@ pub(super) fn help(name: &str, version: &str, program: &str, terminal: Terminal)
         command("prompts", "the prompts"),
         command("schema", "the contract: everything clients rely on, as JSON"),
         command("lint", "what models and clients stumble over"),
+        doctor,
         format!("\n{}\n", heading("Use")),
         command("call TOOL key=value …", "call a tool; --json '{…}' for all arguments at once"),
         command("read URI", "read a resource"),
@@ -123,8 +129,8 @@ pub(super) fn help(name: &str, version: &str, program: &str, terminal: Terminal)
         command("--progress, -q, --quiet", "progress also without a terminal; neither it nor logs"),
         "\nValues follow the tool's schema: a=2, on=yes, tags=x tags=y, place.city=Rome,\n\
          text=@FILE, text=@- (standard input), key:=JSON.\n\
-         Exit codes: 0 done, 1 the tool failed, 2 wrong command line or no such name,\n\
-         3 no connection, no answer in time, or a protocol error, 130 Ctrl-C.\n"
+         Exit codes: 0 done, 1 the tool failed or something was found, 2 wrong command line or no\n\
+         such name, 3 no connection, no answer in time, or a protocol error, 130 Ctrl-C.\n"
             .to_owned(),
     ]
     .concat()

@@ -30,6 +30,6 @@ impl Core {
     pub(crate) fn access_of(&self, stored: &str) -> Option<Access> {
         let user = User::from_stored(stored).map(std::sync::Arc::new)?;
         let policy = self.remote_policy.get().cloned().unwrap_or_default();
-        Some(Access { policy, user: Some(user) })
+        Some(Access::new(policy, Some(user)))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use mcp_runtime::auth::Auth;
 use mcp_runtime::protocol::{LogLevel, ResourceContents};
 use mcp_runtime::schemars::JsonSchema;
 use mcp_runtime::serde::{Deserialize, Serialize};
@@ -166,11 +167,16 @@ fn summary(style: String, #[arg(default)] loud: bool) -> String {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    Server::new("commands", "1.2.3")
+    let server = Server::new("commands", "1.2.3")
         .description("Something for every command.")
         .tools(tools![add, give, repeat, fail, work, hang, order, draw, gallery, essay, order_later])
         .resources(resources![note, blob])
-        .prompts(prompts![summary, broken])
-        .run()
-        .await
+        .prompts(prompts![summary, broken]);
+    // For `doctor`, which knows the URL then.
+    match std::env::var("RESOURCE") {
+        Ok(resource) => {
+            server.authorize(Auth::bearer([("ci", "token-of-the-ci-server")]).resource(resource)).run().await
+        }
+        Err(_) => server.run().await,
+    }
 }

@@ -16,7 +16,7 @@ pub(crate) struct Done {
 pub(crate) fn server() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_commands"));
     // As a person's shell has it: these tests run under cargo.
-    for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "NO_COLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+    for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "RESOURCE"] {
         command.env_remove(name);
     }
     command

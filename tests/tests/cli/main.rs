@@ -1,6 +1,7 @@
 //! The command line of a server, as a person and as a script use it.
 
 mod commands;
+mod doctor;
 mod exit_codes;
 mod install;
 mod output;

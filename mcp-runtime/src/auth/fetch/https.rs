@@ -22,8 +22,9 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
+use tokio::time::{Instant, timeout_at};
 
-use super::{Fetch, FetchError, FetchForm, FetchFuture, FetchRequest, FetchResponse, MAX_BODY, check_url};
+use super::{Fetch, FetchError, FetchForm, FetchFuture, FetchRequest, FetchResponse, MAX_BODY, TIMEOUT, check_url};
 
 const MAX_REDIRECTS: usize = 3;
 const IDLE: Duration = Duration::from_secs(30);
@@ -79,6 +80,28 @@ impl HttpsFetcher {
             .pool_max_idle_per_host(MAX_IDLE)
             .build(connector);
         HttpsFetcher { client }
+    }
+
+    /// Sends one request as it is, and returns the response with its headers. Redirects are not followed. A body that is
+    /// too long, or does not end in time, is cut off: what has come says who answers.
+    pub(crate) async fn probe(&self, request: Request<String>) -> Result<Response<Vec<u8>>, FetchError> {
+        check_url(&request.uri().to_string())?;
+        let until = Instant::now() + TIMEOUT;
+        let response = match timeout_at(until, self.client.request(request)).await {
+            Ok(response) => response.map_err(|error| FetchError(chain(&error)))?,
+            Err(_) => return Err(FetchError(format!("no answer within {} seconds", TIMEOUT.as_secs()))),
+        };
+        let (head, mut incoming) = response.into_parts();
+        let mut body = Vec::new();
+        while let Ok(Some(Ok(frame))) = timeout_at(until, poll_fn(|cx| Pin::new(&mut incoming).poll_frame(cx))).await {
+            // One byte more shows that it is too long.
+            let data = frame.data_ref().map(|data| &data[..data.len().min(MAX_BODY + 1 - body.len())]);
+            body.extend_from_slice(data.unwrap_or_default());
+            if body.len() > MAX_BODY {
+                break;
+            }
+        }
+        Ok(Response::from_parts(head, body))
     }
 
     async fn follow(&self, request: FetchRequest) -> Result<FetchResponse, FetchError> {

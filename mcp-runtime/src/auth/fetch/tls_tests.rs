@@ -11,6 +11,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::https::HttpsFetcher;
 use super::{FetchRequest, send};
+use crate::auth::doctor::{Check, Doctor};
 
 /// Serves one document over TLS, with a certificate for `localhost`. Returns its URL and the certificate of its issuer.
 async fn serve(document: &'static str) -> (String, String) {
@@ -53,4 +54,22 @@ async fn certificates_are_verified_with_known_and_added_roots() {
     // The certificate is for the name.
     let other_name = get(&trusting, &url.replace("localhost", "127.0.0.1")).await.unwrap_err();
     assert!(other_name.to_string().contains("certificate"), "{other_name}");
+}
+
+#[tokio::test]
+async fn doctor_tells_a_certificate_that_is_not_trusted() {
+    let (url, root) = serve("{}").await;
+    let challenge = async |doctor: Doctor| {
+        let findings = doctor.examine().await.findings;
+        findings.into_iter().find(|finding| finding.check == Check::Challenge).unwrap()
+    };
+    let unknown = challenge(Doctor::new(&url)).await;
+    assert!(unknown.seen.contains("cannot be reached") && unknown.seen.contains("certificate"), "{unknown:?}");
+    assert!(
+        unknown.remedy.as_deref().is_some_and(|remedy| remedy.contains("its certificate is not trusted")),
+        "{unknown:?}"
+    );
+    let trusting = HttpsFetcher::with_root_certificates(root.as_bytes()).unwrap();
+    let trusted = challenge(Doctor::new(&url).client(trusting)).await;
+    assert!(trusted.seen.contains("everybody is served"), "{trusted:?}");
 }

@@ -1,26 +1,32 @@
 //! [`TokenCache`]: tokens that were verified, so that the next call with one costs no signature.
 //!
-//! A token is found by a keyed hash of its signature, the part that nobody else knows; what it is a signature of, which is
-//! no credential, is compared in full. So no usable token stays in memory, and a changed one is never found. An entry is
-//! as good as its key: [`KeyTrust`](crate::auth::jose::jwk::KeyTrust) ends when the issuer removes the key, or has to be asked
-//! again.
+//! Of a JWT, the last 48 characters are kept as a keyed hash only: 288 bits of its signature (of ES256 and `EdDSA`, all of
+//! its second half), without which it is worth nothing. The rest is compared in full. Of an opaque token, everything is a
+//! secret. So no usable token stays in memory, and a changed one is never found; and a call costs a hash of 48 bytes.
+//!
+//! An entry is as good as its key: [`KeyTrust`](crate::auth::jose::jwk::KeyTrust) ends when the issuer removes the key, or
+//! has to be asked again.
 
 use std::fmt;
 use std::mem;
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
-use crate::auth::User;
 use crate::auth::fingerprint::{FingerprintMap, Fingerprints};
 use crate::auth::jose::jwk::KeyTrust;
+use crate::auth::{User, clock};
 use crate::sync::lock;
 
 /// Half of the tokens that are kept, and of their bytes.
 const MAX_ENTRIES: usize = 5_000;
 const MAX_BYTES: usize = 16 * 1024 * 1024;
+/// The end of a JWT that is kept as a hash. Every signature is longer.
+const SECRET_END: usize = 48;
 
 /// The tokens that were used last, in two generations: eviction is dropping the older one, and costs nothing per token.
-#[derive(Default)]
 pub(crate) struct TokenCache {
+    /// Whether nothing is known about where the secret of a token is.
+    is_opaque: bool,
     fingerprints: Fingerprints,
     tokens: Mutex<Generations>,
 }
@@ -34,8 +40,10 @@ struct Generations {
 }
 
 struct Entry {
-    /// The token up to its signature.
-    signed: Box<str>,
+    /// The token up to its secret.
+    start: Box<[u8]>,
+    /// Compared with the clock as it is: the conversion to seconds costs a hundred instructions.
+    until: SystemTime,
     known: KnownUser,
 }
 
@@ -55,14 +63,30 @@ impl fmt::Debug for TokenCache {
 }
 
 impl TokenCache {
+    /// For tokens that are signed.
+    pub(crate) fn of_jwts() -> Self {
+        TokenCache { is_opaque: false, fingerprints: Fingerprints::default(), tokens: Mutex::default() }
+    }
+
+    /// For any tokens.
+    pub(crate) fn of_opaque_tokens() -> Self {
+        TokenCache { is_opaque: true, ..TokenCache::of_jwts() }
+    }
+
+    /// A token up to its secret, and its secret.
+    fn split<'a>(&self, token: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+        let end = if self.is_opaque { token.len() } else { token.len().min(SECRET_END) };
+        token.split_at(token.len() - end)
+    }
+
     /// The user of a token, if it was verified before and that still holds at `now`.
-    pub(crate) fn get(&self, token: &str, now: u64) -> Option<Arc<User>> {
-        let (signed, signature) = split(token);
-        let print = self.fingerprints.of_long(signature.as_bytes());
+    pub(crate) fn get(&self, token: &[u8], now: SystemTime) -> Option<Arc<User>> {
+        let (start, secret) = self.split(token);
+        let print = self.fingerprints.of_one(secret);
         let mut tokens = lock(&self.tokens);
         let is_good = |entry: &Entry| {
-            let Entry { signed: own, known } = entry;
-            **own == *signed && now < known.until && known.key.as_ref().is_none_or(|key| key.is_current())
+            let Entry { start: own, until, known } = entry;
+            **own == *start && now < *until && known.key.as_ref().is_none_or(|key| key.is_current())
         };
         if let Some(entry) = tokens.young.get(&print) {
             return is_good(entry).then(|| Arc::clone(&entry.known.user));
@@ -80,9 +104,10 @@ impl TokenCache {
 
     /// Keeps a token that was verified.
     pub(crate) fn insert(&self, token: &str, known: KnownUser) {
-        let (signed, signature) = split(token);
-        let print = self.fingerprints.of_long(signature.as_bytes());
-        let entry = Entry { signed: signed.into(), known };
+        let (start, secret) = self.split(token.as_bytes());
+        let print = self.fingerprints.of_one(secret);
+        let Some(until) = clock::at(known.until) else { return };
+        let entry = Entry { start: start.into(), until, known };
         // Dropped without the lock.
         let _evicted = lock(&self.tokens).keep(print, entry);
     }
@@ -91,7 +116,7 @@ impl TokenCache {
 impl Generations {
     /// Keeps an entry, and returns those that it displaces.
     fn keep(&mut self, print: crate::auth::fingerprint::Fingerprint, entry: Entry) -> Option<FingerprintMap<Entry>> {
-        let bytes = entry.signed.len() + entry.known.user.raw_claims().map_or(0, str::len);
+        let bytes = entry.start.len() + entry.known.user.raw_claims().map_or(0, str::len);
         let is_full = self.young.len() >= MAX_ENTRIES || self.bytes + bytes > MAX_BYTES;
         let evicted = is_full.then(|| {
             self.bytes = 0;
@@ -104,17 +129,13 @@ impl Generations {
     }
 }
 
-/// A token up to its signature, and its signature. Of an opaque token, everything is secret.
-fn split(token: &str) -> (&str, &str) {
-    match memchr::memrchr(b'.', token.as_bytes()) {
-        Some(dot) => token.split_at(dot),
-        None => ("", token),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn at(seconds: u64) -> SystemTime {
+        clock::at(seconds).unwrap()
+    }
 
     fn verified(until: u64, key: Option<Arc<KeyTrust>>) -> KnownUser {
         KnownUser { user: Arc::new(User::new("alice")), until, key }
@@ -122,55 +143,71 @@ mod tests {
 
     #[test]
     fn a_token_is_found_until_it_expires() {
-        let cache = TokenCache::default();
+        let cache = TokenCache::of_jwts();
         cache.insert("a.b.c", verified(100, None));
-        assert!(cache.get("a.b.c", 99).is_some());
-        assert!(cache.get("a.b.c", 100).is_none());
+        assert!(cache.get(b"a.b.c", at(99)).is_some());
+        assert!(cache.get(b"a.b.c", at(100)).is_none());
     }
 
     #[test]
     fn a_changed_token_is_not_found() {
-        let cache = TokenCache::default();
-        cache.insert("a.b.c", verified(100, None));
-        cache.insert("opaque", verified(100, None));
-        assert!(cache.get("opaque", 0).is_some());
-        for other in ["a.x.c", "x.b.c", "a.b.d", "a.b.", "c", ".c", "a.b.c.", "opaqu", ".opaque", "a.b.c "] {
-            assert!(cache.get(other, 0).is_none(), "{other}");
+        let token = format!("{}.{}.{}", "h".repeat(40), "c".repeat(200), "s".repeat(86));
+        for cache in [TokenCache::of_jwts(), TokenCache::of_opaque_tokens()] {
+            for token in [&token, "short", ""] {
+                cache.insert(token, verified(100, None));
+                assert!(cache.get(token.as_bytes(), at(0)).is_some());
+            }
+            for changed in 0..token.len() {
+                let mut other = token.clone().into_bytes();
+                other[changed] = b'x';
+                assert!(cache.get(&other, at(0)).is_none(), "{changed}");
+            }
+            for other in [&token[1..], &token[..token.len() - 1], &format!("{token} "), "shor", "short.", "x"] {
+                assert!(cache.get(other.as_bytes(), at(0)).is_none(), "{other}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_usable_token_is_kept() {
+        for (cache, kept) in [(TokenCache::of_jwts(), 52), (TokenCache::of_opaque_tokens(), 0)] {
+            cache.insert(&"t".repeat(100), verified(100, None));
+            assert_eq!(lock(&cache.tokens).young.values().next().unwrap().start.len(), kept);
         }
     }
 
     #[test]
     fn a_token_goes_with_its_key() {
-        let (cache, key) = (TokenCache::default(), Arc::new(KeyTrust::default()));
+        let (cache, key) = (TokenCache::of_jwts(), Arc::new(KeyTrust::default()));
         cache.insert("a.b.c", verified(100, Some(Arc::clone(&key))));
-        assert!(cache.get("a.b.c", 0).is_some());
+        assert!(cache.get(b"a.b.c", at(0)).is_some());
         key.revoke();
-        assert!(cache.get("a.b.c", 0).is_none());
+        assert!(cache.get(b"a.b.c", at(0)).is_none());
     }
 
     #[test]
     fn tokens_in_use_stay_and_the_others_go() {
-        let cache = TokenCache::default();
+        let cache = TokenCache::of_jwts();
         cache.insert("in.use", verified(100, None));
         cache.insert("un.used", verified(100, None));
         for number in 0..4 * MAX_ENTRIES {
             cache.insert(&format!("a.{number}"), verified(100, None));
-            assert!(cache.get("in.use", 0).is_some(), "{number}");
+            assert!(cache.get(b"in.use", at(0)).is_some(), "{number}");
         }
-        assert!(cache.get("un.used", 0).is_none());
+        assert!(cache.get(b"un.used", at(0)).is_none());
         let tokens = lock(&cache.tokens);
         assert!(tokens.young.len() <= MAX_ENTRIES && tokens.old.len() <= MAX_ENTRIES);
     }
 
     #[test]
     fn bytes_are_bounded() {
-        let cache = TokenCache::default();
+        let cache = TokenCache::of_jwts();
         let long = "x".repeat(16 * 1024);
         for number in 0..3000 {
-            cache.insert(&format!("{long}.{number}"), verified(100, None));
+            cache.insert(&format!("{long}.{number:064}"), verified(100, None));
         }
         let tokens = lock(&cache.tokens);
-        let kept = |map: &FingerprintMap<Entry>| map.values().map(|entry| entry.signed.len()).sum::<usize>();
+        let kept = |map: &FingerprintMap<Entry>| map.values().map(|entry| entry.start.len()).sum::<usize>();
         assert!(kept(&tokens.young) <= MAX_BYTES && kept(&tokens.old) <= MAX_BYTES);
         assert!(tokens.old.len() > 900);
     }

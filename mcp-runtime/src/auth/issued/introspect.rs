@@ -112,6 +112,19 @@ impl Introspection {
         })
     }
 
+    /// Asks about a token that nobody has issued, and says why there is no answer.
+    #[cfg(feature = "auth-fetch")]
+    pub(crate) async fn answers(&self) -> Result<(), String> {
+        let FetchError(why) = match fetch::send(&*self.fetch, self.request("a-token-that-nobody-has-issued")).await {
+            Ok(response) => match self.read(&response, 0) {
+                Err(Refusal::Unavailable(why)) => FetchError(why),
+                _ => return Ok(()),
+            },
+            Err(error) => error,
+        };
+        Err(why)
+    }
+
     fn request(&self, token: &str) -> FetchRequest {
         let mut body = String::from("token=");
         encode(token, &mut body);

@@ -2,14 +2,16 @@
 //! need not be verified again.
 
 pub(crate) mod cache;
+mod inquiries;
 pub(crate) mod introspect;
 mod options;
 pub(crate) mod settings;
 
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use self::cache::{KnownUser, TokenCache};
+use self::inquiries::Inquiries;
 use self::introspect::Introspection;
 use super::jose::claims::{TokenPolicy, VerifiedToken};
 use super::jose::token::UnverifiedToken;
@@ -31,12 +33,22 @@ pub(crate) enum Judge {
     /// Its signature and its claims.
     Keys { source: KeySource, policy: TokenPolicy },
     /// The authorization server.
-    Introspection(Introspection),
+    Introspection { introspection: Introspection, inquiries: Arc<Inquiries> },
+}
+
+impl Judge {
+    pub(crate) fn asking(introspection: Introspection) -> Self {
+        Judge::Introspection { introspection, inquiries: Arc::default() }
+    }
 }
 
 impl IssuedTokens {
     pub(crate) fn new(judge: Judge, issuer: Option<String>) -> Self {
-        IssuedTokens { judge, issuer, cache: TokenCache::default() }
+        let cache = match &judge {
+            Judge::Keys { .. } => TokenCache::of_jwts(),
+            Judge::Introspection { .. } => TokenCache::of_opaque_tokens(),
+        };
+        IssuedTokens { judge, issuer, cache }
     }
 
     async fn check(&self, token: &str, now: u64) -> Verified {
@@ -45,7 +57,13 @@ impl IssuedTokens {
                 Ok(unverified) => source.verify(&unverified, policy, now).await,
                 Err(error) => Err(VerifyError::Token(error)),
             },
-            Judge::Introspection(introspection) => introspection.verify(token, now).await,
+            Judge::Introspection { introspection, inquiries } => {
+                let inquire = || {
+                    let (introspection, token) = (introspection.clone(), token.to_owned());
+                    async move { introspection.verify(&token, now).await }
+                };
+                inquiries.make(token, inquire).await
+            }
         };
         let known = KnownUser::new(verified?)?;
         let user = Arc::clone(&known.user);
@@ -59,16 +77,16 @@ impl IssuedTokens {
 impl Verifier for IssuedTokens {
     #[inline]
     fn verify<'a>(&'a self, presented: Presented<'a>) -> Verifying<'a> {
-        let (token, now) = (presented.token, clock::now());
-        match self.cache.get(token, now) {
+        let token = presented.token;
+        match self.known(token.as_bytes()) {
             Some(user) => Verifying::Ready(Ok(user)),
             // An introspection may call a `Fetch` of the user's.
-            None => Verifying::Later(Box::pin(guarded(move || self.check(token, now)))),
+            None => Verifying::Later(Box::pin(guarded(move || self.check(token, clock::now())))),
         }
     }
 
-    fn known(&self, token: &str) -> Option<Arc<User>> {
-        self.cache.get(token, clock::now())
+    fn known(&self, token: &[u8]) -> Option<Arc<User>> {
+        self.cache.get(token, SystemTime::now())
     }
 
     fn issuers(&self) -> Vec<String> {
@@ -82,7 +100,7 @@ impl Verifier for IssuedTokens {
     fn preload(&self) -> Preloading<'_> {
         match &self.judge {
             Judge::Keys { source, .. } => Box::pin(async { source.preload().await.err().into_iter().collect() }),
-            Judge::Introspection(_) => Box::pin(std::future::ready(Vec::new())),
+            Judge::Introspection { .. } => Box::pin(std::future::ready(Vec::new())),
         }
     }
 }
@@ -98,7 +116,7 @@ impl KnownUser {
         if let Some(client_id) = client_id {
             user = user.with_client_id(client_id);
         }
-        if let Some(end) = UNIX_EPOCH.checked_add(Duration::from_secs(expires_at)) {
+        if let Some(end) = clock::at(expires_at) {
             user = user.with_expiry(end);
         }
         let user = Arc::new(user.with_raw_claims(claims).bound(binding));

@@ -85,7 +85,7 @@ impl IssuedSettings {
                 let issuer = issuer.as_deref().map(Into::into);
                 let mut introspection = asked.introspection(issuer, audience, fetch)?;
                 introspection.leeway = leeway;
-                Judge::Introspection(introspection)
+                Judge::asking(introspection)
             }
         };
         Ok(IssuedTokens::new(judge, issuer))

@@ -33,6 +33,7 @@ impl TokenPolicy {
 }
 
 /// What an access token says, once it is known to be true.
+#[derive(Clone)]
 pub(crate) struct VerifiedToken {
     pub(crate) issuer: Box<str>,
     pub(crate) subject: Option<Box<str>>,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::{Instant, advance, sleep};
 
 use super::source::{KeySource, VerifyError};
+use crate::auth::clock;
 use crate::auth::fetch::{Fetch, FetchError, FetchFuture, FetchRequest, FetchResponse, MAX_BODY};
 use crate::auth::issued::cache::{KnownUser, TokenCache};
 use crate::auth::jose::claims::VerifiedToken;
@@ -297,12 +298,12 @@ async fn answers_that_are_no_key_set_change_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_removed_key_takes_its_cached_tokens_along() {
     let scene = Scene::new(&["ec", "ed"]);
-    let cache = TokenCache::default();
-    let now = scene.fixture.now;
+    let cache = TokenCache::of_jwts();
+    let now = clock::at(scene.fixture.now).unwrap();
     for name in ["ES256", "EdDSA"] {
         cache.insert(scene.fixture.token(name), KnownUser::new(scene.verify(name).await.unwrap()).unwrap());
     }
-    let is_cached = |name| cache.get(scene.fixture.token(name), now).is_some();
+    let is_cached = |name| cache.get(scene.fixture.token(name).as_bytes(), now).is_some();
     assert!(is_cached("ES256") && is_cached("EdDSA"));
     scene.rotate(&["ed"]);
     advance(Duration::from_mins(49)).await;
@@ -316,13 +317,13 @@ async fn a_removed_key_takes_its_cached_tokens_along() {
 #[tokio::test(start_paused = true)]
 async fn cached_tokens_stay_while_the_issuer_is_down() {
     let scene = Scene::new(&["ec"]);
-    let cache = TokenCache::default();
+    let cache = TokenCache::of_jwts();
     cache.insert(scene.fixture.token("ES256"), KnownUser::new(scene.verify("ES256").await.unwrap()).unwrap());
     *lock(&scene.issuer.is_down) = true;
     advance(Duration::from_mins(49)).await;
     scene.verify("ES256").await.unwrap();
     settle().await;
-    assert!(cache.get(scene.fixture.token("ES256"), scene.fixture.now).is_some());
+    assert!(cache.get(scene.fixture.token("ES256").as_bytes(), clock::at(scene.fixture.now).unwrap()).is_some());
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,7 @@
 //! [`ResourceUrl`]: the address people type into their client, and what can be wrong with it.
 
+use std::fmt;
+
 /// The address of a server, as its users know it. Clients compare it byte for byte, so it is kept as it was given.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#canonical-server-uri>
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +62,11 @@ impl ResourceUrl {
         &self.text
     }
 
+    /// Scheme, host and port.
+    pub(crate) fn origin(&self) -> &str {
+        &self.text[..self.origin]
+    }
+
     /// The path; empty if there is none.
     pub(crate) fn path(&self) -> &str {
         &self.text[self.origin..]
@@ -67,7 +74,7 @@ impl ResourceUrl {
 
     /// The host, without its port.
     pub(crate) fn host(&self) -> &str {
-        let origin = &self.text[..self.origin];
+        let origin = self.origin();
         host_of(origin.split_once("://").map_or(origin, |(_, authority)| authority))
     }
 
@@ -79,7 +86,7 @@ impl ResourceUrl {
 
     /// The address of the document that describes this resource.
     pub(crate) fn metadata_url(&self) -> String {
-        format!("{}{}", &self.text[..self.origin], self.metadata_path())
+        format!("{}{}", self.origin(), self.metadata_path())
     }
 
     /// What may go wrong with an address that is valid.
@@ -87,6 +94,12 @@ impl ResourceUrl {
         self.path().ends_with('/').then_some(
             "the resource ends with `/`: clients compare it byte for byte with what was typed, mostly without one",
         )
+    }
+}
+
+impl fmt::Display for ResourceUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod call;
 mod contract;
+#[cfg(feature = "auth-fetch")]
+pub(super) mod doctor;
 mod find;
 pub(super) mod list;
 mod read;

@@ -1,5 +1,9 @@
 //! Tokens that only the authorization server can read, over HTTP.
 
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
+
 use mcp_runtime::auth::Auth;
 use mcp_tests::fake_issuer::{CLIENT, FakeIssuer, Faults};
 use serde_json::json;
@@ -35,6 +39,46 @@ async fn answers_are_kept_if_one_says_so() {
     issuer.revoke(&token);
     assert_eq!(name(&whoami(&site, &token).await), "alice", "for a minute");
     assert_eq!(issuer.requests(), ["/introspect"]);
+}
+
+/// The authorization server is not flooded: one request per token, and no more than 64 at a time.
+#[tokio::test]
+async fn requests_to_a_slow_endpoint_are_shared_and_bounded() {
+    const TOKENS: usize = 80;
+    let issuer = FakeIssuer::start().await;
+    let site = serving(introspect(&issuer)).await;
+    issuer.fail(Faults { delay: Duration::from_secs(3), ..Faults::default() });
+    let token = issuer.opaque_token(&json!({"aud": RESOURCE, "sub": "alice"}));
+    let same = join_all((0..10).map(|_| whoami(&site, &token))).await;
+    assert!(same.iter().all(|response| name(response) == "alice"));
+    assert_eq!(issuer.requests(), ["/introspect"]);
+
+    let tokens: Vec<_> = (0..TOKENS).map(|_| issuer.opaque_token(&json!({"aud": RESOURCE, "sub": "alice"}))).collect();
+    let responses = join_all(tokens.iter().map(|token| whoami(&site, token))).await;
+    let refused: Vec<_> = responses.iter().filter(|response| response.status == 503).collect();
+    assert!(!refused.is_empty() && refused.len() <= TOKENS - 64, "{}", refused.len());
+    assert!(refused.iter().all(|response| response.header("retry-after") == Some("1")));
+    assert_eq!(responses.iter().filter(|response| response.status == 200).count(), TOKENS - refused.len());
+    assert_eq!(issuer.requests().len(), 1 + TOKENS - refused.len());
+
+    issuer.recover();
+    assert_eq!(name(&whoami(&site, &tokens[0]).await), "alice");
+}
+
+/// All of them at once.
+async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    let mut futures: Vec<_> = futures.into_iter().map(Box::pin).collect();
+    let mut done: Vec<Option<F::Output>> = futures.iter().map(|_| None).collect();
+    poll_fn(|cx| {
+        for (future, output) in futures.iter_mut().zip(&mut done).filter(|(_, output)| output.is_none()) {
+            if let Poll::Ready(ready) = future.as_mut().poll(cx) {
+                *output = Some(ready);
+            }
+        }
+        if done.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    done.into_iter().flatten().collect()
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Two users, one server: neither reaches what is the other's, whatever the way.
+//! Two users, one server: neither reaches what is the other's, whatever the way. Streams of HTTP+SSE are in `scopes`.
 
 use std::sync::Arc;
 
@@ -47,6 +47,11 @@ impl World {
             ("the log level", self.request("logging/setLevel", &json!({"level": "debug"}))),
             ("shutdown", self.request("shutdown", &json!({}))),
             ("a cancellation", notification("notifications/cancelled")),
+            ("progress", notification("notifications/progress")),
+            ("changed roots", notification("notifications/roots/list_changed")),
+            ("a task", self.request("tasks/get", &json!({"taskId": "x"}))),
+            ("a prompt", self.request("prompts/get", &json!({"name": "compose", "arguments": {"topic": "x"}}))),
+            ("a resource", self.request("resources/read", &json!({"uri": "notes://mine"}))),
             ("a response", in_session(&self.session, &json!({"jsonrpc": "2.0", "id": 1, "result": {}}))),
             ("the event stream", stream_of(&self.session)),
             ("replay", stream_of(&self.session).with("Last-Event-ID", "1-1")),
@@ -100,6 +105,44 @@ async fn events_are_replayed_to_their_user_only() {
     let his = stream_of(opened.header("mcp-session-id").unwrap()).with("Last-Event-ID", &last);
     assert_ne!(world.site.begin(&with(his, BOB)).await.0.status, 200);
     assert_eq!(world.site.begin(&with(resume, ALICE)).await.0.status, 200);
+}
+
+/// Who sends the id of another's question or call in a session of their own answers and cancels nothing.
+#[tokio::test]
+async fn question_is_answered_and_call_cancelled_by_its_user_only() {
+    let site = Site::serving(service()).await;
+    let open = |token: &'static str| {
+        let params = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": "tester", "version": "1"},
+        });
+        with(Ask::post(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string()), token)
+    };
+    let hers = site.ask(&open(ALICE)).await.header("mcp-session-id").unwrap().to_owned();
+    let his = site.ask(&open(BOB)).await.header("mcp-session-id").unwrap().to_owned();
+    for (session, token) in [(&hers, ALICE), (&his, BOB)] {
+        let ready = in_session(session, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        assert_eq!(site.ask(&with(ready, token)).await.status, 202);
+    }
+    let (_, mut wire) = site.begin(&with(call_in(&hers, 5, "ask", &json!({})), ALICE)).await;
+    let question = soon(wire.event()).await.unwrap();
+    assert_eq!(question["method"], "elicitation/create");
+    let answer = |sure: bool| {
+        let result = json!({"action": "accept", "content": {"sure": sure}});
+        json!({"jsonrpc": "2.0", "id": question["id"], "result": result})
+    };
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}});
+    for message in [&answer(false), &cancel] {
+        site.ask(&with(in_session(&his, message), BOB)).await;
+        assert_eq!(site.ask(&with(in_session(&hers, message), BOB)).await.status, 404);
+    }
+    // Without a session, too.
+    let lone = modern("notifications/cancelled", json!({"requestId": 5}));
+    site.ask(&with(lone, BOB)).await;
+    assert_eq!(site.ask(&with(in_session(&hers, &answer(true)), ALICE)).await.status, 202);
+    let answered = soon(wire.event()).await.unwrap();
+    assert_eq!(answered["result"]["content"][0]["text"], "alice: true", "{answered}");
 }
 
 fn task_request(method: &str, mut params: Value) -> Ask {

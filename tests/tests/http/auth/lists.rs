@@ -4,7 +4,7 @@ use mcp_runtime::auth::Auth;
 use mcp_tests::http::{Site, call, modern};
 use serde_json::{Value, json};
 
-use super::{auth, server, site, token, with};
+use super::{auth, server, site, token, verify, with};
 
 async fn list(site: &Site, method: &str, token: Option<&str>) -> Value {
     let ask = modern(method, json!({}));
@@ -64,9 +64,9 @@ async fn protected_lists_and_contents_are_never_public() {
         server().cache_hint(CacheHint::public(std::time::Duration::from_mins(1)))
     };
     let reader = token("alice", "notes:read");
-    for auth in [auth(), auth().show_all(), Auth::any_of([auth()]).resource("https://h/mcp")] {
+    for auth in [auth(), auth().show_all(), Auth::any_of([Auth::verify_with(verify)]).resource("https://h/mcp")] {
         let site = Site::serving(public().into_service().authorize(auth)).await;
-        for method in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
+        for method in ["tools/list", "prompts/list", "resources/list", "resources/templates/list", "server/discover"] {
             assert_eq!(list(&site, method, Some(&reader)).await["cacheScope"], "private", "{method}");
         }
         let read = site.ask(&with(modern("resources/read", json!({"uri": "notes://mine"})), &reader)).await;
@@ -77,4 +77,5 @@ async fn protected_lists_and_contents_are_never_public() {
     let read = site.ask(&modern("resources/read", json!({"uri": "notes://mine"}))).await;
     assert_eq!(read.json()["result"]["cacheScope"], "public", "{read:?}");
     assert_eq!(list(&site, "tools/list", None).await["cacheScope"], "private", "some have scopes");
+    assert_eq!(list(&site, "server/discover", None).await["cacheScope"], "public");
 }

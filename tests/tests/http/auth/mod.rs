@@ -1,5 +1,6 @@
 //! Authorization over HTTP: what a request gets with a token, without one, and with one that says too little.
 
+mod doctor;
 mod document;
 mod dpop;
 mod durable_tasks;

@@ -1,7 +1,7 @@
 //! Scopes of handlers: a call without them is denied before anything runs, with all it needs in one challenge.
 
 use mcp_runtime::Revision;
-use mcp_tests::http::{Ask, Response, Site, call, call_in, in_session, initialize, modern};
+use mcp_tests::http::{Ask, Response, Site, call, call_in, in_session, initialize, modern, soon};
 use serde_json::{Value, json};
 
 use super::{METADATA, auth, challenge, server, service, site, token, with};
@@ -242,4 +242,44 @@ async fn optional_authorization_asks_where_scopes_are_needed() {
     let response = site.ask(&call("whoami", &json!({}))).await;
     assert_eq!(response.json()["result"]["isError"], true);
     assert!(response.text().contains("HttpService::authorize"), "{response:?}");
+}
+
+/// A task is its owner's, and its result that of the tool: not for a token without the tool's scopes.
+#[tokio::test]
+async fn task_needs_the_scopes_of_its_tool() {
+    let (reader, writer) = (token("alice", "notes:read"), token("alice", "notes:read+notes:write"));
+    let site = site().await;
+    let request = |method: &str, mut params: Value| {
+        let capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+        params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": capabilities});
+        modern(method, params)
+    };
+    let call = request("tools/call", json!({"name": "write_later", "arguments": {}}));
+    let created = site.ask(&with(call, &writer)).await;
+    let id = created.json()["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{created:?}")).to_owned();
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let ask = request(method, json!({"taskId": id, "inputResponses": {}}));
+        assert_denied(&site.ask(&with(ask, &reader)).await, &json!(1), "notes:read notes:write", "notes:write");
+    }
+    let listen = request("subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
+    for (token, accepted) in [(&reader, json!(null)), (&writer, json!([id]))] {
+        let (_, mut wire) = site.begin(&with(listen.clone(), token)).await;
+        let acknowledged = soon(wire.event()).await.unwrap();
+        assert_eq!(acknowledged["params"]["notifications"]["taskIds"], accepted, "{token}: {acknowledged}");
+    }
+    assert_eq!(site.ask(&with(request("tasks/get", json!({"taskId": id})), &writer)).await.status, 200);
+
+    let session = session(&site, Revision::V2025_11_25, &writer).await;
+    let ask = |method: &str, params: &Value| {
+        in_session(&session, &json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}))
+    };
+    let call = json!({"name": "write_later", "arguments": {}, "task": {}});
+    let created = site.ask(&with(ask("tools/call", &call), &writer)).await;
+    let id = created.json()["result"]["task"]["taskId"].as_str().unwrap_or_else(|| panic!("{created:?}")).to_owned();
+    for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+        let denied = site.ask(&with(ask(method, &json!({"taskId": id})), &reader)).await;
+        assert_denied(&denied, &json!(7), "notes:read notes:write", "notes:write");
+    }
+    let result = site.ask(&with(ask("tasks/result", &json!({"taskId": id})), &writer)).await;
+    assert!(result.text().contains("written"), "{result:?}");
 }

@@ -69,6 +69,37 @@ async fn mistakes_about_issuers_say_what_to_change() {
     }
 }
 
+/// What is about the server has no effect on one of several ways to verify tokens.
+#[tokio::test]
+async fn options_of_the_whole_are_a_mistake_on_a_part() {
+    let part = || Auth::bearer([("ci", "token-of-the-ci")]);
+    let table = [
+        (part().resource("https://h/mcp"), "resource"),
+        (part().scopes(["a"]), "scopes"),
+        (part().scope_implies(|_, _| false), "scope_implies"),
+        (part().optional(), "optional"),
+        (part().show_all(), "show_all"),
+        (part().serve_issuer_metadata(), "serve_issuer_metadata"),
+        (part().authorization_servers(["https://i"]), "authorization_servers"),
+        (part().resource_name("Notes"), "resource_name"),
+        (part().documentation("https://h/docs"), "documentation"),
+        (part().policy("https://h/policy"), "policy"),
+        (part().terms_of_service("https://h/terms"), "terms_of_service"),
+        (part().dpop(Dpop::Allowed), "dpop"),
+        (part().certificate(|_| None), "certificate"),
+    ];
+    for (part, option) in table {
+        let text = mistake(server().into_service().authorize(Auth::any_of([part]).resource("https://h/mcp"))).await;
+        let expected = format!(
+            "authorization cannot be set up: set `{option}` on the whole of `Auth::any_of`, not on a part: \
+             `Auth::any_of([…]).{option}(…)`"
+        );
+        assert_eq!(text, expected);
+    }
+    let nested = Auth::any_of([Auth::any_of([part().scopes(["a"])])]).resource("https://h/mcp");
+    assert!(mistake(server().into_service().authorize(nested)).await.contains("set `scopes` on the whole"));
+}
+
 #[tokio::test]
 async fn scopes_without_authorization_are_a_mistake() {
     let text = mistake(server().into_service()).await;

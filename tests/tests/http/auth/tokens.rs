@@ -1,11 +1,14 @@
 //! Tokens: missing, malformed, rejected, and such as cannot be verified now.
 
+use std::time::Duration;
+
+use mcp_runtime::Limits;
 use mcp_runtime::auth::Auth;
 use mcp_tests::http::{Ask, Site, call, initialize, modern, stream_of};
 use serde_json::json;
 use tracing_subscriber::prelude::*;
 
-use super::{METADATA, auth, challenge, server, service, site, token, with};
+use super::{METADATA, auth, challenge, server, service, site, token, verify, with};
 use crate::log::Log;
 
 #[tokio::test]
@@ -28,6 +31,42 @@ async fn request_without_a_token_gets_a_challenge() {
     }
     // No client is told that it might do better with another method or path.
     assert_eq!(site.ask(&Ask::new("PUT")).await.status, 405);
+}
+
+/// Clients send the head of a request and its body apart (httpx does). A response in between would end the connection, on
+/// which they ask for the document next.
+#[tokio::test]
+async fn connection_outlives_a_refusal() {
+    let site = site().await;
+    let mut wire = site.open().await;
+    let list = || modern("tools/list", json!({}));
+    for (ask, status) in [(list(), 401), (with(list(), "mallory"), 401), (with(list(), "away"), 503), (list(), 401)] {
+        let bytes = ask.bytes();
+        let body = bytes.windows(4).position(|end| end == b"\r\n\r\n").unwrap() + 4;
+        wire.send(&bytes[..body]).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        wire.send(&bytes[body..]).await;
+        assert_eq!(wire.response().await.status, status);
+    }
+    wire.send(b"GET /.well-known/oauth-protected-resource/mcp HTTP/1.1\r\nHost: mcp.example.com\r\n\r\n").await;
+    assert_eq!(wire.response().await.status, 200);
+}
+
+/// The message of a refused request is waited for as any other: not for ever, and not if it is long.
+#[tokio::test]
+async fn refusal_does_not_wait_for_a_message_that_does_not_come() {
+    let mut limits = Limits::default();
+    limits.request_timeout = Duration::from_millis(200);
+    let service = server().limits(limits).into_service();
+    let site = Site::serving(service.authorize(auth())).await;
+    for length in [10, 100_000_000] {
+        let mut wire = site.open().await;
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}"
+        );
+        wire.send(format!("{head}\r\n\r\n").as_bytes()).await;
+        assert_eq!(wire.response().await.status, 401, "{length}");
+    }
 }
 
 #[tokio::test]
@@ -108,7 +147,9 @@ async fn own_host_of_the_resource_is_allowed() {
 #[tokio::test]
 async fn bearer_tokens_and_any_of() {
     let known = || Auth::bearer([("ci", "token-of-the-ci"), ("dev", "token-of-dev")]).grant("dev", ["notes:read"]);
-    let both = Auth::any_of([known(), auth()]).resource("https://mcp.example.com/mcp").scopes(["notes:read"]);
+    let both = Auth::any_of([known(), Auth::verify_with(verify)])
+        .resource("https://mcp.example.com/mcp")
+        .scopes(["notes:read"]);
     for auth in [known().resource("https://mcp.example.com/mcp"), both] {
         let site = Site::serving(server().into_service().authorize(auth)).await;
         let write = |token: &str| with(call("write_note", &json!({"text": "hi"})), token);
@@ -116,7 +157,7 @@ async fn bearer_tokens_and_any_of() {
         assert_eq!(site.ask(&write("token-of-dev")).await.status, 403);
         assert_eq!(site.ask(&write("token-of-nobody")).await.status, 401);
     }
-    let both = Auth::any_of([known(), auth()]).resource("https://mcp.example.com/mcp");
+    let both = Auth::any_of([known(), Auth::verify_with(verify)]).resource("https://mcp.example.com/mcp");
     let site = Site::serving(server().into_service().authorize(both)).await;
     let who = |token: &str| with(call("whoami", &json!({})), token);
     assert_eq!(site.ask(&who("bob;notes:read")).await.json()["result"]["content"][0]["text"], "bob");

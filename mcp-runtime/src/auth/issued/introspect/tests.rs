@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
+use crate::auth::clock;
 use crate::auth::fetch::{FetchError, FetchFuture};
 use crate::auth::issued::cache::{KnownUser, TokenCache};
 use crate::sync::lock;
@@ -147,16 +148,17 @@ async fn a_slow_endpoint_is_given_up() {
 
 #[tokio::test]
 async fn answers_are_cached_for_a_minute_if_asked_for() {
-    let cache = TokenCache::default();
+    let cache = TokenCache::of_opaque_tokens();
     for (is_cached, exp, until) in [(false, 3600, None), (true, 3600, Some(60)), (true, 20, Some(20))] {
         let answers = endpoint(200, &format!("{{{ACTIVE},\"exp\":{}}}", NOW + exp));
         let mut asked = introspection(&answers, basic());
         asked.is_cached = is_cached;
         let token = format!("token-{is_cached}-{exp}");
         cache.insert(&token, KnownUser::new(asked.verify(&token, NOW).await.unwrap()).unwrap());
-        assert_eq!(cache.get(&token, NOW).is_some(), until.is_some());
+        let is_cached = |now| cache.get(token.as_bytes(), clock::at(now).unwrap()).is_some();
+        assert_eq!(is_cached(NOW), until.is_some());
         if let Some(until) = until {
-            assert!(cache.get(&token, NOW + until - 1).is_some() && cache.get(&token, NOW + until).is_none());
+            assert!(is_cached(NOW + until - 1) && !is_cached(NOW + until));
         }
     }
 }
