@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use crate::{
-    http::Era,
+    http::{CACHED_JWT, Era, KNOWN_TOKENS, NEW_JWT},
     options::Options,
     report::{self, Report},
     subject::Subject,
@@ -27,11 +27,17 @@ const OF_RMCP: f64 = 1.0 / 1.5;
 /// An idle session may occupy this many bytes.
 const SESSION: f64 = 2048.0;
 
+/// A call by a caller with a token that is known may cost this many times the same call without authorization.
+const WITH_A_TOKEN: f64 = 1.10;
+
+/// The part of the cost of a token that is not known yet which may be something else than its signature.
+const BESIDE_THE_SIGNATURE: f64 = 0.5;
+
 /// The number of rules for stdio, and for HTTP.
-const RULES: [usize; 2] = [2, 7];
+const RULES: [usize; 2] = [2, 12];
 
 /// The number of rules about counts, likewise.
-const RULES_FOR_COUNTS: [usize; 2] = [2, 3];
+const RULES_FOR_COUNTS: [usize; 2] = [2, 8];
 
 /// The numbers of other tools that count as few and as many.
 pub const OTHER_TOOLS: [usize; 2] = [1, 200];
@@ -76,7 +82,9 @@ pub fn judge(report: &Report) -> Vec<Verdict> {
     }
     for era in Era::ALL {
         judge_http(era, report, &mut verdicts);
+        judge_known_tokens(era, report, &mut verdicts);
     }
+    verdicts.extend(judge_new_tokens(report));
     if let Some(measured) = report.figure(report::SESSION_MEMORY, Subject::Ours) {
         verdicts.push(Verdict { rule: report::SESSION_MEMORY.to_owned(), measured, limit: SESSION });
     }
@@ -101,6 +109,25 @@ fn judge_http(era: Era, report: &Report, verdicts: &mut Vec<Verdict>) {
     }
 }
 
+fn judge_known_tokens(era: Era, report: &Report, verdicts: &mut Vec<Verdict>) {
+    let open = report.figure(&report::http_instructions(era), Subject::Ours);
+    for kind in KNOWN_TOKENS {
+        let metric = report::http_authorized(era, kind);
+        if let (Some(with), Some(without)) = (report.figure(&metric, Subject::Ours), open) {
+            let rule = format!("{metric}, with / without authorization");
+            verdicts.push(Verdict { rule, measured: with / without, limit: WITH_A_TOKEN });
+        }
+    }
+}
+
+fn judge_new_tokens(report: &Report) -> Option<Verdict> {
+    let figure = |kind| report.figure(&report::http_authorized(Era::Modern, kind), Subject::Ours);
+    let (new, cached) = (figure(NEW_JWT)?, figure(CACHED_JWT)?);
+    let signature = report.figure(report::SIGNATURE, Subject::Ours)?;
+    let rule = "part of an uncached JWT's instructions that is not its signature".to_owned();
+    Some(Verdict { rule, measured: 1.0 - signature / (new - cached), limit: BESIDE_THE_SIGNATURE })
+}
+
 /// Every rule must have been checked: a missing measurement does not meet the bar.
 pub fn all_met(verdicts: &[Verdict], options: &Options) -> bool {
     let [stdio, http] = if options.counts { RULES_FOR_COUNTS } else { RULES };
@@ -112,7 +139,7 @@ pub fn all_met(verdicts: &[Verdict], options: &Options) -> bool {
 mod tests {
     use super::{all_met, judge};
     use crate::{
-        http::Era,
+        http::{CACHED_JWT, Era, KNOWN_TOKENS, NEW_JWT},
         options::{Options, Wish},
         report::{self, Report},
         subject::Subject,
@@ -148,7 +175,20 @@ mod tests {
             }
         }
         report.add(report::SESSION_MEMORY, Subject::Ours, session);
+        tokens(&mut report, ours * 1.1, 50.0);
         report
+    }
+
+    /// A call with a known token, and the signature of a new one, which costs 100 more.
+    fn tokens(report: &mut Report, known: f64, signature: f64) {
+        for era in Era::ALL {
+            for kind in KNOWN_TOKENS {
+                report.add(report::http_authorized(era, kind), Subject::Ours, known);
+            }
+        }
+        let cached = report.figure(&report::http_authorized(Era::Modern, CACHED_JWT), Subject::Ours).unwrap();
+        report.add(report::http_authorized(Era::Modern, NEW_JWT), Subject::Ours, cached + 100.0);
+        report.add(report::SIGNATURE, Subject::Ours, signature);
     }
 
     #[test]
@@ -170,7 +210,13 @@ mod tests {
             report.add(report::http_instructions(era), Subject::Floor, 100.0);
             report.add(report::http_instructions(era), Subject::Ours, 150.0);
         }
+        assert!(!met(&report), "no tokens");
+        tokens(&mut report, 165.0, 50.0);
         assert!(met(&report));
+        tokens(&mut report, 166.0, 50.0);
+        assert!(!met(&report), "a token is not free");
+        tokens(&mut report, 165.0, 49.0);
+        assert!(!met(&report), "something else than the signature");
     }
 
     #[test]

@@ -14,10 +14,16 @@ pub const MEMORY: &str = "peak memory, bytes";
 pub const BINARY: &str = "stripped binary, bytes";
 
 pub const SESSION_MEMORY: &str = "HTTP, memory per idle session, bytes";
+pub const SIGNATURE: &str = "instructions of a signature (RS256, 2048 bits)";
 pub const HTTP_BINARY: &str = "HTTP, stripped binary, bytes";
 
 pub fn http_instructions(era: Era) -> String {
     format!("HTTP {era}, instructions per call")
+}
+
+/// The same call by a caller with a token of this kind.
+pub fn http_authorized(era: Era, kind: &str) -> String {
+    format!("HTTP {era}, instructions, {kind}")
 }
 
 pub fn http_sequential(era: Era) -> String {

@@ -8,6 +8,9 @@ use std::{
 
 use crate::{Result, options::Options};
 
+/// The package of our framework with authorization.
+const AUTHORIZED: &str = "ours-auth";
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     Floor,
@@ -97,6 +100,20 @@ impl Program {
         Ok(program)
     }
 
+    /// Our framework over HTTP, for callers with tokens like this one, or signed with one of these keys.
+    pub fn ours_authorized(kind: &str, secret: &str) -> Result<Self> {
+        let mut program = Self::find("ours-auth")?;
+        program.arguments = vec![kind.to_owned(), secret.to_owned()];
+        Ok(program)
+    }
+
+    /// The signature of a token alone; it takes how often to verify it.
+    pub fn signature(arguments: [&str; 3]) -> Result<Self> {
+        let mut program = Self::find("signature")?;
+        program.arguments = arguments.map(str::to_owned).into();
+        Ok(program)
+    }
+
     /// Size without symbols and debug information, which is what people ship.
     pub fn stripped_size(&self) -> Result<f64> {
         let stripped = scratch_file("stripped");
@@ -128,7 +145,8 @@ impl Program {
 pub fn build(subjects: &[Subject], options: &Options) -> Result<()> {
     let stdio = subjects.iter().filter(|_| options.stdio).map(|subject| subject.package());
     let http = subjects.iter().filter(|_| options.http).map(|subject| subject.http_package());
-    let mut packages: Vec<&str> = stdio.chain(http).collect();
+    let authorized = subjects.iter().filter(|subject| options.http && **subject == Subject::Ours).map(|_| AUTHORIZED);
+    let mut packages: Vec<&str> = stdio.chain(http).chain(authorized).collect();
     packages.dedup();
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     for package in packages {

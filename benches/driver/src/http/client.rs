@@ -6,17 +6,18 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::era::Era;
+use super::{era::Era, tokens::Tokens};
 use crate::{Result, work::Tool};
 
 pub struct Client {
     stream: TcpStream,
     address: String,
     era: Era,
-    /// The headers of a call, up to its length.
+    /// The headers of a call, up to its token and its length.
     head: String,
     received: Vec<u8>,
     sent: Vec<u8>,
+    tokens: Tokens,
 }
 
 /// The parts of a response the driver uses.
@@ -28,11 +29,11 @@ struct Response {
 
 impl Client {
     /// Connects, and opens a session where the era has them.
-    pub async fn connect(address: &str, era: Era) -> Result<Self> {
+    pub async fn connect(address: &str, era: Era, tokens: Tokens) -> Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (received, sent) = (Vec::with_capacity(4096), Vec::with_capacity(1024));
-        let mut client = Self { stream, address: address.to_owned(), era, head: String::new(), received, sent };
+        let mut client = Self { stream, address: address.to_owned(), era, head: String::new(), received, sent, tokens };
         match era {
             Era::Modern => client.head = client.head_with(&era.headers(None)),
             Era::Legacy => client.open_session().await?,
@@ -68,8 +69,8 @@ impl Client {
 
     fn head_with(&self, headers: &str) -> String {
         format!(
-            "POST /mcp HTTP/1.1\r\nHost: {}\r\nAccept: application/json, text/event-stream\r\n\
-             Content-Type: application/json\r\n{headers}Content-Length: ",
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nUser-Agent: bench/1\r\nAccept: application/json, text/event-stream\r\n\
+             Content-Type: application/json\r\n{headers}",
             self.address
         )
     }
@@ -78,6 +79,12 @@ impl Client {
     async fn exchange(&mut self, body: &str) -> Result<Response> {
         self.sent.clear();
         self.sent.extend_from_slice(self.head.as_bytes());
+        if let Some(token) = self.tokens.next() {
+            self.sent.extend_from_slice(b"Authorization: Bearer ");
+            self.sent.extend_from_slice(token.as_bytes());
+            self.sent.extend_from_slice(b"\r\n");
+        }
+        self.sent.extend_from_slice(b"Content-Length: ");
         self.sent.extend_from_slice(body.len().to_string().as_bytes());
         self.sent.extend_from_slice(b"\r\n\r\n");
         self.sent.extend_from_slice(body.as_bytes());

@@ -1,11 +1,14 @@
 //! The same call over HTTP on loopback: what it costs the server, how long it takes, what an idle session occupies.
 
+mod authorized;
 mod client;
 mod era;
 mod server;
+mod tokens;
 
 use std::time::Duration;
 
+pub use authorized::{CACHED_JWT, KNOWN_TOKENS, NEW_JWT};
 pub use era::Era;
 
 use crate::{
@@ -31,6 +34,9 @@ pub fn measure(options: &Options, report: &mut Report) -> Result<()> {
     }
     // On one core the order of client and server is stable, and with it how often a request wakes the server.
     placement::on_one_core(|| instructions(options, report))?;
+    if options.subjects.contains(&Subject::Ours) {
+        placement::on_one_core(|| authorized::instructions(options.lengths, report))?;
+    }
     if !options.counts {
         processor_time(&options.subjects, options.lengths, report)?;
     }

@@ -8,7 +8,7 @@ use std::{
 
 use tokio::{runtime::Runtime, task::LocalSet};
 
-use super::{client::Client, era::Era};
+use super::{client::Client, era::Era, tokens::Tokens};
 use crate::Result;
 
 /// How long a server may take until it listens; under valgrind that is seconds.
@@ -45,10 +45,15 @@ impl Server {
 
     /// That many connections, each with a session of its own where the era has them.
     pub fn connect(&self, era: Era, count: usize) -> Result<Vec<Client>> {
+        self.connect_with(era, count, &Tokens::none())
+    }
+
+    /// The same, with tokens.
+    pub fn connect_with(&self, era: Era, count: usize, tokens: &Tokens) -> Result<Vec<Client>> {
         self.runtime.block_on(async {
             let mut clients = Vec::with_capacity(count);
             for _ in 0..count {
-                clients.push(Client::connect(&self.address, era).await?);
+                clients.push(Client::connect(&self.address, era, tokens.clone()).await?);
             }
             Ok(clients)
         })
@@ -57,7 +62,7 @@ impl Server {
     /// Opens that many idle sessions.
     pub fn open_sessions(&self, count: usize) -> Result<()> {
         self.runtime.block_on(async {
-            let mut client = Client::connect(&self.address, Era::Legacy).await?;
+            let mut client = Client::connect(&self.address, Era::Legacy, Tokens::none()).await?;
             for _ in 1..count {
                 client.open_session().await?;
             }
