@@ -30,6 +30,10 @@ impl Entry {
             Change::ResourceUpdated(uri) => ("resource", Some(uri.clone())),
             Change::Task(id) => ("task", Some(id.clone())),
             Change::SessionEnded(digest) => ("session-ended", Some(digest.clone())),
+            Change::SessionChanged(digest, version) => {
+                position = Some(*version);
+                ("session-changed", Some(digest.clone()))
+            }
             Change::SessionMessage(digest, at) => {
                 position = Some(*at);
                 ("session-message", Some(digest.clone()))
@@ -43,6 +47,7 @@ impl Entry {
     pub(super) fn change(self) -> Option<Change> {
         Some(match (self.kind.as_str(), self.id) {
             ("session-ended", Some(digest)) => Change::SessionEnded(digest),
+            ("session-changed", Some(digest)) => Change::SessionChanged(digest, self.position?),
             ("session-message", Some(digest)) => Change::SessionMessage(digest, self.position?),
             ("tools", _) => Change::ToolList,
             ("prompts", _) => Change::PromptList,

@@ -66,6 +66,7 @@ fn size(change: &Change) -> usize {
         Change::ResourceUpdated(text)
         | Change::Task(text)
         | Change::SessionEnded(text)
+        | Change::SessionChanged(text, _)
         | Change::SessionMessage(text, _) => text.len(),
         _ => 0,
     };

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::ClientCapability;
 #[cfg(feature = "auth")]
 use crate::auth::access::Denied;
-use crate::error::{Error, Repr, chain};
+use crate::error::{Error, Repr};
 use crate::jsonrpc::error::RpcError;
 use crate::outcome::{Failure, MissingCapability};
 use crate::protocol::Revision;
@@ -127,9 +127,9 @@ impl AskError {
             AskError::Misused(why) => {
                 // The model reads it too, but only the author of the handler can fix it.
                 tracing::error!(%why, "a handler misuses an ask");
-                Failure::Handler(why.clone())
+                Failure::Handler(why.clone().into())
             }
-            other => Failure::Handler(other.to_string()),
+            other => Failure::Handler(other.to_string().into()),
         }
     }
 }
@@ -174,9 +174,9 @@ impl From<Error> for Failure {
                 #[cfg(feature = "auth")]
                 None if source.is::<Denied>() => match source.downcast() {
                     Ok(denied) => Failure::Forbidden(denied),
-                    Err(source) => Failure::Handler(chain(&*source)),
+                    Err(source) => Failure::Handler(source),
                 },
-                None => Failure::Handler(chain(&*source)),
+                None => Failure::Handler(source),
             },
             Repr::Protocol(error) => Failure::Protocol(error),
             Repr::ResourceNotFound(uri) => Failure::ResourceNotFound(uri),

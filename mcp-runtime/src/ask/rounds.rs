@@ -158,7 +158,8 @@ impl Rounds {
     fn conclude(&self, asked: Vec<(String, Posed)>, mut state: RoundState) -> Outcome {
         state.rounds += 1;
         if state.rounds > self.bounds.rounds {
-            return Err(Failure::Handler(format!("a call has at most {} rounds of questions", self.bounds.rounds)));
+            let text = format!("a call has at most {} rounds of questions", self.bounds.rounds);
+            return Err(Failure::Handler(text.into()));
         }
         // The state outlives the timeouts of its questions, so that the handler gets to know of them.
         let longest = asked.iter().filter_map(|(_, posed)| posed.limit).max().unwrap_or_default();
@@ -169,12 +170,13 @@ impl Rounds {
         let failed = |text: &str| Failure::Protocol(RpcError::new(RpcError::INTERNAL, text.to_owned()));
         let text = serde_json::to_vec(&state).map_err(|_| failed("The state of the call cannot be written"))?;
         if text.len() > self.bounds.bytes {
-            return Err(Failure::Handler(format!(
+            let text = format!(
                 "the state of this call has {} bytes, and {} is the limit (`Limits::state_bytes`): ask for less at a \
                  time, and return less from `ctx.once`",
                 text.len(),
                 self.bounds.bytes
-            )));
+            );
+            return Err(Failure::Handler(text.into()));
         }
         if !self.sealer.is_ready() {
             return Err(Failure::Unavailable("The server cannot ask the client now; retry later"));

@@ -19,7 +19,7 @@ use ring::hkdf;
 
 use crate::random;
 #[cfg(feature = "http")]
-use crate::store::{SecretSource, Unavailable, with_timeout};
+use crate::store::{DynBackend, Unavailable, with_timeout};
 #[cfg(feature = "http")]
 use crate::sync::spawn;
 
@@ -63,7 +63,7 @@ impl StateSealer {
 
     /// A sealer whose secret is agreed on by all replicas.
     #[cfg(feature = "http")]
-    pub(crate) fn agreeing(source: Arc<dyn SecretSource>) -> Self {
+    pub(crate) fn agreeing(source: Arc<dyn DynBackend>) -> Self {
         StateSealer { agreement: Some(Agreement { source, asking: AtomicBool::new(false) }), ..Self::default() }
     }
 
@@ -179,7 +179,7 @@ impl fmt::Debug for StateSealer {
 /// How replicas come to have one secret.
 #[cfg(feature = "http")]
 struct Agreement {
-    source: Arc<dyn SecretSource>,
+    source: Arc<dyn DynBackend>,
     /// Whether the backend is being asked.
     asking: AtomicBool,
 }

@@ -14,9 +14,12 @@ use crate::call::invocation::Invocation;
 use crate::call::notifier::Notifier;
 use crate::call::outbox::Presence;
 use crate::call::task_streams::WaitingStream;
+use crate::call::telemetry::watch::Watcher;
 use crate::era::encode::notification;
 use crate::jsonrpc::raw::Raw;
 use crate::jsonrpc::{Id, Response};
+use crate::observe::Outcome;
+use crate::protocol::Revision;
 use crate::sync::lock;
 
 /// The server's requests on one connection that wait for their responses.
@@ -148,6 +151,9 @@ fn read(response: &Response<'_>) -> Result<Value, AskError> {
 pub(crate) struct SessionChannel {
     control: Arc<ConnectionControl>,
     notifier: Arc<Notifier>,
+    /// Who is told of questions, if anybody is.
+    watcher: Option<Arc<dyn Watcher>>,
+    revision: Revision,
 }
 
 impl SessionChannel {
@@ -157,7 +163,12 @@ impl SessionChannel {
             return None;
         }
         let control = invocation.channel.control?;
-        Some(SessionChannel { control: Arc::clone(control), notifier: invocation.channel.notifier() })
+        Some(SessionChannel {
+            control: Arc::clone(control),
+            notifier: invocation.channel.notifier(),
+            watcher: invocation.channel.core.watcher.clone(),
+            revision: invocation.envelope.revision,
+        })
     }
 
     /// Sends the notifications of a task to the stream of this call, for as long as the guard lives.
@@ -169,13 +180,31 @@ impl SessionChannel {
     pub(crate) async fn ask(&self, method: &str, params: &Value, limit: Duration) -> Result<Value, AskError> {
         let (number, answer) = self.control.pending_requests.expect().ok_or(AskError::Disconnected)?;
         let asked = CancelOnDrop { channel: self, number };
+        let transport = || self.control.place().transport;
+        let watched = self.watcher.as_ref().map(|watcher| watcher.question(method, self.revision, transport()));
         let answer = async {
             self.notifier.send(notification::question(&self.control.pending_requests.id(number), method, params)).await;
             answer.await.unwrap_or(Err(AskError::Disconnected))
         };
         let answer = tokio::time::timeout(limit, answer).await;
         drop(asked);
-        answer.unwrap_or(Err(AskError::TimedOut(limit)))
+        let answer = answer.unwrap_or(Err(AskError::TimedOut(limit)));
+        if let Some(watched) = watched {
+            let (outcome, code) = outcome(&answer);
+            watched.finish(outcome, code);
+        }
+        answer
+    }
+}
+
+/// What came of a question, for who watches.
+fn outcome(answer: &Result<Value, AskError>) -> (Outcome, Option<i64>) {
+    match answer {
+        Ok(_) => (Outcome::Answered, None),
+        Err(AskError::ClientError { code, .. }) => (Outcome::Error, Some(*code)),
+        Err(AskError::TimedOut(_)) => (Outcome::TimedOut, None),
+        Err(AskError::Disconnected) => (Outcome::ClientGone, None),
+        Err(_) => (Outcome::Error, None),
     }
 }
 

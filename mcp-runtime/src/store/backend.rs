@@ -42,13 +42,18 @@ pub trait Backend: fmt::Debug + Send + Sync + 'static {
 }
 
 /// The object-safe part of [`Backend`] that a running server needs.
-pub(crate) trait SecretSource: fmt::Debug + Send + Sync {
+pub(crate) trait DynBackend: fmt::Debug + Send + Sync {
     fn secret(&self) -> StoreFuture<'_, Vec<u8>>;
+    fn ping(&self) -> StoreFuture<'_, ()>;
 }
 
-impl<T: Backend> SecretSource for T {
+impl<T: Backend> DynBackend for T {
     fn secret(&self) -> StoreFuture<'_, Vec<u8>> {
         Box::pin(async move { Backend::secret(self).await })
+    }
+
+    fn ping(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async move { Backend::ping(self).await })
     }
 }
 

@@ -23,6 +23,8 @@ pub enum Change {
     Task(String),
     /// A session has ended. It is named by a digest of its id, which is a credential.
     SessionEnded(String),
+    /// The subscriptions or the log level of the session with this digest changed; its record has this version now.
+    SessionChanged(String, u64),
     /// A message was pushed to the `Inbox` of the session with this digest, at this position.
     SessionMessage(String, u64),
     /// Any of the above may have changed. A bus that may have lost changes, because it was disconnected or could not
@@ -40,6 +42,7 @@ impl fmt::Debug for Change {
             Change::ResourceUpdated(uri) => f.debug_tuple("ResourceUpdated").field(uri).finish(),
             Change::Task(_) => f.debug_tuple("Task").finish_non_exhaustive(),
             Change::SessionEnded(_) => f.debug_tuple("SessionEnded").finish_non_exhaustive(),
+            Change::SessionChanged(..) => f.debug_tuple("SessionChanged").finish_non_exhaustive(),
             Change::SessionMessage(..) => f.debug_tuple("SessionMessage").finish_non_exhaustive(),
             Change::All => f.write_str("All"),
         }

@@ -75,7 +75,7 @@ pub use crate::store::memory::leases::MemoryLeases;
 pub use crate::store::memory::sessions::MemorySessions;
 pub use crate::store::memory::tasks::MemoryTasks;
 #[cfg(feature = "http")]
-pub(crate) use backend::SecretSource;
+pub(crate) use backend::DynBackend;
 #[cfg(feature = "http")]
 pub use backend::{Backend, MemoryBackend};
 pub use bus::{Change, ChangeBus, ChangeListener, LocalBus};

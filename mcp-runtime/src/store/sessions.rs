@@ -13,8 +13,8 @@ use crate::protocol::{LogLevel, Revision};
 
 /// Stores HTTP sessions, so that any replica can serve them.
 ///
-/// The server loads the session for each of its requests; a session removed by one replica is thereby
-/// closed at all of them. Session ids are secrets: an id and the session's principal suffice to use it.
+/// The server loads the session for each of its requests, with a [`Backend`](super::Backend) five times a second at most; a
+/// session removed by one replica is thereby closed at all of them. Session ids are secrets: an id and the session's principal suffice to use it.
 ///
 /// ```
 /// use std::collections::HashMap;

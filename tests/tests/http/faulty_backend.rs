@@ -1,4 +1,4 @@
-//! A backend in memory whose parts can fail, and that counts the use of its inbox.
+//! A backend in memory whose parts can fail, and that counts the use of its inbox and of sessions.
 
 use std::io;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ pub(crate) struct Shared {
 pub(crate) struct State {
     pushed: AtomicUsize,
     read: AtomicUsize,
+    loaded: AtomicUsize,
     /// The inbox is away.
     pub(crate) inbox_fails: AtomicBool,
     /// Sessions cannot be loaded any more, as soon as one was removed or a message was pushed: no replica can find out by
@@ -29,6 +30,8 @@ pub(crate) struct State {
     blind: AtomicBool,
     /// The bus loses what is about sessions.
     pub(crate) deaf: AtomicBool,
+    /// A lease is released a while after it was asked for.
+    pub(crate) slow_release: AtomicBool,
     /// Calls of the hook for protocol errors.
     pub(crate) hook: AtomicUsize,
 }
@@ -52,6 +55,11 @@ impl State {
         self.pushed.load(Ordering::SeqCst)
     }
 
+    /// How often a session was loaded.
+    pub(crate) fn loaded(&self) -> usize {
+        self.loaded.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn read(&self) -> usize {
         self.read.load(Ordering::SeqCst)
     }
@@ -63,6 +71,7 @@ impl SessionStore for Shared {
     }
 
     async fn load(&self, id: &str) -> io::Result<Option<SessionRecord>> {
+        self.state.loaded.fetch_add(1, Ordering::SeqCst);
         if self.state.is(|state| &state.blind) {
             return Err(io::Error::other("blind"));
         }
@@ -100,9 +109,27 @@ impl Inbox for Shared {
     }
 }
 
+impl LeaseStore for Shared {
+    async fn acquire(&self, name: &str, holder: &str, from: Option<&str>, ttl: Duration) -> io::Result<String> {
+        self.memory.leases().acquire(name, holder, from, ttl).await
+    }
+
+    async fn release(&self, name: &str, holder: &str) -> io::Result<()> {
+        if self.state.is(|state| &state.slow_release) {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        self.memory.leases().release(name, holder).await
+    }
+
+    async fn holder(&self, name: &str) -> io::Result<Option<String>> {
+        self.memory.leases().holder(name).await
+    }
+}
+
 impl ChangeBus for Shared {
     fn publish(&self, change: &Change) {
-        let about_session = matches!(change, Change::SessionEnded(_) | Change::SessionMessage(..));
+        let about_session =
+            matches!(change, Change::SessionEnded(_) | Change::SessionChanged(..) | Change::SessionMessage(..));
         if !(about_session && self.state.is(|state| &state.deaf)) {
             self.memory.changes().publish(change);
         }
@@ -127,7 +154,7 @@ impl Backend for Shared {
     }
 
     fn leases(&self) -> Arc<impl LeaseStore> {
-        self.memory.leases()
+        Arc::new(self.clone())
     }
 
     fn tasks(&self) -> Arc<impl TaskStore> {

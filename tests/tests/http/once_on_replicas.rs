@@ -1,11 +1,11 @@
 //! Copies of a round that reach different replicas: `ctx.once` is once in all of them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::prelude::*;
-use mcp_runtime::store::MemoryBackend;
+use mcp_runtime::store::{Backend, MemoryBackend};
 use mcp_runtime::{Limits, Result};
 use mcp_tests::http::mortal::Mortal;
 use mcp_tests::http::{Ask, Site, modern, soon, until};
@@ -14,11 +14,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
+use crate::faulty_backend::Shared;
+
 /// A shop whose till opens when the test says so.
 struct Shop {
     begun: AtomicUsize,
     sales: AtomicUsize,
     open: Semaphore,
+    is_broken: AtomicBool,
 }
 
 struct Till(Arc<Shop>);
@@ -36,6 +39,9 @@ impl Till {
         let Name { name } = ctx.elicit("Who is there?").await?;
         let sale = ctx.once("sell", async {
             self.0.begun.fetch_add(1, Ordering::SeqCst);
+            if self.0.is_broken.load(Ordering::SeqCst) {
+                return Err(Error::msg("The till is broken."));
+            }
             self.0.open.acquire().await?.forget();
             Ok(self.0.sales.fetch_add(1, Ordering::SeqCst) + 1)
         });
@@ -43,7 +49,7 @@ impl Till {
     }
 }
 
-async fn replica(backend: &MemoryBackend, shop: &Arc<Shop>) -> Mortal {
+async fn replica(backend: &(impl Backend + Clone), shop: &Arc<Shop>) -> Mortal {
     let mut limits = Limits::default();
     limits.replica_lease = Duration::from_secs(1);
     let server = Server::new("shop", "1.0.0").backend(backend.clone()).limits(limits);
@@ -51,7 +57,8 @@ async fn replica(backend: &MemoryBackend, shop: &Arc<Shop>) -> Mortal {
 }
 
 fn shop(open: usize) -> Arc<Shop> {
-    Arc::new(Shop { begun: AtomicUsize::new(0), sales: AtomicUsize::new(0), open: Semaphore::new(open) })
+    let (begun, sales, is_broken) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+    Arc::new(Shop { begun, sales, open: Semaphore::new(open), is_broken })
 }
 
 fn request(more: &Value) -> Ask {
@@ -120,4 +127,28 @@ async fn work_of_a_dead_replica_is_done_by_another() {
     shop.open.add_permits(1);
     let answer = soon(second.response()).await.json();
     assert_eq!(answer["result"]["content"][0]["text"], "Ada: sale 1");
+}
+
+/// A run that failed releases its claim in the background, and the replica may have claimed the block again by then.
+#[tokio::test]
+async fn late_release_does_not_end_the_next_claim() {
+    let (backend, shop) = (Shared::default(), shop(0));
+    backend.state.set(|state| &state.slow_release, true);
+    let (a, b) = (replica(&backend, &shop).await, replica(&backend, &shop).await);
+    let round = second_round(&a.site).await;
+    shop.is_broken.store(true, Ordering::SeqCst);
+    assert_eq!(sold(&a.site, &round).await, "The till is broken.");
+    shop.is_broken.store(false, Ordering::SeqCst);
+    let (mut again, mut copy) = (a.site.open().await, b.site.open().await);
+    again.send(&round.bytes()).await;
+    until(|| shop.begun.load(Ordering::SeqCst) == 2).await;
+    tokio::time::sleep(Duration::from_millis(800)).await;
+    copy.send(&round.bytes()).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(shop.begun.load(Ordering::SeqCst), 2, "the copy waits for the second run");
+    shop.open.add_permits(2);
+    for wire in [&mut again, &mut copy] {
+        let answer = soon(wire.response()).await.json();
+        assert_eq!(answer["result"]["content"][0]["text"], "Ada: sale 1", "{answer}");
+    }
 }

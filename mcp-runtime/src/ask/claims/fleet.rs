@@ -2,9 +2,12 @@
 //! holder is the result, sealed, for as long as a state of the dialogue opens.
 //!
 //! Copies at one replica are settled in its memory first, so that the store is asked once for all of them. A claim whose
-//! replica has died is taken from it: nobody knows whether the work was done, and it is done again.
+//! replica has died is taken from it: nobody knows whether the work was done, and it is done again. Each claim is a holder
+//! of its own, so that a release that comes late does not end the next claim of the same replica.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -17,9 +20,9 @@ use crate::error::Error;
 use crate::limits::Limits;
 use crate::store::replica::Replica;
 use crate::store::{Unavailable, quietly, with_timeout};
-use crate::sync::spawn;
+use crate::sync::{lock, spawn};
 
-/// The holders of a block: the replica that does the work, or its result.
+/// The holders of a block: the replica that does the work with the number of its claim, or the result.
 const RUNS_AT: &str = "runs.";
 const RETURNED: &str = "returned.";
 /// The holder of a block whose result is too long to be remembered.
@@ -39,6 +42,10 @@ struct Fleet {
     replica: Arc<Replica>,
     sealer: Arc<StateSealer>,
     limits: Limits,
+    /// The number of the next claim.
+    next: AtomicU64,
+    /// The claims of this replica, as holders. A block has one at most: `local` settles copies.
+    holders: Mutex<HashMap<Block, String>>,
 }
 
 impl FleetClaims {
@@ -49,7 +56,8 @@ impl FleetClaims {
         limits: &Limits,
     ) -> Self {
         let (replica, sealer, limits) = (Arc::clone(replica), Arc::clone(sealer), limits.clone());
-        FleetClaims(Arc::new(Fleet { local, replica, sealer, limits }))
+        let (next, holders) = (AtomicU64::new(0), Mutex::default());
+        FleetClaims(Arc::new(Fleet { local, replica, sealer, limits, next, holders }))
     }
 }
 
@@ -59,14 +67,16 @@ impl OnceClaims for FleetClaims {
             if let done @ Claim::Done(_) = self.0.local.claim(block, owner).await? {
                 return Ok(done);
             }
+            let own = self.0.begin(block);
             let claiming = Claiming { fleet: &self.0, block: Some(block) };
-            let claimed = self.0.claim(block, owner).await.map_err(|Unavailable| {
+            let claimed = self.0.claim(block, owner, &own).await.map_err(|Unavailable| {
                 Error::internal(
                     "The store of this server is away, and what is done once cannot be done now: retry later",
                 )
             })?;
             claiming.done();
             if let Claim::Done(result) = &claimed {
+                self.0.end(block);
                 self.0.local.settle(block, owner, result.clone());
             }
             Ok(claimed)
@@ -74,9 +84,11 @@ impl OnceClaims for FleetClaims {
     }
 
     fn settle(&self, block: &Block, owner: &Owner, result: Option<Box<str>>) {
+        let own = self.0.end(block);
         self.0.local.settle(block, owner, result.clone());
+        let Some(own) = own else { return };
         let (fleet, block, until) = (Arc::clone(&self.0), block.clone(), owner.until);
-        spawn(async move { fleet.settle(&block, until, result.as_deref()).await });
+        spawn(async move { fleet.settle(&block, &own, until, result.as_deref()).await });
     }
 
     fn abandon(&self, block: &Block) {
@@ -86,12 +98,12 @@ impl OnceClaims for FleetClaims {
 
 impl Fleet {
     /// Claims a block for this replica. Waits while another one works on it.
-    async fn claim(&self, block: &Block, owner: &Owner) -> Result<Claim, Unavailable> {
+    async fn claim(&self, block: &Block, owner: &Owner, own: &str) -> Result<Claim, Unavailable> {
         self.replica.live(&self.limits).await?;
-        let (name, own) = (block.lease(), self.holder());
+        let name = block.lease();
         let (mut take_from, mut pause) = (None, FIRST_LOOK);
         loop {
-            let acquire = self.replica.leases.acquire(&name, &own, take_from.as_deref(), ttl(owner.until));
+            let acquire = self.replica.leases.acquire(&name, own, take_from.as_deref(), ttl(owner.until));
             let holder = with_timeout(self.limits.store_timeout, "claim", acquire).await?;
             if holder == own {
                 return Ok(Claim::Granted);
@@ -99,7 +111,10 @@ impl Fleet {
             let Some(worker) = holder.strip_prefix(RUNS_AT) else {
                 return Ok(Claim::Done(self.read(block, &holder)));
             };
-            take_from = self.replica.is_dead(worker, &self.limits).await.then(|| holder.clone());
+            let worker = worker.split('.').next().unwrap_or_default();
+            // An own claim that is not this one was abandoned, and is still to be released.
+            let is_over = worker == &*self.replica.id || self.replica.is_dead(worker, &self.limits).await;
+            take_from = is_over.then(|| holder.clone());
             if take_from.is_none() {
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
@@ -108,12 +123,12 @@ impl Fleet {
     }
 
     /// Makes the result the holder of the block. If the store is away, copies elsewhere wait until it is back.
-    async fn settle(&self, block: &Block, until: u64, result: Option<&str>) {
+    async fn settle(&self, block: &Block, own: &str, until: u64, result: Option<&str>) {
         let sealed = result.and_then(|text| self.sealer.seal(text.into(), &block.binding()).ok());
         let result = sealed.map_or_else(|| FORGOTTEN.to_owned(), |sealed| format!("{RETURNED}{sealed}"));
-        let (name, own, mut pause) = (block.lease(), self.holder(), FIRST_LOOK);
+        let (name, mut pause) = (block.lease(), FIRST_LOOK);
         while now() < until {
-            let settle = self.replica.leases.acquire(&name, &result, Some(&own), ttl(until));
+            let settle = self.replica.leases.acquire(&name, &result, Some(own), ttl(until));
             if quietly(self.limits.store_timeout, settle).await.is_ok() {
                 return;
             }
@@ -123,11 +138,13 @@ impl Fleet {
     }
 
     fn abandon(self: &Arc<Self>, block: &Block) {
+        // First: then the next run may claim the block.
+        let own = self.end(block);
         self.local.abandon(block);
+        let Some(own) = own else { return };
         let (fleet, name) = (Arc::clone(self), block.lease());
         spawn(async move {
-            let holder = fleet.holder();
-            let release = fleet.replica.leases.release(&name, &holder);
+            let release = fleet.replica.leases.release(&name, &own);
             // If that fails, this replica can claim it again, and others when it is dead.
             let _ = quietly(fleet.limits.store_timeout, release).await;
         });
@@ -139,9 +156,16 @@ impl Fleet {
         String::from_utf8(text).ok().map(String::into_boxed_str)
     }
 
-    /// This replica, as the holder of a block.
-    fn holder(&self) -> String {
-        format!("{RUNS_AT}{}", self.replica.id)
+    /// A new claim of this replica, as the holder of the block.
+    fn begin(&self, block: &Block) -> String {
+        let own = format!("{RUNS_AT}{}.{}", self.replica.id, self.next.fetch_add(1, Ordering::Relaxed));
+        lock(&self.holders).insert(block.clone(), own.clone());
+        own
+    }
+
+    /// The claim of this replica, which is over.
+    fn end(&self, block: &Block) -> Option<String> {
+        lock(&self.holders).remove(block)
     }
 }
 

@@ -57,6 +57,12 @@ impl Dialogue {
         Ok(value)
     }
 
+    /// Whether the handler has asked, or run a `once` block, in this run or in an earlier round.
+    pub(crate) fn has_asked(&self) -> bool {
+        let state = self.state();
+        state.asks > 0 || !state.once_keys.is_empty()
+    }
+
     /// Whether a block runs that copies of this run wait for, or will not repeat.
     pub(crate) fn is_in_claimed_once(&self) -> bool {
         self.claims.is_some() && self.state().claimed_blocks > 0

@@ -53,6 +53,11 @@ pub struct TaskRecord {
     /// anonymous caller. `None` if neither is known, as over stdio: then only the total limit applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
+    /// The scopes of the tool. Whoever asks about the task needs them, too: a token may have fewer than the one that has
+    /// created it. Requires the feature `auth`.
+    #[cfg(feature = "auth")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
     /// The replica that runs the task, if there are several. When it dies, the task fails, unless it is durable. `None`
     /// if a durable task was handed over, and any replica may take it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,6 +141,8 @@ impl TaskRecord {
             version: 0,
             owner: None,
             account: None,
+            #[cfg(feature = "auth")]
+            scopes: Vec::new(),
             replica: None,
             #[cfg(feature = "http")]
             durable: None,

@@ -88,6 +88,7 @@ async fn delivered_once(bus: Arc<dyn ChangeBus>) -> Verdict {
         updated("ü?a=b"),
         Change::Task("a task".into()),
         Change::SessionEnded("a digest".into()),
+        Change::SessionChanged("a digest".into(), u64::MAX),
         Change::SessionMessage("a digest".into(), u64::MAX),
         Change::All,
         Change::ToolList,

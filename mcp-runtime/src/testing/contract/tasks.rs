@@ -52,6 +52,8 @@ fn full() -> TaskRecord {
     let params = json!({"message": "Ü?", "none": null, "n": 1.5, "deep": [{"a": []}]});
     task.questions.insert("ask-1".into(), TaskQuestion::new("elicitation/create", params));
     task.answers.insert("ask.2 ü".into(), json!({"action": "accept", "content": {"x": null}}));
+    #[cfg(feature = "auth")]
+    task.scopes.extend(["notes:read".to_owned(), "notes:write".to_owned()]);
     #[cfg(feature = "http")]
     make_durable(&mut task);
     task

@@ -130,6 +130,7 @@ impl Service {
                 }
                 let id = session_id(http.headers).unwrap_or_default();
                 self.sessions.end(id, principal.as_deref());
+                persistence::ended(&session).await;
                 response::empty(StatusCode::NO_CONTENT)
             }
             (Err(refusal), _) => refusal,

@@ -7,6 +7,7 @@
 //! other clients. 2026-07-28 has no sessions, and neither method.
 //! <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management>
 
+mod copy;
 pub(super) mod event_log;
 mod eviction;
 mod expiry;
@@ -110,8 +111,9 @@ impl Sessions {
     }
 
     /// Adds a session under a new id, which is random: it is the client's credential.
-    pub(super) fn open(self: &Arc<Self>, connection: Connection, opener: Opener<'_>) -> std::io::Result<String> {
+    pub(super) fn open(self: &Arc<Self>, mut connection: Connection, opener: Opener<'_>) -> std::io::Result<String> {
         let id = random::id()?;
+        connection.opened_session(&id);
         self.insert(&id, Session::new(connection, opener, Duration::ZERO, None));
         Ok(id)
     }

@@ -10,6 +10,7 @@ use super::stores::Stores;
 use super::{Full, Opener, Sessions, persistence};
 use crate::dispatch::connection::Connection;
 use crate::jsonrpc::error::RpcError;
+use crate::observe::Transport;
 use crate::server::core::Core;
 use crate::transport::http::request::HttpRequest;
 use crate::transport::http::request::headers::SESSION;
@@ -43,6 +44,8 @@ pub(crate) async fn open(
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
     let mut out = Vec::new();
     let outbox = http.outbox(false, principal.map(Arc::from));
+    connection.control().set_transport(Transport::HttpSession);
+    http.claim();
     connection.receive(frame, &outbox, &mut out);
     let mut response = response::answer(http.format(), out);
     if connection.session.client().is_none() {

@@ -1,9 +1,11 @@
-//! Sessions in a store: the session in this process is a copy, which every request brings up to date.
+//! Sessions in a store: the session in this process is a copy, which requests bring up to date.
 //!
-//! Every request reads the store, so a session that one replica ends is over at all of them, and a subscription
-//! made at one counts at the next. Sessions with an open stream or a running call, which may go without requests,
-//! are told of its end through the change bus, and refreshed by a timer. Reading and touching are two operations, so that
-//! a database need not write for every read. Without a store none of this runs, and a request waits for nothing.
+//! A request reads the store, so a session that one replica ends is over at all of them, and a subscription
+//! made at one counts at the next. With a backend, a copy may be used for a moment without reading again (`READ_LEASE`);
+//! the end of a session and a new log level are answered when no replica can have an older copy. Sessions with an open
+//! stream or a running call, which may go without requests, are told of changes through the bus, and refreshed by a
+//! timer. Reading and touching are two operations, so that a database need not write for every read. Without a store none
+//! of this runs, and a request waits for nothing.
 //!
 //! Replicas write with optimistic concurrency. A copy remembers the record it was made of; what its client
 //! has changed since is applied on top of what other replicas have written. A copy can be evicted; the session
@@ -16,47 +18,42 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::{Response, StatusCode};
-use tokio::runtime::Handle;
 
-use super::fleet::relay::{self, SessionListener};
+use super::copy::{end_copy, has_changed, merge, restore, snapshot, touch, ttl};
+use super::fleet::listener;
 use super::stores::{StoredSession, Stores};
 use super::{Opener, Session, Sessions, ShutdownGuard, event_log};
 use crate::dispatch::connection::Connection;
 use crate::era::client_info::ClientInfo;
 use crate::limits::Limits;
+use crate::random;
 use crate::server::core::Core;
 use crate::store::{Change, SessionRecord, Unavailable, with_timeout};
 use crate::transport::http::response;
 use crate::transport::http::response::body::Body;
-use crate::{era, random};
 
-/// How often the copies in use are compared with the store.
-const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
-/// How long several reports of lost changes count as one.
-const RESYNC_PAUSE: Duration = Duration::from_millis(50);
 /// How often a write is attempted when other replicas write at the same time.
 const WRITE_ATTEMPTS: usize = 16;
-/// A session in use is touched in the store whenever this part of its idle timeout has passed.
-const TOUCH_PART: u32 = 16;
 
 /// Opens a session. It is in the store before its client learns its id.
 pub(crate) async fn open(
     stores: &Arc<Stores>,
     sessions: &Arc<Sessions>,
-    connection: Connection,
+    mut connection: Connection,
     opener: Opener<'_>,
 ) -> std::io::Result<String> {
     let id = random::id()?;
     let mut record = SessionRecord::new(connection.session.revision());
     record.initialize_params = connection.session.client().map(ClientInfo::to_remember).unwrap_or_default();
     record.principal = opener.principal.map(str::to_owned);
-    let limits = &connection.core.limits;
+    let (limits, now) = (&connection.core.limits, Instant::now());
     let create = stores.sessions.create(&id, &record, ttl(limits, &record));
     if with_timeout(limits.store_timeout, "create session", create).await.is_err() {
         return Err(std::io::ErrorKind::Other.into());
     }
-    start_refreshing(stores, sessions, &connection.core);
-    let copied = Some(stores.session(&id, record));
+    listener::start(stores, sessions, &connection.core);
+    let copied = Some(stores.session(&id, record, now));
+    connection.opened_session(&id);
     sessions.insert(&id, Session::new(connection, opener, Duration::ZERO, copied));
     Ok(id)
 }
@@ -73,6 +70,12 @@ pub(crate) async fn find(
     if !is_session_id(id) {
         return Ok(None);
     }
+    if let Some(session) = current_copy(sessions, id, principal, limits) {
+        session.touch();
+        touch(&session).await.map_err(unavailable)?;
+        return Ok(Some(session));
+    }
+    let asked = Instant::now();
     let load = with_timeout(limits.store_timeout, "load session", stores.sessions.load(id));
     let Some(record) = load.await.map_err(unavailable)? else {
         // Ended at another replica, or expired.
@@ -84,15 +87,15 @@ pub(crate) async fn find(
     }
     let session = match sessions.get(id) {
         Some(session) => {
-            merge(&session, record);
+            merge(&session, record, asked);
             session
         }
         None if sessions.make_room_for_copy(limits).is_err() => {
             return Err(response::later(StatusCode::SERVICE_UNAVAILABLE, "too many sessions; retry later"));
         }
         None => {
-            start_refreshing(stores, sessions, core);
-            sessions.insert(id, restore(stores, core, id, &record))
+            listener::start(stores, sessions, core);
+            sessions.insert(id, restore(stores, core, id, &record, asked))
         }
     };
     session.touch();
@@ -100,15 +103,23 @@ pub(crate) async fn find(
     Ok(Some(session))
 }
 
+/// The copy of a session, if it need not be compared with the store.
+fn current_copy(sessions: &Sessions, id: &str, principal: Option<&str>, limits: &Limits) -> Option<Arc<Session>> {
+    let session = sessions.get(id)?;
+    let is_valid = session.principal.as_deref() == principal && session.age() < limits.session_lifetime;
+    (is_valid && session.stored.as_ref()?.is_current()).then_some(session)
+}
+
 /// Writes what a message has changed of its session to the store, before the message is answered.
 pub(crate) async fn save(session: &Session) -> Result<(), Response<Body>> {
     match &session.stored {
         None => Ok(()),
+        Some(stored) if !has_changed(session, &stored.state().record) => Ok(()),
         Some(stored) => Box::pin(write(session, stored)).await.map_err(unavailable),
     }
 }
 
-/// Ends a session for every replica.
+/// Ends a session for every replica; [`ended`] waits until all know.
 pub(crate) async fn end(session: &Session) -> Result<(), Response<Body>> {
     let Some(stored) = &session.stored else { return Ok(()) };
     let remove = stored.stores.sessions.remove(&stored.id);
@@ -118,13 +129,24 @@ pub(crate) async fn end(session: &Session) -> Result<(), Response<Body>> {
     Ok(())
 }
 
+/// Waits until no replica serves a session any more that was ended.
+pub(crate) async fn ended(session: &Session) {
+    if let Some(stored) = &session.stored {
+        stored.leases_run_out().await;
+    }
+}
+
 impl ShutdownGuard<'_> {
     /// Ends the session for every replica, if it is shutting down, before the answer is sent.
     pub(crate) async fn finish(self, response: Response<Body>) -> Response<Body> {
         if !self.session.control.is_closing() {
             return save(self.session).await.err().unwrap_or(response);
         }
-        end(self.session).await.map_or_else(|refusal| refusal, |()| response)
+        match end(self.session).await {
+            Ok(()) => ended(self.session).await,
+            Err(refusal) => return refusal,
+        }
+        response
     }
 }
 
@@ -138,97 +160,30 @@ fn is_session_id(id: &str) -> bool {
     id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-fn end_copy(sessions: &Sessions, id: &str) {
-    if let Some(session) = sessions.remove(id) {
-        drop(session.control.abort());
-    }
-}
-
-/// The time to live of a session that is used now. A little longer than the idle timeout, because not every
-/// request touches the session in the store.
-fn ttl(limits: &Limits, record: &SessionRecord) -> Duration {
-    let idle = limits.session_idle_timeout.saturating_add(limits.session_idle_timeout / TOUCH_PART);
-    idle.min(limits.session_lifetime.saturating_sub(record.age()))
-}
-
-/// Makes a copy of a session this replica does not have.
-fn restore(stores: &Arc<Stores>, core: &Arc<Core>, id: &str, record: &SessionRecord) -> Session {
-    let mut connection = Connection::new(Arc::clone(core), Handle::current());
-    connection.session =
-        era::LegacySession::restored(record.revision, ClientInfo::remembered(&record.initialize_params));
-    connection.follow_changes();
-    connection.initialized = record.initialized;
-    let copied = Some(stores.session(id, record.clone()));
-    let opener = Opener { principal: record.principal.as_deref(), ..Opener::default() };
-    let session = Session::new(connection, opener, record.age(), copied);
-    apply(&session, record);
-    session
-}
-
-/// Applies a record to a copy.
-fn apply(session: &Session, record: &SessionRecord) {
-    let mut connection = session.connection();
-    connection.session.set_log_level(record.log_level);
-    connection.initialized |= record.initialized;
-    if let Some(subscription) = &session.subscription {
-        subscription.set_resources(&record.subscriptions);
-    }
-}
-
-/// The record of a copy as it is now, given the one it was made of.
-fn snapshot(session: &Session, base: &SessionRecord) -> SessionRecord {
-    let connection = session.connection();
-    let mut now = base.clone();
-    now.log_level = connection.session.log_level();
-    now.initialized |= connection.initialized;
-    if let Some(subscription) = &session.subscription {
-        now.subscriptions = subscription.resources();
-    }
-    now
-}
-
-/// Merges what other replicas have written with what was changed here and not written yet.
-fn merge(session: &Session, newer: SessionRecord) {
-    let Some(stored) = &session.stored else { return };
-    let mut state = stored.state();
-    if newer.version <= state.record.version {
-        return;
-    }
-    let (base, here) = (&state.record, snapshot(session, &state.record));
-    let mut merged = newer.clone();
-    if here.log_level != base.log_level {
-        merged.log_level = here.log_level;
-    }
-    merged.initialized |= here.initialized;
-    merged.subscriptions.extend(here.subscriptions.difference(&base.subscriptions).cloned());
-    merged.subscriptions.retain(|uri| here.subscriptions.contains(uri) || !base.subscriptions.contains(uri));
-    apply(session, &merged);
-    state.record = newer;
-}
-
 async fn write(session: &Session, stored: &StoredSession) -> Result<(), Unavailable> {
     let limits = &session.core.limits;
+    let level = stored.state().record.log_level;
     for _ in 0..WRITE_ATTEMPTS {
         let next = {
             let state = stored.state();
-            let mut next = snapshot(session, &state.record);
-            if next == state.record {
-                return Ok(());
-            }
-            next.version += 1;
-            next
+            has_changed(session, &state.record).then(|| snapshot(session, &state.record))
         };
+        let Some(mut next) = next else {
+            if stored.state().record.log_level != level {
+                stored.leases_run_out().await;
+            }
+            return Ok(());
+        };
+        next.version += 1;
         let update = stored.stores.sessions.update(&stored.id, &next, ttl(limits, &next));
         if with_timeout(limits.store_timeout, "update session", update).await? {
-            let mut state = stored.state();
-            if next.version > state.record.version {
-                state.record = next;
-            }
+            written(session, stored, next);
             continue;
         }
+        let asked = Instant::now();
         let load = with_timeout(limits.store_timeout, "load session", stored.stores.sessions.load(&stored.id));
         match load.await? {
-            Some(newer) => merge(session, newer),
+            Some(newer) => merge(session, newer, asked),
             // Ended meanwhile: the next request is answered 404.
             None => return Ok(()),
         }
@@ -237,63 +192,17 @@ async fn write(session: &Session, stored: &StoredSession) -> Result<(), Unavaila
     Err(Unavailable)
 }
 
-/// Extends the session's time to live in the store, if that is due.
-async fn touch(session: &Session) -> Result<(), Unavailable> {
-    let Some(stored) = &session.stored else { return Ok(()) };
-    let limits = &session.core.limits;
-    let ttl = {
-        let mut state = stored.state();
-        if state.touched.elapsed() < limits.session_idle_timeout / TOUCH_PART {
-            return Ok(());
-        }
-        state.touched = Instant::now();
-        ttl(limits, &state.record)
-    };
-    let touch = stored.stores.sessions.touch(&stored.id, ttl);
-    with_timeout(limits.store_timeout, "touch session", touch).await.map(drop)
-}
-
-/// Starts to listen for the copies, and the task that refreshes those in use without requests: an open stream, a
-/// running call. It ends sessions that were ended at other replicas, picks up subscriptions made there, and reads
-/// messages that this replica was not told of.
-fn start_refreshing(stores: &Arc<Stores>, sessions: &Arc<Sessions>, core: &Core) {
-    let mut first = false;
-    stores.listener.get_or_init(|| {
-        first = true;
-        SessionListener::subscribe(stores, sessions, core)
-    });
-    if !first {
+/// This replica has written a record. The others are told of what concerns their copies.
+fn written(session: &Session, stored: &StoredSession, next: SessionRecord) {
+    let mut state = stored.state();
+    if next.version <= state.record.version {
         return;
     }
-    stores.sweep(&core.sweeper);
-    let (stores, sessions) = (Arc::clone(stores), Arc::downgrade(sessions));
-    tokio::spawn(async move {
-        loop {
-            let lost = tokio::time::timeout(REFRESH_INTERVAL, stores.resync.notified()).await;
-            if lost.is_ok() {
-                tokio::time::sleep(RESYNC_PAUSE).await;
-            }
-            let Some(sessions) = sessions.upgrade() else { return };
-            for session in sessions.busy() {
-                // The store is unavailable: it would fail for the others, too.
-                if refresh(&sessions, &session).await.is_err() {
-                    break;
-                }
-            }
-        }
-    });
-}
-
-async fn refresh(sessions: &Sessions, session: &Session) -> Result<(), Unavailable> {
-    let Some(stored) = &session.stored else { return Ok(()) };
-    let load = stored.stores.sessions.load(&stored.id);
-    match with_timeout(session.core.limits.store_timeout, "refresh session", load).await? {
-        Some(newer) => merge(session, newer),
-        None => {
-            end_copy(sessions, &stored.id);
-            return Ok(());
-        }
+    let is_news = (next.log_level, &next.subscriptions) != (state.record.log_level, &state.record.subscriptions);
+    let change = Change::SessionChanged(stored.digest.clone(), next.version);
+    state.record = next;
+    drop(state);
+    if is_news {
+        session.core.shared.publish(&change);
     }
-    touch(session).await?;
-    relay::read(session).await
 }

@@ -37,14 +37,14 @@ pub(crate) fn request<'a>(
     let format = http.format();
     let outbox = http.outbox(format.streams(), session.principal());
     let mut out = Vec::with_capacity(response::ANSWER);
-    let received = shared::receive_request(&session.connection, Era::Session, request, params, &outbox, &mut out);
+    let (shared, bytes) = (&session.connection, http.claim());
+    let received = shared::receive_request(shared, Era::Session, request, params, bytes, &outbox, &mut out);
     conclude(session, outbox, received, out, format, || vec![request.id.as_str().into()])
 }
 
 /// Serves a batch.
 pub(crate) async fn batch(session: &Arc<Session>, http: &HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
     let format = http.format();
-    #[cfg_attr(not(feature = "auth"), allow(unused_mut))]
     let mut outbox = http.outbox(format.streams(), session.principal());
     let mut out = Vec::new();
     let received = session.connection().receive(frame, &outbox, &mut out);
@@ -54,6 +54,8 @@ pub(crate) async fn batch(session: &Arc<Session>, http: &HttpRequest<'_>, frame:
     // What the scopes of a batch rule out was rejected before; one element may still be denied by its handler.
     #[cfg(feature = "auth")]
     drop(outbox.take_denied());
+    // The errors of its elements say which of them are over a limit.
+    drop(outbox.take_throttled());
     conclude(session, outbox, received, out, format, || requests_in(frame)).finish().await
 }
 
@@ -87,6 +89,9 @@ fn conclude(
     #[cfg(feature = "auth")]
     if let (Some(denied), Some(at)) = (outbox.take_denied(), received.answer_at) {
         return Responding::Done(denied::denied(out[at..].to_vec(), &denied));
+    }
+    if let (Some(throttled), Some(at)) = (outbox.take_throttled(), received.answer_at) {
+        return Responding::Done(response::throttled(out[at..].to_vec(), &throttled));
     }
     let presence = outbox.take_presence();
     // A call that could have sent something, and is over, leaves a queue, too.

@@ -10,10 +10,17 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ring::digest::{SHA256, digest};
 use tokio::sync::Notify;
 
+use super::fleet::recent_updates::RecentUpdates;
 use crate::store::replica::Replica;
 use crate::store::sweeper::{Sweeper, SweptStore};
-use crate::store::{ChangeListener, DynEventStore, DynInbox, DynSessionStore, SessionRecord};
+use crate::store::{ChangeListener, DynBackend, DynEventStore, DynInbox, DynSessionStore, SessionRecord, with_timeout};
 use crate::sync::lock;
+
+/// How long a replica may use its copy of a session without asking the store again. The requests of a burst then cost
+/// one round trip together. Whoever changes what others must not overlook waits this long before it is answered.
+const READ_LEASE: Duration = Duration::from_millis(200);
+/// The id of no session and no task, to see whether a store answers.
+pub(crate) const NOBODY: &str = "readiness-check";
 
 /// The store of sessions, and those of their events and messages if there are any.
 pub(crate) struct Stores {
@@ -24,12 +31,16 @@ pub(crate) struct Stores {
     copies: Mutex<HashMap<String, (Box<str>, usize)>>,
     /// Listens for the copies. Set when the first one is made, as is the task that refreshes those in use.
     pub(super) listener: OnceLock<Arc<dyn ChangeListener>>,
+    /// The resources updated lately, for subscriptions that this replica learns of later.
+    pub(super) recent_updates: RecentUpdates,
     /// Notified when a change may have been lost: the copies are refreshed at once.
     pub(super) resync: Notify,
     swept_sessions: Arc<SweptStore<dyn DynSessionStore>>,
     swept_events: Option<Arc<SweptStore<dyn DynEventStore>>>,
     /// This replica, as others know it, if there is a backend.
     pub(crate) replica: Option<Arc<Replica>>,
+    /// All of them in one, if there is a backend.
+    pub(crate) backend: Option<Arc<dyn DynBackend>>,
 }
 
 /// The store's side of a session, of which the session in this process is a copy.
@@ -47,6 +58,10 @@ pub(crate) struct StoredSession {
 pub(super) struct StoredState {
     /// The newest record this replica has seen.
     pub(super) record: SessionRecord,
+    /// When the store was last asked for the record.
+    loaded: Instant,
+    /// Whether the record may be old already, because another replica has written a newer one.
+    outdated: bool,
     /// When this replica last extended the session's time to live in the store.
     pub(super) touched: Instant,
     /// The last position in the session's inbox that was read or skipped.
@@ -65,8 +80,10 @@ impl Stores {
             events: None,
             inbox: None,
             replica: None,
+            backend: None,
             copies: Mutex::default(),
             listener: OnceLock::new(),
+            recent_updates: RecentUpdates::default(),
             resync: Notify::new(),
             swept_sessions,
             swept_events: None,
@@ -76,6 +93,14 @@ impl Stores {
     pub(crate) fn set_events(&mut self, events: Arc<dyn DynEventStore>) {
         self.swept_events = Some(Arc::new(SweptStore(Arc::clone(&events))));
         self.events = Some(events);
+    }
+
+    /// Whether the stores answer, for a readiness check.
+    pub(crate) async fn answer(&self, limit: Duration) -> bool {
+        match &self.backend {
+            Some(backend) => with_timeout(limit, "ping", backend.ping()).await.is_ok(),
+            None => with_timeout(limit, "load session", self.sessions.load(NOBODY)).await.is_ok(),
+        }
     }
 
     /// Has the stores swept from now on.
@@ -88,8 +113,10 @@ impl Stores {
         }
     }
 
-    pub(super) fn session(self: &Arc<Self>, id: &str, record: SessionRecord) -> Box<StoredSession> {
-        let state = StoredState { record, touched: Instant::now(), position: 0, told: 0, reading: false };
+    /// The store's side of a session whose record was asked for at `loaded`, or created then.
+    pub(super) fn session(self: &Arc<Self>, id: &str, record: SessionRecord, loaded: Instant) -> Box<StoredSession> {
+        let (touched, outdated) = (Instant::now(), false);
+        let state = StoredState { record, loaded, outdated, touched, position: 0, told: 0, reading: false };
         let digest = digest_of(id);
         lock(&self.copies).entry(digest.clone()).or_insert_with(|| (id.into(), 0)).1 += 1;
         Box::new(StoredSession {
@@ -111,9 +138,44 @@ fn digest_of(id: &str) -> String {
     BASE64.encode(digest(&SHA256, &[b"mcp session\0", id.as_bytes()].concat()))
 }
 
+impl StoredState {
+    /// Notes that the store was asked at `asked`, and renews the lease. Returns when it was asked before that.
+    pub(super) fn loaded(&mut self, asked: Instant) -> Instant {
+        let before = self.loaded;
+        self.loaded = before.max(asked);
+        self.outdated = false;
+        before
+    }
+}
+
 impl StoredSession {
     pub(super) fn state(&self) -> MutexGuard<'_, StoredState> {
         lock(&self.state)
+    }
+
+    /// Whether the copy can be used without asking the store: it has a lease that has not run out.
+    pub(super) fn is_current(&self) -> bool {
+        let state = self.state();
+        // Without a backend, there may be no bus that replicas share, to be told of the end of a session.
+        self.stores.replica.is_some()
+            && !state.outdated
+            && state.record.initialized
+            && state.loaded.elapsed() < READ_LEASE
+    }
+
+    /// Waits until no replica uses a copy that was made before now.
+    pub(super) async fn leases_run_out(&self) {
+        if self.stores.replica.is_some() {
+            tokio::time::sleep(READ_LEASE).await;
+        }
+    }
+
+    /// Notes that the record has this version now. Returns whether that is newer than what this replica has seen.
+    pub(super) fn is_outdated_by(&self, version: u64) -> bool {
+        let mut state = self.state();
+        let newer = version > state.record.version;
+        state.outdated |= newer;
+        newer
     }
 
     /// Skips the messages up to a position: nothing here is concerned.

@@ -2,5 +2,7 @@
 //! that another one writes.
 
 pub(crate) mod claim;
+pub(super) mod listener;
+pub(super) mod recent_updates;
 pub(super) mod relay;
 pub(super) mod remote_tail;

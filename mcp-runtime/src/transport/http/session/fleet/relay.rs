@@ -6,18 +6,14 @@
 //! second. A copy without calls or questions does not read, it moves its position. A replica forwards only what it does not
 //! know itself, and never what it read. A request costs nothing of this.
 
-use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
-
-use tokio::runtime::Handle;
 
 use crate::dispatch::relay::{apply, is_for_another};
 use crate::era::batch;
 use crate::jsonrpc;
-use crate::server::core::Core;
-use crate::store::{self, Change, ChangeListener, Unavailable, with_timeout};
-use crate::transport::http::session::stores::{Reading, StoredSession, Stores};
-use crate::transport::http::session::{Session, Sessions};
+use crate::store::{Change, Unavailable, with_timeout};
+use crate::transport::http::session::Session;
+use crate::transport::http::session::stores::{Reading, StoredSession};
 
 /// How long a message waits in the inbox. It is read at once, or a second later; longer only while the store is away.
 const TTL: Duration = Duration::from_mins(1);
@@ -92,66 +88,13 @@ fn deliver(session: &Session, stored: &StoredSession, message: &[u8]) {
 }
 
 /// Whether a message could be about something of this copy.
-fn has_calls(session: &Session) -> bool {
+pub(super) fn has_calls(session: &Session) -> bool {
     session.control.in_flight.is_busy() || session.control.pending_requests.is_waiting()
 }
 
 fn ms(time: SystemTime) -> u64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Listens to what other replicas tell of sessions that this one has copies of.
-#[derive(Debug)]
-pub(crate) struct SessionListener {
-    stores: Weak<Stores>,
-    sessions: Weak<Sessions>,
-    runtime: Handle,
-}
-
-impl SessionListener {
-    /// Subscribes to the bus of the server, for as long as the listener lives.
-    pub(crate) fn subscribe(stores: &Arc<Stores>, sessions: &Arc<Sessions>, core: &Core) -> Arc<Self> {
-        let (stores, sessions) = (Arc::downgrade(stores), Arc::downgrade(sessions));
-        let listener = Arc::new(SessionListener { stores, sessions, runtime: Handle::current() });
-        let weak: Weak<Self> = Arc::downgrade(&listener);
-        store::subscribe(&**core.shared.bus(), weak);
-        listener
-    }
-
-    /// A message is at this position of the session's inbox.
-    fn message(&self, session: Arc<Session>, position: u64) {
-        let Some(stored) = &session.stored else { return };
-        if !has_calls(&session) {
-            return stored.skip_to(position);
-        }
-        if stored.is_new(position) {
-            self.runtime.spawn(async move {
-                // If the store is away, the copy is busy and will be refreshed.
-                let _ = read(&session).await;
-            });
-        }
-    }
-}
-
-impl ChangeListener for SessionListener {
-    fn changed(&self, change: &Change) {
-        let Some((stores, sessions)) = self.stores.upgrade().zip(self.sessions.upgrade()) else { return };
-        match change {
-            Change::SessionMessage(digest, position) => {
-                if let Some(session) = stores.copied_id(digest).and_then(|id| sessions.get(&id)) {
-                    self.message(session, *position);
-                }
-            }
-            Change::SessionEnded(digest) => {
-                if let Some(session) = stores.copied_id(digest).and_then(|id| sessions.remove(&id)) {
-                    session.control.abort();
-                }
-            }
-            Change::All => stores.resync.notify_one(),
-            _ => {}
-        }
-    }
 }
 
 impl Reading<'_> {
