@@ -95,6 +95,8 @@ impl Site {
 pub struct Ask {
     /// Like `POST`.
     pub method: String,
+    /// Like `/mcp`.
+    pub path: String,
     /// In order.
     pub headers: Vec<(String, Vec<u8>)>,
     /// Sent with its length, if there is one.
@@ -104,7 +106,12 @@ pub struct Ask {
 impl Ask {
     /// A request without a body.
     pub fn new(method: &str) -> Self {
-        Ask { method: method.into(), headers: vec![("Host".into(), b"localhost".into())], body: None }
+        Ask {
+            method: method.into(),
+            path: "/mcp".into(),
+            headers: vec![("Host".into(), b"localhost".into())],
+            body: None,
+        }
     }
 
     /// A POST with the headers every client sends.
@@ -114,6 +121,12 @@ impl Ask {
             .with("Accept", "application/json, text/event-stream");
         ask.body = Some(body.into());
         ask
+    }
+
+    /// The same, to another path.
+    pub fn at(mut self, path: &str) -> Self {
+        self.path = path.into();
+        self
     }
 
     /// Adds a header, even if there is one of that name already.
@@ -135,7 +148,7 @@ impl Ask {
 
     /// The request as bytes.
     pub fn bytes(&self) -> Vec<u8> {
-        let mut out = format!("{} /mcp HTTP/1.1\r\n", self.method).into_bytes();
+        let mut out = format!("{} {} HTTP/1.1\r\n", self.method, self.path).into_bytes();
         for (name, value) in &self.headers {
             out.extend_from_slice(format!("{name}: ").as_bytes());
             out.extend_from_slice(value);

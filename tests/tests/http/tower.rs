@@ -12,7 +12,7 @@ use http_body_util::{BodyExt as _, Full};
 use mcp_runtime::http::{Body, HttpService};
 use mcp_runtime::prelude::*;
 use mcp_tests::http::server::{TestServer, extra, server};
-use mcp_tests::http::{Ask, call, call_in, initialize, modern, stream_of};
+use mcp_tests::http::{Ask, call, call_in, in_session, initialize, modern, stream_of};
 use serde_json::Value;
 use tower_service::Service as _;
 
@@ -34,12 +34,12 @@ pub(crate) async fn respond(service: &mut HttpService, ask: &Ask) -> Response<Bo
     service.call(request(ask)).await.unwrap()
 }
 
-async fn json_of(response: Response<Body>) -> Value {
+pub(crate) async fn json_of(response: Response<Body>) -> Value {
     serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
 }
 
 /// What a stream says next.
-async fn next(body: &mut Body) -> Option<String> {
+pub(crate) async fn next(body: &mut Body) -> Option<String> {
     let frame = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await?.unwrap();
     Some(String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap())
 }
@@ -120,7 +120,10 @@ async fn silent_call_stream_sends_keep_alive_comments() {
     let (mut service, _) = service();
     let opened = respond(&mut service, &initialize("2025-11-25")).await;
     let session = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
-    let hum = call_in(&session, 1, "hum", &json!({}));
+    // Without a progress token, so that there are no heartbeats.
+    let params = json!({"name": "hum", "arguments": {}});
+    let hum = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let hum = in_session(&session, &hum);
     let mut body = respond(&mut service, &hum).await.into_body();
     while !next(&mut body).await.unwrap().contains("notifications/message") {}
     keeps_alive(&mut body).await;

@@ -16,13 +16,26 @@ impl Service {
     /// The peer of a request: the other end of the connection, or what middleware or a trusted proxy says.
     #[inline]
     pub(super) fn peer(&self, connection: Option<Peer>, parts: &mut Arc<Parts>) -> Option<Peer> {
-        let from = connection.or_else(|| parts.extensions.get().copied())?;
-        let peer = self.options.proxies.peer(from, &parts.headers);
+        let mut peer = connection.or_else(|| parts.extensions.get().copied());
+        if !self.options.proxies.is_empty() {
+            peer = self.forwarded(peer, parts);
+        }
+        let peer = peer?;
         // Extensions are a table of boxes: only for the hook that may look there.
         if self.options.principal.is_some() {
             Arc::make_mut(parts).extensions.insert(peer);
         }
         Some(peer)
+    }
+
+    /// The peer of a request that may have come through a proxy. What the proxy says of it becomes an extension.
+    #[cold]
+    fn forwarded(&self, from: Option<Peer>, parts: &mut Arc<Parts>) -> Option<Peer> {
+        let (peer, forwarded) = self.options.proxies.read(from, &parts.headers);
+        if let Some(forwarded) = forwarded {
+            Arc::make_mut(parts).extensions.insert(forwarded);
+        }
+        peer
     }
 
     /// The principal of a request: the user of its token, or whom the `principal` hook names. `None` for an anonymous

@@ -45,7 +45,11 @@ impl Service {
         #[cfg(feature = "auth")]
         let access = match self.authorize(&http, &target).await {
             Ok(access) => access,
-            Err(refusal) => return *refusal,
+            Err(refusal) => {
+                // Boxed, so that requests that are served do not carry its size.
+                Box::pin(body::discard(body, self.core.limits.request_timeout)).await;
+                return *refusal;
+            }
         };
         let mut http = HttpRequest {
             #[cfg(feature = "auth")]
@@ -70,6 +74,9 @@ impl Service {
             Ok((frame, charge)) => (frame, charge.map(Arc::new)),
             Err(refusal) => return *refusal,
         };
+        if let Some(post) = http.unclaimed {
+            post.arrived(frame.len());
+        }
         // Only now: a message that arrives slowly takes no place from others.
         *admitted = self.admit(idle);
         if admitted.is_none() {
@@ -163,6 +170,9 @@ impl Service {
         } else {
             match jsonrpc::parse(frame) {
                 Ok(Message::Request(request)) => {
+                    if let Some(post) = http.unclaimed {
+                        post.names(&request.method);
+                    }
                     let params = era::read(&request);
                     if !has_turn && let Some(expected) = self.long_answer(&request, params.as_ref()) {
                         return Responding::later(self.request_in_turn(*http, frame, request, params, expected));
@@ -185,6 +195,7 @@ impl Service {
 
     /// Serves a message that is not a request.
     fn message<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8], route: &MessageRoute) -> Responding<'a> {
+        http.claim();
         match route {
             MessageRoute::Batch => Responding::later(self.batch_in_session(*http, frame)),
             MessageRoute::InSession => Responding::later(self.message_in_session(*http, frame)),

@@ -18,6 +18,7 @@ use crate::call::outbox::Outbox;
 use crate::dispatch::connection::Connection;
 use crate::era::LegacySession;
 use crate::jsonrpc::Request;
+use crate::observe::Transport;
 use crate::protocol::Revision;
 use crate::server::core::Core;
 
@@ -48,7 +49,7 @@ async fn serve(
     revision: Option<Revision>,
     request: &Request<'_>,
     frame: &[u8],
-    #[cfg_attr(not(feature = "auth"), allow(unused_mut))] mut outbox: Outbox,
+    mut outbox: Outbox,
 ) -> Response<Body> {
     let format = http.format();
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
@@ -56,10 +57,15 @@ async fn serve(
         connection.session = LegacySession::assumed(revision.unwrap_or(Revision::WITHOUT_HEADER));
     }
     let mut out = Vec::new();
+    connection.control().set_transport(Transport::Http);
+    http.claim();
     let received = connection.receive(frame, &outbox, &mut out);
     #[cfg(feature = "auth")]
     if let (Some(denied), Some(at)) = (outbox.take_denied(), received.answer_at) {
         return denied::denied(out[at..].to_vec(), &denied);
+    }
+    if let (Some(throttled), Some(at)) = (outbox.take_throttled(), received.answer_at) {
+        return response::throttled(out[at..].to_vec(), &throttled);
     }
     let (None, Some(messages)) = (received.answer_at, outbox.into_receiver()) else {
         return at_once(received, out, format);

@@ -19,6 +19,7 @@ use crate::call::outbox::{Outbox, Outgoing};
 use crate::dispatch::connection::Connection;
 use crate::dispatch::shared;
 use crate::jsonrpc::error::RpcError;
+use crate::observe::Transport;
 use crate::random;
 use crate::server::core::Core;
 use crate::sync::lock;
@@ -53,7 +54,9 @@ impl SseSessions {
             return response::later(StatusCode::SERVICE_UNAVAILABLE, "cannot open a connection now; retry later");
         };
         let (outbox, lines) = Outbox::connection();
-        let connection = Mutex::new(Connection::new(Arc::clone(core), Handle::current()));
+        let mut connection = Connection::new(Arc::clone(core), Handle::current());
+        connection.belongs_to(Transport::Sse, &id);
+        let connection = Mutex::new(connection);
         let session = SseSession { connection, outbox: outbox.of_caller(principal.clone(), http.peer), principal };
         self.table().insert(id.as_str().into(), Arc::new(session));
         // Relative, because the service may be nested under any path.
@@ -88,6 +91,7 @@ impl SseSessions {
         let own = http.access.and_then(|access| outbox.for_access(Some(access.clone())));
         #[cfg(feature = "auth")]
         let outbox = own.as_ref().unwrap_or(outbox);
+        http.claim();
         shared::receive(&session.connection, frame, outbox, &mut out);
         #[cfg(feature = "auth")]
         if let Some(denied) = own.and_then(|mut own| own.take_denied()) {

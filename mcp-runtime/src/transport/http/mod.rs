@@ -12,6 +12,7 @@
 
 mod atomic_duration;
 mod caller;
+mod edge;
 mod endpoint;
 mod idle_clock;
 mod legacy_no_session;
@@ -32,17 +33,21 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use edge::Edge;
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use idle_clock::{BusyGuard, IdleClock};
 use legacy_sse::SseSessions;
+pub use listener::socket::{Listener, SocketStream, Sockets};
 use quota::{MOST_REQUESTS, Quotas};
 use refusals::Refusals;
 use request::HttpRequest;
 use request::arrivals::Arrivals;
+pub use request::forwarded::Forwarded;
 use request::headers::Headers;
 use request::origin::OriginPolicy;
 use request::proxies::Proxies;
+use request::watched::UnclaimedPost;
 pub use response::body::Body;
 use session::Sessions;
 use session::stores::Stores;
@@ -106,7 +111,7 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// }
 /// ```
 ///
-/// In axum, authentication and CORS are middleware, and axum listens. Start the server's shutdown with axum's: open
+/// In axum, authentication is middleware, and axum listens. Start the server's shutdown with axum's: open
 /// streams would keep the application running.
 ///
 /// ```ignore
@@ -159,6 +164,8 @@ struct Options {
     #[cfg(feature = "auth")]
     gate: Option<Result<Gate, String>>,
     proxies: Proxies,
+    /// CORS, health probes and request ids, if any of them is switched on.
+    edge: Option<Box<Edge>>,
     /// The session store and the event store, if sessions are stored.
     stores: Option<Arc<Stores>>,
     /// The path of the endpoint. `None`: `/mcp` for a listener, every path for a nested service.
@@ -257,21 +264,31 @@ impl HttpService {
         let (parts, body) = request.into_parts();
         let mut parts = Arc::new(parts);
         let peer = self.0.peer(peer, &mut parts);
+        if let Some(edge) = &self.0.options.edge {
+            edge.receive(&mut parts);
+        }
         async move {
             let (headers, mut admitted) = (Headers::of(&parts.headers), None);
-            #[cfg(feature = "auth")]
-            if let Some(document) = self.0.well_known(&parts) {
-                return Ok(document.await);
+            let unclaimed = UnclaimedPost::of(&self.0.core, &parts, peer);
+            if let Some(response) = self.0.aside(&parts) {
+                return Ok(response.await);
             }
             let mut response = match self.0.refusal(&headers, &parts, idle.is_some()) {
                 Some(refusal) => refusal,
                 None => {
-                    let http = HttpRequest::new(&parts, &headers, peer);
+                    let http =
+                        HttpRequest { unclaimed: unclaimed.as_deref(), ..HttpRequest::new(&parts, &headers, peer) };
                     self.0.answer(http, body, path, idle, &mut admitted).await
                 }
             };
+            if let Some(post) = &unclaimed {
+                post.responded(&response);
+            }
             // Only here, at the end of the way: a response is large, and is copied wherever it is changed.
-            self.0.conclude(&mut response, peer, admitted);
+            self.0.conclude(&mut response, &parts, peer, admitted);
+            if let Some(edge) = &self.0.options.edge {
+                edge.dress(&mut response, &headers, &parts, &self.0.options.origin_policy);
+            }
             Ok(response)
         }
     }
@@ -281,26 +298,32 @@ impl Service {
     /// What is known of a request when it has been answered: `admitted` is kept for a stream, a long text is charged, a
     /// refusal logged.
     #[inline]
-    fn conclude(&self, response: &mut Response<Body>, peer: Option<Peer>, admitted: Option<Admitted>) {
+    fn conclude(&self, response: &mut Response<Body>, parts: &Parts, peer: Option<Peer>, admitted: Option<Admitted>) {
         response.body_mut().keep(admitted);
         if !response.body_mut().charge(&self.core.memory, || Owner::of(None, peer)) {
             *response = response::later(StatusCode::SERVICE_UNAVAILABLE, &response::no_memory().message);
         }
         if response.status().as_u16() >= 400 {
-            self.refusals.report(response, peer);
+            self.refusals.report(response, peer, parts.extensions.get());
         }
     }
 
-    /// Why a request is not served at all, whatever it says. The listener is closed when the server shuts down, and what it
-    /// has accepted is served; whoever else may come to a nested service is told to go elsewhere.
+    /// The response to a request that is not served at all, whatever it says: it is refused, or a browser's preflight. The
+    /// listener is closed when the server shuts down, and what it has accepted is served; whoever else may come to a nested
+    /// service is told to go elsewhere.
     fn refusal(&self, headers: &Headers<'_>, parts: &Parts, by_listener: bool) -> Option<Response<Body>> {
-        if let Some(why) = self.options.origin_policy.refusal(headers, &parts.uri) {
+        let has_proxies = !self.options.proxies.is_empty();
+        let forwarded = if has_proxies { parts.extensions.get().and_then(Forwarded::host) } else { None };
+        if let Some(why) = self.options.origin_policy.refusal(headers, &parts.uri, forwarded) {
             return Some(response::refuse(StatusCode::FORBIDDEN, RpcError::INVALID_REQUEST, &why));
         }
         let last = if by_listener { Phase::Draining } else { Phase::Running };
         let shuts_down = self.core.shared.phase() > last;
-        let text = "the server is shutting down; retry later";
-        shuts_down.then(|| response::later(StatusCode::SERVICE_UNAVAILABLE, text))
+        if shuts_down {
+            let text = "the server is shutting down; retry later";
+            return Some(response::later(StatusCode::SERVICE_UNAVAILABLE, text));
+        }
+        self.options.edge.as_ref()?.preflight(parts)
     }
 }
 

@@ -45,18 +45,18 @@ impl HttpService {
     /// Default: pages served from the [allowed hosts](Self::allow_hosts) that are named; if the only one is `*`, pages
     /// served from loopback. The list replaces the default; an empty list restores it.
     ///
-    /// This check does not add CORS headers, without which a browser does not let a page of another origin read the
-    /// response. Add them with middleware, like the `CorsLayer` of `tower-http`, which also answers preflight requests:
+    /// A list also switches CORS on: preflight requests of pages with these origins are answered, without a token, and the
+    /// pages may read every response, errors included, with the headers that MCP clients need. They may send the headers of
+    /// MCP, and those that [`allow_headers`](Self::allow_headers) names; cookies mean nothing. Without a list, a page that is
+    /// allowed by default may send requests, but a browser does not let a page of another origin read the responses.
     ///
-    /// ```ignore
-    /// let page = "https://app.example.com".parse::<HeaderValue>()?;
-    /// let cors = CorsLayer::new()
-    ///     .allow_origin(page)
-    ///     .allow_methods([Method::POST, Method::GET, Method::DELETE])
-    ///     .allow_headers(AllowHeaders::mirror_request())
-    ///     .expose_headers([HeaderName::from_static("mcp-session-id"), WWW_AUTHENTICATE]);
-    /// let service = server.into_service().allow_hosts(["mcp.example.com"]).allow_origins(["https://app.example.com"]);
-    /// let router = Router::new().nest_service("/mcp", service).layer(cors);
+    /// ```
+    /// use mcp_runtime::Server;
+    ///
+    /// let service = Server::new("maps", "1.0.0")
+    ///     .into_service()
+    ///     .allow_hosts(["mcp.example.com"])
+    ///     .allow_origins(["https://app.example.com", "http://localhost:6274"]); // a page, and the MCP Inspector
     /// ```
     ///
     /// # Panics
@@ -70,7 +70,10 @@ impl HttpService {
                 panic!("{mistake}");
             }
         }
-        self.with(|options| options.origin_policy.origins = origins)
+        self.with(|options| {
+            options.set_cors(!origins.is_empty());
+            options.origin_policy.origins = origins;
+        })
     }
 
     /// Sets the hook that names the principal of a request: the authenticated caller, as found by middleware.
@@ -99,12 +102,18 @@ impl HttpService {
         self.with(|options| options.principal = Some(Arc::new(principal)))
     }
 
-    /// Trusts these proxies, addresses or networks like `10.0.0.0/8`, to name the [peer](super::Peer) of a request in
-    /// `X-Forwarded-For`. Default: none, and the peer is the other end of the connection.
+    /// Trusts these proxies, addresses or networks like `10.0.0.0/8`, to say in `X-Forwarded-For` who the
+    /// [peer](super::Peer) of a request is, and in `X-Forwarded-Host` and `X-Forwarded-Proto` how it has addressed them.
+    /// Default: none, and the peer is the other end of the connection.
     ///
     /// Behind a proxy that is not trusted, all clients look like one peer, and share what one peer may use of the server.
-    /// Trust only proxies that append to the header or replace it: the peer is the last address in it that is not a
-    /// trusted proxy.
+    /// The peer is the last address in the list that is not a trusted proxy. The host is checked against the
+    /// [allowed hosts](Self::allow_hosts) in place of `Host`, and a [`Forwarded`](super::Forwarded) among the extensions of
+    /// the request tells handlers.
+    ///
+    /// Trust only proxies that append to these headers, replace or remove them: from one that passes them on, they are the
+    /// client's word. `unix` trusts connections without an address: those of a Unix socket, or of a nested service whose
+    /// middleware knows none.
     ///
     /// ```
     /// use mcp_runtime::Server;
@@ -119,6 +128,25 @@ impl HttpService {
     pub fn trust_proxies(self, proxies: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let proxies = Proxies::parse(proxies).unwrap_or_else(|mistake| panic!("{mistake}"));
         self.with(|options| options.proxies = proxies)
+    }
+
+    /// Like [`trust_proxies`](Self::trust_proxies), for proxies that write the header `Forwarded` of RFC 7239. The
+    /// `X-Forwarded-…` headers are then not read, as `Forwarded` is not read otherwise: a proxy passes on what it does not
+    /// write. Replaces what `trust_proxies` has set.
+    ///
+    /// ```
+    /// use mcp_runtime::Server;
+    ///
+    /// let service = Server::new("maps", "1.0.0").into_service().trust_forwarded(["10.0.0.0/8"]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If one is neither an address nor a network.
+    #[track_caller]
+    pub fn trust_forwarded(self, proxies: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let proxies = Proxies::parse(proxies).unwrap_or_else(|mistake| panic!("{mistake}"));
+        self.with(|options| options.proxies = proxies.standard())
     }
 
     /// Stores the sessions of clients of 2025-03-26 to 2025-11-25, so that any replica can serve them, also after a
@@ -139,6 +167,7 @@ impl HttpService {
         stores.set_events(backend.events);
         stores.inbox = Some(backend.inbox);
         stores.replica = backend.replica;
+        stores.backend = Some(backend.backend);
         self.with(|options| options.stores = Some(Arc::new(stores)))
     }
 

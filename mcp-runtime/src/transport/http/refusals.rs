@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use http::{Response, StatusCode};
 use tracing::field::display;
 
+use crate::call::telemetry::request_id::RequestId;
 use crate::jsonrpc::error::RpcError;
 use crate::server::peer::Peer;
 use crate::sync::lock;
@@ -37,24 +38,27 @@ impl Refusals {
         lock(&self.0)
     }
 
-    /// Logs a response that is a refusal.
-    pub(super) fn report<B>(&self, response: &mut Response<B>, peer: Option<Peer>) {
+    /// Logs a response that is a refusal, with the id of its request if it has one.
+    pub(super) fn report<B>(&self, response: &mut Response<B>, peer: Option<Peer>, id: Option<&RequestId>) {
         let status = response.status();
         let Reason { code, text } = response.extensions_mut().remove().unwrap_or(Reason { code: 0, text: "".into() });
         let Some(more) = self.is_due(status, code) else { return };
         let (peer, change) = (peer.map(|peer| display(peer.ip())), remedy(status, code));
+        let request = id.map(RequestId::as_str);
         // A stranger's text may be in the reason: it is logged in quotes, with control characters escaped.
         match status.as_u16() {
             403 if code == RpcError::FORBIDDEN => {
-                tracing::debug!(status = status.as_u16(), peer, reason = ?text, more, "request refused");
+                tracing::debug!(status = status.as_u16(), peer, request, reason = ?text, more, "request refused");
             }
             500.. | 403 | 429 => {
-                tracing::warn!(status = status.as_u16(), peer, reason = ?text, change, more, "request refused");
+                tracing::warn!(status = status.as_u16(), peer, request, reason = ?text, change, more, "request refused");
             }
             408 | 413 | 415 | 431 => {
-                tracing::info!(status = status.as_u16(), peer, reason = ?text, change, more, "request refused");
+                tracing::info!(status = status.as_u16(), peer, request, reason = ?text, change, more, "request refused");
             }
-            _ => tracing::debug!(status = status.as_u16(), peer, reason = ?text, change, more, "request refused"),
+            _ => {
+                tracing::debug!(status = status.as_u16(), peer, request, reason = ?text, change, more, "request refused");
+            }
         }
     }
 

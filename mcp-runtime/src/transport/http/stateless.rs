@@ -15,6 +15,7 @@ use super::quota::QuotaPermit;
 use super::request::HttpRequest;
 use super::request::accept::ResponseFormat;
 use super::request::headers::Headers;
+use super::request::watched;
 use super::response::body::{Body, Events, charged};
 #[cfg(feature = "auth")]
 use super::response::denied;
@@ -27,6 +28,7 @@ use crate::call::in_flight::CallKind;
 use crate::call::invocation::{CallChannel, Invocation};
 use crate::call::notifier::CloseOnDrop;
 use crate::call::outbox::{Outbox, Outgoing};
+use crate::call::telemetry::watch::{AcceptedRequest, Watch};
 use crate::dispatch::{listen, long_answers, router};
 use crate::era::encode::{self, ResponseTo};
 use crate::era::{self, Accepted, Era, LegacySession, Method, RequestParams};
@@ -46,6 +48,22 @@ pub(super) fn serve<'a>(
     request: &Request<'a>,
     params: Result<RequestParams<'a>, RpcError>,
 ) -> Responding<'static> {
+    let mut watch = watched::begin(&service.core, http.unclaimed, request);
+    let response = respond(service, http, request, params, &mut watch);
+    if let Responding::Done(response) = &response {
+        watched::refused(watch, response);
+    }
+    response
+}
+
+/// Serves a request. Its watch is taken if it is answered, or will be.
+fn respond<'a>(
+    service: &Service,
+    http: &HttpRequest<'_>,
+    request: &Request<'a>,
+    params: Result<RequestParams<'a>, RpcError>,
+    watch: &mut Watch,
+) -> Responding<'static> {
     let (core, catalog) = (&service.core, service.core.shared.catalog());
     let call = era::accept(Era::Stateless, request, params, &LegacySession::default(), &*catalog, http.headers);
     let call = match call {
@@ -57,6 +75,13 @@ pub(super) fn serve<'a>(
         Err(rejected) => return Responding::Done(rejected.answer(request.id)),
     };
     let outbox = http.outbox(false, principal);
+    watch.accepted(|| AcceptedRequest {
+        id: request.id.as_str(),
+        call: &call,
+        names: &*catalog,
+        user: outbox.principal(),
+        peer: outbox.peer(),
+    });
     let env = CallEnv { core, catalog: &catalog, outbox: &outbox, control: None };
     if let Err(error) = check_header_args(&env, request.id, &call, http.headers) {
         return Responding::Done(refuse(request.id, &error));
@@ -68,8 +93,11 @@ pub(super) fn serve<'a>(
             Err(rejected) => return Responding::Done(rejected.answer(request.id)),
         };
         return match open_stream(&env, to, &call) {
-            Ok(stream) => respond_later(core, http.format(), stream, permit, outbox),
-            Err(failure) => Responding::Done(answered(core, to, Err(failure), Vec::new(), http.format())),
+            Ok(mut stream) => {
+                stream.to.watch = std::mem::take(watch);
+                respond_later(core, http.format(), stream, permit, outbox)
+            }
+            Err(failure) => Responding::Done(answered(core, to, Err(failure), Vec::new(), http.format(), watch)),
         };
     }
     // Only a call that may have to wait takes of the quota, so that no other pays for it.
@@ -78,16 +106,21 @@ pub(super) fn serve<'a>(
         permit = service.quota_permit(outbox.owner(), CallKind::Call);
         permit.is_ok()
     };
+    let entered = watch.enter();
     let begun = begin(&env, request.id, &call, has_room, |invocation| router::route(core, &catalog, &call, invocation));
+    drop(entered);
     match (permit, begun) {
         (Err(rejected), _) => Responding::Done(rejected.answer(request.id)),
         (Ok(_), Begun::Done { notifications, outcome }) => {
             let notifications = if http.format().streams() { notifications } else { Vec::new() };
-            let response = answered(core, to, outcome, notifications, http.format());
+            let response = answered(core, to, outcome, notifications, http.format(), watch);
             long_answers::answered(&catalog, call.method, &call.params, response.body().len());
             Responding::Done(response)
         }
-        (Ok(permit), Begun::Waiting(call)) => respond_later(core, http.format(), *call, permit, outbox),
+        (Ok(permit), Begun::Waiting(mut call)) => {
+            call.to.watch = std::mem::take(watch);
+            respond_later(core, http.format(), *call, permit, outbox)
+        }
     }
 }
 
@@ -164,17 +197,25 @@ fn status(outcome: &Outcome) -> StatusCode {
 fn answered(
     core: &Core,
     to: ResponseTo<'_>,
-    outcome: Outcome,
+    mut outcome: Outcome,
     mut lines: Vec<u8>,
     format: ResponseFormat,
+    watch: &mut Watch,
 ) -> Response<Body> {
     #[cfg(feature = "auth")]
     if let Err(Failure::Forbidden(denied)) = outcome {
         return denied::denied(encode::line(&core.info, to, Err(Failure::Forbidden(denied.clone()))), &denied);
     }
+    if let Err(Failure::Throttled(throttled)) = outcome {
+        let line = encode::line(&core.info, to, Err(Failure::Throttled(throttled.clone())));
+        return response::throttled(line, &throttled);
+    }
     let (streams, status) = (!lines.is_empty(), status(&outcome));
+    settle(watch, &mut outcome, to, status);
     lines.reserve(response::ANSWER);
+    let at = lines.len();
     encode::answer(&core.info, to, outcome, &mut lines);
+    std::mem::take(watch).finish(&lines[at..]);
     if streams {
         response::answer(ResponseFormat::Events, lines)
     } else {
@@ -186,6 +227,15 @@ fn answered(
             denied: None,
         };
         whole(format, answer)
+    }
+}
+
+/// Tells who watches what comes of a request.
+#[inline]
+fn settle(watch: &mut Watch, outcome: &mut Outcome, to: ResponseTo<'_>, status: StatusCode) {
+    if let Some(watched) = watch.get() {
+        watched.settle(outcome, to);
+        watched.status(status.as_u16());
     }
 }
 
@@ -217,14 +267,17 @@ fn respond_later(
     let answer: AnswerFuture = Box::pin(async move {
         // Counts against the caller's quota until the answer is there.
         let _permit = permit;
-        let (to, outcome, turns) = call.finish().await;
+        let (mut to, mut outcome, turns) = call.finish().await;
+        let mut watch = std::mem::take(&mut to.watch);
         let status = status(&outcome);
         #[cfg(feature = "auth")]
         let denied = match &outcome {
             Err(Failure::Forbidden(denied)) => Some(denied.clone()),
             _ => None,
         };
+        settle(&mut watch, &mut outcome, to.as_ref(), status);
         let mut line = turns.encode(|| encode::line(&core.info, to.as_ref(), outcome), Vec::len);
+        watch.finish(&line);
         let charge = (line.len() > FREE).then(|| core.memory.charge(owner, line.len()));
         if let Some(None) = charge {
             line.clear();

@@ -20,7 +20,6 @@ use tokio::sync::watch;
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::clock::ListenerClock;
-use crate::server::peer::Peer;
 use crate::transport::http::idle_clock::IdleClock;
 
 /// How long evicted connections have to close before more are evicted.
@@ -159,8 +158,8 @@ impl ConnectionLimit {
         self.entries.values().for_each(|entry| entry.ask(Leave::AfterFirst));
     }
 
-    /// Serves a connection in a task of its own.
-    pub(crate) fn spawn<F>(&mut self, peer: Peer, serve: impl FnOnce(Slot) -> F)
+    /// Serves a connection in a task of its own. `peer` is what counts as one.
+    pub(crate) fn spawn<F>(&mut self, peer: IpAddr, serve: impl FnOnce(Slot) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -169,7 +168,7 @@ impl ConnectionLimit {
         self.clock.advance();
         let idle = self.clock.idle_clock();
         let task = self.tasks.spawn(serve(Slot { idle: Arc::clone(&idle), leave: asked }));
-        self.entries.insert(task.id(), Entry { peer: peer.network(), idle, leave });
+        self.entries.insert(task.id(), Entry { peer, idle, leave });
     }
 
     /// Waits until all connections are closed; those that are overdue meanwhile are hurried.
@@ -193,8 +192,8 @@ mod tests {
 
     use super::*;
 
-    fn peer(number: u8) -> Peer {
-        Peer::new([192, 0, 2, number].into())
+    fn peer(number: u8) -> IpAddr {
+        [192, 0, 2, number].into()
     }
 
     /// A connection that closes when it is asked to.

@@ -1,14 +1,19 @@
-//! The TCP listener: accepts connections, limits them, and drains them at shutdown.
+//! The listener: accepts connections, of TCP and others, limits them, and drains them at shutdown.
 
 mod bind;
 mod clock;
 mod connection_limit;
 mod descriptors;
 mod holder;
+pub(crate) mod socket;
+#[cfg(feature = "systemd")]
+mod systemd;
+mod tls;
 mod write_timeout;
 
-use std::future::poll_fn;
-use std::net::SocketAddr;
+use std::future::{poll_fn, ready};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -17,9 +22,11 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::ToSocketAddrs;
 
 use self::connection_limit::{ConnectionLimit, FIRST_REQUEST, Leave, Slot};
+use self::socket::{Accept, Accepted, Listener};
 use self::write_timeout::WriteTimeout;
 use super::HttpService;
 use crate::dispatch::tasks::takeover;
@@ -32,8 +39,6 @@ use crate::transport::signals;
 const PATH: &str = "/mcp";
 /// The least that hyper takes as the limit of its buffer.
 const SMALLEST_HEAD: usize = 8192;
-/// The most connections that wait to be accepted: what tokio asks the system for.
-const LONGEST_QUEUE: usize = 1024;
 /// How long to wait after a failed `accept`.
 const ACCEPT_RETRY: Duration = Duration::from_millis(20);
 
@@ -52,8 +57,23 @@ impl HttpService {
         self.serve_on(bind::bind(address).await?).await
     }
 
-    /// Like [`serve`](Self::serve), on a listener that is already bound.
-    pub async fn serve_on(self, listener: TcpListener) -> Result<(), ServerError> {
+    /// Like [`serve`](Self::serve), on a socket that is already bound: a [`TcpListener`](tokio::net::TcpListener), a
+    /// [`UnixListener`](tokio::net::UnixListener), or several as [`Sockets`](super::Sockets).
+    ///
+    /// Whoever connects over a Unix socket has no address; a proxy there is named as `unix` in
+    /// [`trust_proxies`](Self::trust_proxies).
+    pub async fn serve_on(self, listener: impl Listener) -> Result<(), ServerError> {
+        self.serve_with(listener, "http", |stream| ready(Ok(stream))).await
+    }
+
+    /// Serves on a listener whose connections begin with a handshake.
+    async fn serve_with<L, H, F, S>(self, listener: L, scheme: &str, handshake: H) -> Result<(), ServerError>
+    where
+        L: Accept,
+        H: Fn(L::Stream) -> F + Send + Sync + 'static,
+        F: Future<Output = io::Result<S>> + Send + 'static,
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
         #[cfg(feature = "auth")]
         self.check_authorization()?;
         if !self.0.options.keep_signals {
@@ -63,7 +83,10 @@ impl HttpService {
         takeover::start(&self.0.core);
         #[cfg(feature = "auth")]
         self.preload_authorization();
-        listen(self, listener).await
+        for url in self.urls(&listener, scheme) {
+            tracing::info!("listening on {url}");
+        }
+        listen(self, listener, handshake).await
     }
 }
 
@@ -71,8 +94,11 @@ impl HttpService {
 impl HttpService {
     /// Like [`serve`](Self::serve), and tells the person who started the server where it listens.
     pub(crate) async fn serve_by_hand(self, address: &str) -> Result<(), ServerError> {
+        // Before it is told that the server listens; scripts wait for that.
+        #[cfg(feature = "auth")]
+        self.check_authorization()?;
         let listener = bind::bind(address).await?;
-        if let Some(url) = self.url(&listener) {
+        for url in self.urls(&listener, "http") {
             eprintln!("listening on {url}");
         }
         self.serve_on(listener).await
@@ -81,28 +107,38 @@ impl HttpService {
 
 impl HttpService {
     /// Where clients find the endpoint.
-    fn url(&self, listener: &TcpListener) -> Option<String> {
-        let path = self.0.options.endpoint.as_deref().unwrap_or(PATH);
-        listener.local_addr().ok().map(|address| format!("http://{address}{path}"))
+    fn urls(&self, listener: &impl Accept, scheme: &str) -> Vec<String> {
+        listener.urls(scheme, self.0.options.endpoint.as_deref().unwrap_or(PATH))
     }
 }
 
 /// Accepts connections until the server shuts down. Then open connections have `Limits::drain_timeout` to
 /// finish.
-async fn listen(service: HttpService, listener: TcpListener) -> Result<(), ServerError> {
-    if let Some(url) = service.url(&listener) {
-        tracing::info!("listening on {url}");
-    }
+async fn listen<L, H, F, S>(service: HttpService, listener: L, handshake: H) -> Result<(), ServerError>
+where
+    L: Accept,
+    H: Fn(L::Stream) -> F + Send + Sync + 'static,
+    F: Future<Output = io::Result<S>> + Send + 'static,
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let core = Arc::clone(&service.0.core);
     let _serving = core.shared.serving();
     let mut limit = ConnectionLimit::new(descriptors::within(core.limits.connections), core.limits.request_timeout);
-    let queued = accept(&service, listener, &mut limit).await;
+    let spawn = |(stream, peer): Accepted<L>, limit: &mut ConnectionLimit| {
+        // Who has no address is one peer.
+        let of = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), Peer::network);
+        limit.spawn(of, |slot| {
+            L::prepare(&stream);
+            serve(service.clone(), handshake(stream), peer, slot)
+        });
+    };
+    let queued = accept(&service, listener, &mut limit, &spawn).await;
     limit.start_shutdown();
     let drained = async {
         let answered = async {
-            for (stream, address) in queued {
+            for accepted in queued {
                 limit.room().await;
-                spawn(&service, stream, address, &mut limit);
+                spawn(accepted, &mut limit);
             }
             limit.start_shutdown();
             limit.drained().await;
@@ -122,23 +158,28 @@ async fn listen(service: HttpService, listener: TcpListener) -> Result<(), Serve
 
 /// Accepts connections until the server shuts down, and closes the socket then. Returns the connections that are not served
 /// yet: their clients take them for accepted, and may have sent a request.
-async fn accept(service: &HttpService, listener: TcpListener, limit: &mut ConnectionLimit) -> Vec<Accepted> {
+async fn accept<L: Accept>(
+    service: &HttpService,
+    listener: L,
+    limit: &mut ConnectionLimit,
+    spawn: impl Fn(Accepted<L>, &mut ConnectionLimit),
+) -> Vec<Accepted<L>> {
     let mut shutdown = std::pin::pin!(service.0.core.shared.reaches(Phase::Draining));
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = socket::accept(&listener) => accepted,
             () = limit.tick() => continue,
-            () = &mut shutdown => return queued(listener),
+            () = &mut shutdown => return socket::queued(listener),
         };
         match accepted {
-            Ok((stream, address)) => {
+            Ok(accepted) => {
                 tokio::select! {
                     () = limit.room() => {}
                     () = &mut shutdown => {
-                        return std::iter::once((stream, address)).chain(queued(listener)).collect();
+                        return std::iter::once(accepted).chain(socket::queued(listener)).collect();
                     }
                 }
-                spawn(service, stream, address, limit);
+                spawn(accepted, limit);
             }
             // Too many open files, or a client that disconnected already: the listener itself is fine.
             Err(error) => {
@@ -150,34 +191,29 @@ async fn accept(service: &HttpService, listener: TcpListener, limit: &mut Connec
     }
 }
 
-type Accepted = (TcpStream, SocketAddr);
-
-/// Closes the listener, and returns the connections that the system has accepted for it.
-fn queued(listener: TcpListener) -> Vec<Accepted> {
-    let Ok(listener) = listener.into_std() else { return Vec::new() };
-    // At once, and nothing else meanwhile: a client that connects between the last one and the end is cut off.
-    let queued: Vec<_> = std::iter::from_fn(|| listener.accept().ok()).take(LONGEST_QUEUE).collect();
-    drop(listener);
-    let into_tokio = |(stream, address): (std::net::TcpStream, SocketAddr)| {
-        stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream)).ok().map(|stream| (stream, address))
+async fn serve<S>(
+    service: HttpService,
+    handshake: impl Future<Output = io::Result<S>>,
+    peer: Option<Peer>,
+    mut slot: Slot,
+) where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let handshake = tokio::select! {
+        biased;
+        made = handshake => made,
+        () = too_late(&mut slot) => return,
     };
-    queued.into_iter().filter_map(into_tokio).collect()
-}
-
-fn spawn(service: &HttpService, stream: TcpStream, address: SocketAddr, limit: &mut ConnectionLimit) {
-    let peer = Peer::new(address.ip());
-    limit.spawn(peer, |slot| serve(service.clone(), stream, peer, slot));
-}
-
-async fn serve(service: HttpService, stream: TcpStream, peer: Peer, mut slot: Slot) {
-    // A response is one write; Nagle's algorithm would only delay it.
-    let _ = stream.set_nodelay(true);
+    let stream = match handshake {
+        Ok(stream) => stream,
+        Err(error) => return tracing::debug!(%error, "handshake failed"),
+    };
     let limits = &service.0.core.limits;
     let mut builder = http1::Builder::new();
     // The connection limit has a timeout for that, without a timer per request.
     builder.header_read_timeout(None).max_buf_size(limits.head_bytes.max(SMALLEST_HEAD));
     let idle = Arc::clone(&slot.idle);
-    let respond = service_fn(|request| service.respond(request, Some(PATH), Some(peer), Some(&idle)));
+    let respond = service_fn(|request| service.respond(request, Some(PATH), peer, Some(&idle)));
     let stream = TokioIo::new(WriteTimeout::new(
         stream,
         limits.write_timeout,
@@ -203,6 +239,12 @@ async fn serve(service: HttpService, stream: TcpStream, peer: Peer, mut slot: Sl
         }
     };
     report(ended);
+}
+
+/// Waits until a connection without a request has to go: when it is asked to, or a moment after a shutdown has begun.
+async fn too_late(slot: &mut Slot) {
+    slot.asked(Leave::AfterFirst).await;
+    let _ = tokio::time::timeout(FIRST_REQUEST, slot.asked(Leave::WhenIdle)).await;
 }
 
 /// Waits until the first request has arrived, for a moment: a graceful shutdown of hyper closes a connection that has sent

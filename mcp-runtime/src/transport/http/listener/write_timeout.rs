@@ -118,11 +118,54 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
 
     /// Called when all is written: the client has read it, or the system keeps it for the client.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.blocked = None;
-        Pin::new(&mut self.stream).poll_flush(cx)
+        match Pin::new(&mut self.stream).poll_flush(cx) {
+            Poll::Ready(flushed) => {
+                self.blocked = None;
+                Poll::Ready(flushed)
+            }
+            // TLS has a buffer of its own: it takes what the client does not read.
+            Poll::Pending => self.check(cx, Poll::Pending).map_ok(drop),
+        }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+    use crate::limits::Limits;
+
+    /// A stream that takes all, and never gets rid of it.
+    struct Hoard;
+
+    impl AsyncWrite for Hoard {
+        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_buffer_keeps_counts_as_unread() {
+        let (idle, memory) = (Arc::default(), Arc::new(MemoryBudget::new(&Limits::default())));
+        let mut stream = WriteTimeout::new(Hoard, Duration::from_secs(30), Arc::clone(&idle), memory);
+        let begun = Instant::now();
+        let written = poll_fn(|cx| Pin::new(&mut stream).poll_write(cx, b"a response")).await;
+        assert_eq!(written.unwrap(), 10);
+        let flushed = poll_fn(|cx| Pin::new(&mut stream).poll_flush(cx)).await;
+        assert_eq!(flushed.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert!(begun.elapsed() >= Duration::from_secs(30) && idle.is_busy());
     }
 }

@@ -18,11 +18,11 @@ use super::HttpRequest;
 use super::headers::Field;
 use crate::auth::Auth;
 use crate::auth::access::Access;
-use crate::auth::gate::{Admission, Closed, Credentials, Gate, WellKnown};
+use crate::auth::gate::{Admission, Closed, Credentials, Gate, Sent, WellKnown};
 use crate::auth::jose::claims::Scheme;
 use crate::auth::keys::proxy;
 use crate::auth::verifier::Presented;
-use crate::dispatch::permit;
+use crate::dispatch::admission::permit;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
@@ -129,11 +129,11 @@ impl Service {
             let status = StatusCode::INTERNAL_SERVER_ERROR;
             return Err(Box::new(response::refuse(status, RpcError::INTERNAL, text)));
         };
-        let admitted = match gate.admit(credentials(http, gate.has_dpop())) {
-            Admission::Ready(admitted) => admitted,
-            Admission::Later { presented, verifying } => gate.verified(&presented, verifying.await),
+        let sent = sent(http, gate.has_dpop());
+        let access = match gate.recognize(&sent) {
+            Some(access) => access,
+            None => admit(gate, sent, http).await?,
         };
-        let access = admitted.map_err(|closed| Box::new(denied::close(&closed)))?;
         // A message says what it is for, and so which other scopes it needs.
         if http.parts.method != Method::POST && !access.has_baseline() {
             return Err(Box::new(denied::refuse(Id::NULL, &access.deny(&[]))));
@@ -161,26 +161,49 @@ impl Service {
     }
 }
 
-/// The token of a request. It is in one header, and nowhere else.
+/// The caller of a request whose token is not known.
+async fn admit<'a>(gate: &'a Gate, sent: Sent<'a>, http: &HttpRequest<'a>) -> Result<Access, Box<Response<Body>>> {
+    let admitted = match gate.admit(credentials(sent, http)) {
+        Admission::Ready(admitted) => admitted,
+        Admission::Later { presented, verifying } => gate.verified(&presented, verifying.await),
+    };
+    admitted.map_err(|closed| Box::new(denied::close(&closed)))
+}
+
+/// What is in the place of a token. It is in one header, and nowhere else.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#token-requirements>
-fn credentials<'a>(http: &HttpRequest<'a>, has_dpop: bool) -> Credentials<'a> {
+#[inline]
+fn sent<'a>(http: &HttpRequest<'a>, has_dpop: bool) -> Sent<'a> {
     let query = http.parts.uri.query();
     if query.is_some_and(|query| query.split('&').any(|pair| pair.split('=').next() == Some("access_token"))) {
-        return Credentials::Malformed("send the token in the Authorization header, never in the URL");
+        return Sent::Malformed("send the token in the Authorization header, never in the URL");
     }
     let value = match http.headers.authorization {
-        Field::Absent => return Credentials::None,
+        Field::Absent => return Sent::None,
         Field::Once(value) => value,
-        Field::Twice => return Credentials::Malformed("send the Authorization header once"),
+        Field::Twice => return Sent::Malformed("send the Authorization header once"),
     };
     let bytes = value.as_bytes();
+    // As nearly every client writes it.
+    if let Some(token) = bytes.strip_prefix(b"Bearer ") {
+        return Sent::Token { scheme: Scheme::Bearer, token: token.trim_ascii() };
+    }
     let (scheme, token) = bytes.split_at(bytes.iter().position(|byte| *byte == b' ').unwrap_or(bytes.len()));
     let scheme = match scheme {
         _ if scheme.eq_ignore_ascii_case(b"bearer") => Scheme::Bearer,
         _ if has_dpop && scheme.eq_ignore_ascii_case(b"dpop") => Scheme::Dpop,
-        _ => return Credentials::None,
+        _ => return Sent::None,
     };
-    let token = token.trim_ascii();
+    Sent::Token { scheme, token: token.trim_ascii() }
+}
+
+/// The credentials of a request, if what was sent can be a token.
+fn credentials<'a>(sent: Sent<'a>, http: &HttpRequest<'a>) -> Credentials<'a> {
+    let (scheme, token) = match sent {
+        Sent::None => return Credentials::None,
+        Sent::Malformed(why) => return Credentials::Malformed(why),
+        Sent::Token { scheme, token } => (scheme, token),
+    };
     let is_token = !token.is_empty() && token.iter().all(|byte| byte.is_ascii_graphic() && *byte != b',');
     let (true, Ok(token)) = (is_token, std::str::from_utf8(token)) else {
         return Credentials::Malformed("send one token, in ASCII: Authorization: Bearer TOKEN");

@@ -6,6 +6,8 @@
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
+#[cfg(feature = "auth")]
+use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes};
 use http::header::{CONTENT_TYPE, HeaderValue};
@@ -53,6 +55,32 @@ pub(crate) async fn read<B: Body>(
         }
     };
     gathered.map_err(|why| incomplete(why, limits.message_bytes))
+}
+
+/// The longest message of a refused request that is waited for, and for how long. What begins a conversation is shorter.
+#[cfg(feature = "auth")]
+const DISCARDED: usize = 64 * 1024;
+#[cfg(feature = "auth")]
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Waits for the message of a request that is refused whatever it says, and drops it. With a response before it has
+/// arrived, the connection ends, and a client that keeps it for its next request fails. It is not counted among the
+/// [`Arrivals`]: whoever has no token takes no place from others.
+#[cfg(feature = "auth")]
+pub(crate) async fn discard<B: Body>(body: B, limit: Duration) {
+    let mut body = std::pin::pin!(body);
+    if body.size_hint().lower() > DISCARDED as u64 {
+        return;
+    }
+    let arrival = async {
+        let mut length = 0;
+        while let Some(Ok(frame)) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await
+            && length <= DISCARDED
+        {
+            length += frame.data_ref().map_or(0, Buf::remaining);
+        }
+    };
+    let _ = tokio::time::timeout(limit.min(PATIENCE), arrival).await;
 }
 
 fn check_content_type(headers: &Headers<'_>) -> Result<(), Refusal> {

@@ -1,13 +1,15 @@
-//! The request half of an exchange: headers, `Accept`, `Host` and `Origin`, and the body.
+//! The request half of an exchange: headers, `Accept`, `Host` and `Origin`, what proxies say, and the body.
 
 pub(super) mod accept;
 pub(super) mod arrivals;
 #[cfg(feature = "auth")]
 mod authorize;
 pub(super) mod body;
+pub(super) mod forwarded;
 pub(super) mod headers;
 pub(super) mod origin;
 pub(super) mod proxies;
+pub(super) mod watched;
 
 use std::sync::Arc;
 
@@ -15,6 +17,7 @@ use http::request::Parts;
 
 use self::accept::ResponseFormat;
 use self::headers::Headers;
+use self::watched::UnclaimedPost;
 #[cfg(feature = "auth")]
 use crate::auth::access::Access;
 use crate::call::outbox::Outbox;
@@ -33,6 +36,8 @@ pub(crate) struct HttpRequest<'a> {
     /// What the caller may do, if there are rules.
     #[cfg(feature = "auth")]
     pub(crate) access: Option<&'a Access>,
+    /// Tells who watches, if nothing else does.
+    pub(crate) unclaimed: Option<&'a UnclaimedPost<'a>>,
     /// The kind of response the client accepts; none if it accepts neither.
     pub(crate) format: Option<ResponseFormat>,
 }
@@ -46,6 +51,7 @@ impl<'a> HttpRequest<'a> {
             held: None,
             #[cfg(feature = "auth")]
             access: None,
+            unclaimed: None,
             format: ResponseFormat::of(headers),
         }
     }
@@ -61,6 +67,12 @@ impl<'a> HttpRequest<'a> {
     /// The kind of response the client gets, once it is settled that it gets one.
     pub(crate) fn format(&self) -> ResponseFormat {
         self.format.unwrap_or(ResponseFormat::Either)
+    }
+
+    /// What becomes of the message is told elsewhere, if it is told. Returns its length, if it is.
+    #[inline]
+    pub(crate) fn claim(&self) -> usize {
+        self.unclaimed.map_or(0, UnclaimedPost::claim)
     }
 
     pub(crate) fn names_session(&self) -> bool {

@@ -1,8 +1,8 @@
 //! Host and origin checks: the defence against web pages that reach a local server by DNS rebinding.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-warning>
 
-use http::Uri;
 use http::uri::Authority;
+use http::{HeaderValue, Uri};
 
 use super::headers::{Field, Headers};
 
@@ -22,16 +22,18 @@ const ANY: &str = "*";
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 impl OriginPolicy {
-    /// Why a request is rejected, if it is: a sentence that names the option which would allow it.
-    pub(crate) fn refusal(&self, headers: &Headers<'_>, uri: &Uri) -> Option<String> {
-        let host = match one(headers.host) {
-            Ok(Some(host)) => host,
+    /// Why a request is rejected, if it is: a sentence that names the option which would allow it. `forwarded` is the host
+    /// that a trusted proxy names.
+    pub(crate) fn refusal(&self, headers: &Headers<'_>, uri: &Uri, forwarded: Option<&str>) -> Option<String> {
+        let host = match (forwarded, one(headers.host)) {
+            // The others are the proxy's own.
+            (Some(host), _) | (None, Ok(Some(host))) => host,
             // HTTP/2 has it in the URI.
-            Ok(None) => uri.authority().map_or("", |authority| authority.as_str()),
-            Err(()) => return Some("send exactly one `Host` header, in ASCII".to_owned()),
+            (None, Ok(None)) => uri.authority().map_or("", |authority| authority.as_str()),
+            (None, Err(())) => return Some("send exactly one `Host` header, in ASCII".to_owned()),
         };
         // A request target with a host in it overrides the header, so both are checked.
-        let target = uri.authority().map(Authority::as_str);
+        let target = uri.authority().map(Authority::as_str).filter(|_| forwarded.is_none());
         let known = |host: &str| allowed(&self.hosts, name_of(host)) || self.is_own(name_of(host));
         if !known(host) || !target.is_none_or(known) {
             return Some(format!(
@@ -49,6 +51,12 @@ impl OriginPolicy {
                  default one"
             )
         })
+    }
+
+    /// The origin of a request, if it has one that is allowed.
+    pub(crate) fn allowed_origin<'a>(&self, headers: &Headers<'a>) -> Option<&'a HeaderValue> {
+        let Field::Once(value) = headers.origin else { return None };
+        value.to_str().is_ok_and(|origin| self.allows_origin(origin)).then_some(value)
     }
 
     /// Whether this is the host of the server's address, and nothing else was set.
@@ -187,7 +195,7 @@ mod tests {
         if let Some(origin) = origin {
             headers.insert(ORIGIN, origin.parse().unwrap());
         }
-        policy.refusal(&Headers::of(&headers), &Uri::from_static("/mcp")).is_some()
+        policy.refusal(&Headers::of(&headers), &Uri::from_static("/mcp"), None).is_some()
     }
 
     #[test]

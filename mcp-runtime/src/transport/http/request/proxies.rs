@@ -1,18 +1,23 @@
-//! Trusted proxies: behind them, `X-Forwarded-For` names the peer.
-//!
-//! Every proxy appends the address it was contacted from. So the list is read from its end, and the first address that
-//! is not a trusted proxy is the peer. What stands before it was written by the peer itself, or by whoever it says.
-//! <https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/X-Forwarded-For#selecting_an_ip_address>
+//! Trusted proxies: those whose word on the client of a request is taken.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use http::HeaderMap;
 
+use super::forwarded::{Dialect, Forwarded};
 use crate::server::peer::Peer;
 
-/// The proxies whose `X-Forwarded-For` is believed.
+/// Connections without an address, as those of a Unix socket.
+const UNIX: &str = "unix";
+
+/// The proxies whose headers are believed.
 #[derive(Debug, Default)]
-pub(crate) struct Proxies(Vec<Network>);
+pub(crate) struct Proxies {
+    networks: Vec<Network>,
+    /// Whether who has no address is one.
+    unix: bool,
+    dialect: Dialect,
+}
 
 /// Addresses with the same leading bits.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,47 +29,45 @@ struct Network {
 
 impl Proxies {
     /// Reads addresses (`10.0.0.1`) and networks (`10.0.0.0/8`); the first that is neither is an error.
-    pub(crate) fn parse(networks: impl IntoIterator<Item: Into<String>>) -> Result<Self, String> {
-        networks.into_iter().map(|network| Network::parse(&network.into())).collect::<Result<_, _>>().map(Proxies)
-    }
-
-    /// The peer of a request that comes from this address.
-    #[inline]
-    pub(crate) fn peer(&self, from: Peer, headers: &HeaderMap) -> Peer {
-        if self.0.is_empty() || !self.trusts(from) { from } else { self.forwarded(from, headers) }
-    }
-
-    /// The peer of a request that this proxy has forwarded.
-    fn forwarded(&self, from: Peer, headers: &HeaderMap) -> Peer {
-        let lines = headers.get_all("x-forwarded-for").iter().rev();
-        // A line that is no text ends the part that can be believed.
-        let entries = lines.map_while(|line| line.to_str().ok()).flat_map(|line| line.rsplit(','));
-        let mut nearest = from;
-        for entry in entries {
-            let Some(peer) = address(entry.trim()) else { break };
-            nearest = peer;
-            if !self.trusts(peer) {
-                break;
+    pub(crate) fn parse(names: impl IntoIterator<Item: Into<String>>) -> Result<Self, String> {
+        let mut proxies = Proxies::default();
+        for name in names.into_iter().map(Into::into) {
+            match &*name {
+                UNIX => proxies.unix = true,
+                name => proxies.networks.push(Network::parse(name)?),
             }
         }
-        nearest
+        Ok(proxies)
+    }
+
+    /// The same proxies, which write `Forwarded`.
+    pub(crate) fn standard(self) -> Self {
+        Proxies { dialect: Dialect::Standard, ..self }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.networks.is_empty() && !self.unix
+    }
+
+    /// The peer of a request that comes from this address, and what a proxy says of the request if it has forwarded it.
+    pub(crate) fn read(&self, from: Option<Peer>, headers: &HeaderMap) -> (Option<Peer>, Option<Forwarded>) {
+        if !from.map_or(self.unix, |from| self.trusts(from)) {
+            return (from, None);
+        }
+        let (peer, forwarded) = self.dialect.read(headers, |peer| self.trusts(peer));
+        (peer.or(from), Some(forwarded))
     }
 
     fn trusts(&self, peer: Peer) -> bool {
-        self.0.iter().any(|network| network.contains(peer))
+        self.networks.iter().any(|network| network.contains(peer))
     }
-}
-
-/// An entry of the list: an address, which some proxies write with a port.
-fn address(text: &str) -> Option<Peer> {
-    let ip = text.parse::<IpAddr>().or_else(|_| text.parse::<SocketAddr>().map(|address| address.ip()));
-    let bracketed = || text.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
-    ip.ok().or_else(bracketed).map(Peer::new)
 }
 
 impl Network {
     fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("a trusted proxy is an address or a network, like `10.0.0.1` or `10.0.0.0/8`: {text:?}");
+        let wrong =
+            || format!("a trusted proxy is an address, a network or `unix`, like `10.0.0.1` or `10.0.0.0/8`: {text:?}");
         let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let (address, is_v4) = number(Peer::new(address.parse().map_err(|_| wrong())?));
         let most = if is_v4 { 32 } else { 128 };
@@ -98,7 +101,8 @@ mod tests {
         for line in forwarded {
             headers.append("x-forwarded-for", http::HeaderValue::from_static(line));
         }
-        proxies.peer(Peer::new(from.parse().unwrap()), &headers).ip().to_string()
+        let from = (from != UNIX).then(|| Peer::new(from.parse().unwrap()));
+        proxies.read(from, &headers).0.map_or_else(|| UNIX.to_owned(), |peer| peer.ip().to_string())
     }
 
     #[test]
@@ -117,6 +121,9 @@ mod tests {
             "10.1.2.3",
             "not believed past nonsense"
         );
+        assert_eq!(peer(&["10.0.0.0/8"], UNIX, &["192.0.2.7"]), UNIX, "a socket has to be named, too");
+        assert_eq!(peer(&[UNIX], UNIX, &["192.0.2.7"]), "192.0.2.7");
+        assert_eq!(peer(&[UNIX], "10.1.2.3", &["192.0.2.7"]), "10.1.2.3");
         assert_eq!(peer(&["0.0.0.0/0"], "10.1.2.3", &["192.0.2.7, 192.0.2.8"]), "192.0.2.7", "all are proxies");
     }
 

@@ -19,6 +19,7 @@ use super::request::accept::ResponseFormat;
 use crate::era::encode;
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::{RpcError, shorten};
+use crate::throttle::refusal::Throttled;
 
 static JSON: HeaderValue = HeaderValue::from_static("application/json");
 static EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -96,6 +97,16 @@ pub(super) fn later_to(id: Id<'_>, status: StatusCode, text: &str) -> Response<B
 /// Tells the client when to retry.
 pub(super) fn retry_later(mut response: Response<Body>) -> Response<Body> {
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+/// The response to a request over a limit. `line` is the JSON-RPC error.
+#[cold]
+pub(super) fn throttled(line: Vec<u8>, throttled: &Throttled) -> Response<Body> {
+    let status = if throttled.is_busy { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::TOO_MANY_REQUESTS };
+    let mut response = json(status, line);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(throttled.retry_after_seconds()));
+    response.extensions_mut().insert(Reason { code: RpcError::THROTTLED, text: throttled.text().into() });
     response
 }
 

@@ -1,0 +1,138 @@
+//! Requests over HTTP that are watched: those of 2026-07-28, and each POST until something else tells what becomes of it.
+//! It may be refused before it is a call.
+
+use std::sync::Mutex;
+use std::time::Instant;
+
+use http::request::Parts;
+use http::{Method, Response};
+
+use super::headers::SESSION;
+use crate::call::telemetry::watch::{Arrived, Place, Watch};
+use crate::jsonrpc::Request;
+use crate::observe::{SessionHash, Transport};
+use crate::server::core::Core;
+use crate::server::peer::Peer;
+use crate::sync::lock;
+use crate::transport::http::refusals::Reason;
+use crate::transport::http::response::body::Body;
+
+/// A POST, until a call or a connection takes over its message.
+#[derive(Debug)]
+pub(crate) struct UnclaimedPost<'a> {
+    core: &'a Core,
+    place: Place,
+    peer: Option<Peer>,
+    seen: Mutex<Seen>,
+}
+
+/// What has been seen of its message.
+#[derive(Debug)]
+struct Seen {
+    /// The method, once the message is known to be a request.
+    method: Option<Box<str>>,
+    bytes: usize,
+    started: Instant,
+    /// Whether something else tells what becomes of it.
+    is_claimed: bool,
+}
+
+impl<'a> UnclaimedPost<'a> {
+    #[inline]
+    pub(crate) fn of(core: &'a Core, parts: &Parts, peer: Option<Peer>) -> Option<Box<Self>> {
+        core.watcher.as_ref()?;
+        (parts.method == Method::POST).then(|| Box::new(Self::new(core, parts, peer)))
+    }
+
+    fn new(core: &'a Core, parts: &Parts, peer: Option<Peer>) -> Self {
+        let session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok()).map(SessionHash::of);
+        let transport = if session.is_some() { Transport::HttpSession } else { Transport::Http };
+        let seen = Seen { method: None, bytes: 0, started: Instant::now(), is_claimed: false };
+        UnclaimedPost { core, place: Place { transport, session }, peer, seen: Mutex::new(seen) }
+    }
+
+    /// Its message has arrived.
+    pub(crate) fn arrived(&self, bytes: usize) {
+        let mut seen = lock(&self.seen);
+        (seen.bytes, seen.started) = (bytes, Instant::now());
+    }
+
+    /// Its message is a request.
+    pub(crate) fn names(&self, method: &str) {
+        lock(&self.seen).method = Some(method[..method.floor_char_boundary(256)].into());
+    }
+
+    /// Its message is told of elsewhere, or is none to be told of. Returns its length.
+    pub(crate) fn claim(&self) -> usize {
+        let mut seen = lock(&self.seen);
+        seen.is_claimed = true;
+        seen.bytes
+    }
+
+    /// It has a response. If nothing has claimed it, the response is a refusal.
+    pub(crate) fn responded(&self, response: &Response<Body>) {
+        if let Some(watch) = self.unclaimed() {
+            refused(watch, response);
+        }
+    }
+
+    /// Begins to watch it, unless something else does.
+    fn unclaimed(&self) -> Option<Watch> {
+        let mut seen = lock(&self.seen);
+        if std::mem::replace(&mut seen.is_claimed, true) {
+            return None;
+        }
+        let (method, bytes, started) = (seen.method.take().unwrap_or_default(), seen.bytes, seen.started);
+        drop(seen);
+        let catalog = self.core.shared.catalog();
+        let mut watch = Watch::begin(self.core.watcher.as_ref(), || Arrived {
+            method: &method,
+            names: Some(&*catalog),
+            bytes,
+            started,
+            place: self.place,
+            lifeline: None,
+        });
+        if let (Some(watched), Some(peer)) = (watch.get(), self.peer) {
+            watched.from(peer);
+        }
+        Some(watch)
+    }
+}
+
+/// Dropped without a response: the client has left. Unless its message was a request already, there is nothing to tell.
+impl Drop for UnclaimedPost<'_> {
+    fn drop(&mut self) {
+        if lock(&self.seen).method.is_some() {
+            drop(self.unclaimed());
+        }
+    }
+}
+
+/// Begins to watch a request, if anybody does.
+#[inline]
+pub(crate) fn begin(core: &Core, post: Option<&UnclaimedPost<'_>>, request: &Request<'_>) -> Watch {
+    if core.watcher.is_none() {
+        return Watch::default();
+    }
+    let catalog = core.shared.catalog();
+    Watch::begin(core.watcher.as_ref(), || Arrived {
+        method: &request.method,
+        names: Some(&*catalog),
+        bytes: post.map_or(0, UnclaimedPost::claim),
+        started: Instant::now(),
+        place: Place { transport: Transport::Http, session: None },
+        lifeline: None,
+    })
+}
+
+/// The request was refused, unless its end is watched already.
+#[inline]
+pub(crate) fn refused(mut watch: Watch, response: &Response<Body>) {
+    if let Some(watched) = watch.get() {
+        let reason = response.extensions().get::<Reason>();
+        watched.status(response.status().as_u16());
+        watched.sent(response.body().len());
+        watched.refused(reason.map(|reason| reason.code), reason.map_or("", |reason| &reason.text));
+    }
+}
