@@ -42,6 +42,11 @@ pub struct Limits {
     /// The log messages per second that one call sends to its client. Default: 1000. Messages beyond
     /// it are dropped.
     pub log_rate: u32,
+    /// How long a call may be silent whose client has asked for progress. Default: 15 seconds. Then the server reports a
+    /// little progress in the handler's stead, again and again, so that the client does not give up. A handler's own
+    /// [reports](crate::Context::progress) put it off; `#[tool(heartbeat = "10s")]` sets another time. `None`: never. At
+    /// least a second.
+    pub heartbeat: Option<Duration>,
     /// The open subscription streams (`subscriptions/listen`) of one client. Default: 16. A stream
     /// beyond it is rejected with error `-32603`, over HTTP with 429. See `in_flight` for what counts
     /// as one client.
@@ -141,6 +146,7 @@ impl Default for Limits {
             batch: 100,
             consecutive_errors: usize::MAX,
             log_rate: 1000,
+            heartbeat: Some(Duration::from_secs(15)),
             streams: 16,
             subscriptions: 256,
             asks_per_call: 64,

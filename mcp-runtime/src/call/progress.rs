@@ -1,11 +1,15 @@
 //! Progress notifications of one call: which reports are sent, and which are throttled.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/progress>
 
+pub(crate) mod heartbeat;
+
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Mutex;
 use std::task::{Context as Task, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::jsonrpc::Id;
 use crate::jsonrpc::object::Object;
@@ -20,8 +24,19 @@ const INTERVAL: Duration = Duration::from_millis(10);
 pub(crate) struct Progress {
     /// The JSON text of the client's progress token.
     pub(crate) token: Box<str>,
-    last: Mutex<Option<(f64, Instant)>>,
+    last: Mutex<Option<Report>>,
 }
+
+/// What was reported last.
+#[derive(Debug, Clone, Copy)]
+struct Report {
+    done: f64,
+    total: Option<f64>,
+    at: Instant,
+}
+
+/// What a heartbeat adds to the progress: it must increase, and stay below what the handler reports next.
+const STEP: f64 = 1e-6;
 
 impl Progress {
     /// Reads the progress token from a request's `_meta`. `None` if the client does not want reports.
@@ -40,12 +55,30 @@ impl Progress {
         let advances = match *last {
             _ if !done.is_finite() => false,
             None => true,
-            Some((before, at)) => done > before && (now - at >= INTERVAL || total.is_some_and(|total| done >= total)),
+            Some(Report { done: before, at, .. }) => {
+                done > before && (now - at >= INTERVAL || total.is_some_and(|total| done >= total))
+            }
         };
         if advances {
-            *last = Some((done, now));
+            *last = Some(Report { done, total, at: now });
         }
         advances
+    }
+
+    /// The report of a heartbeat: a little more than before, of the same total. If the handler has reported within
+    /// `every`, there is none until `every` later.
+    fn beat(&self, every: Duration) -> Result<(f64, Option<f64>), Instant> {
+        let mut last = lock(&self.last);
+        let now = Instant::now();
+        let (before, total) = match *last {
+            Some(Report { at, .. }) if now - at < every => return Err(at + every),
+            Some(Report { done, total, .. }) => (done, total),
+            None => (0.0, None),
+        };
+        let done = (before + STEP).max(before.next_up());
+        let total = total.filter(|total| done < *total);
+        *last = Some(Report { done, total, at: now });
+        Ok((done, total))
     }
 }
 
@@ -143,6 +176,29 @@ mod tests {
         assert!(progress.advances(10.0, Some(10.0)), "the end");
         std::thread::sleep(INTERVAL);
         assert!(progress.advances(11.0, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn heartbeat_increases_and_makes_way_for_the_handler() {
+        let every = Duration::from_secs(10);
+        let progress = Progress::requested(Raw::new_unchecked(r#"{"progressToken":7}"#)).unwrap();
+        let (first, total) = progress.beat(every).unwrap();
+        assert!(first > 0.0 && total.is_none());
+        assert_eq!(progress.beat(every), Err(Instant::now() + every), "a beat is a report");
+        tokio::time::advance(every).await;
+        assert!(progress.beat(every).unwrap().0 > first);
+        tokio::time::advance(every / 2).await;
+        assert!(progress.advances(0.001, Some(0.002)), "beats are smaller than what handlers report");
+        assert_eq!(progress.beat(every), Err(Instant::now() + every));
+        tokio::time::advance(every).await;
+        let (third, total) = progress.beat(every).unwrap();
+        assert!(third > 0.001 && third < 0.002 && total == Some(0.002));
+        assert!(progress.advances(1e300, Some(1e300)));
+        tokio::time::advance(every).await;
+        assert!(
+            matches!(progress.beat(every), Ok((more, None)) if more > 1e300),
+            "however large, and beyond the total"
+        );
     }
 
     #[test]

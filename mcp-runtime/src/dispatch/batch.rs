@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc;
 
-use super::connection::{Connection, Handled, Received, reject};
+use super::connection::{Connection, Handled, Received};
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::era::batch::{self, Batch};
 use crate::jsonrpc::raw::Raw;
@@ -14,7 +14,7 @@ impl Connection {
             Ok(elements) => elements,
             Err(rejection) => {
                 self.core.hooks.protocol_error(frame, &rejection.error);
-                let rejected = reject(&rejection, out);
+                let rejected = self.rejected(&rejection, frame.len(), out);
                 return self.conclude(rejected, outbox);
             }
         };

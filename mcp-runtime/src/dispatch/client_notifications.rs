@@ -7,11 +7,11 @@ use super::connection::{Connection, Exited};
 use super::router::custom_params;
 use crate::call::begin::CallEnv;
 use crate::call::in_flight::CallKind;
-use crate::call::invocation::{CallChannel, Invocation, extract};
+use crate::call::invocation::{CallChannel, Invocation, Origin, extract};
 use crate::call::notifier::CloseOnDrop;
 use crate::call::outbox::Outbox;
 use crate::call::run::PendingCall;
-use crate::error::Result;
+use crate::error::{Result, chain};
 use crate::handler::custom::CustomMethod;
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::object::{Object, optional_object};
@@ -91,7 +91,7 @@ impl Connection {
         let channel = CallChannel::new(&env);
         let invocation = Invocation::notification(&envelope, &channel);
         let custom_params = custom_params(notification.params, &params);
-        let started = panic::catch(|| (custom.call)(extract(&invocation), &custom_params));
+        let started = panic::catch(|| (custom.call)(extract(Origin::Request(&invocation)), &custom_params));
         let future = started
             .ok_or_else(|| internal("the handler panicked".to_owned()))?
             .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))?;
@@ -127,7 +127,7 @@ pub(super) fn cancelled_id<'a>(notification: &Notification<'a>) -> Option<Id<'a>
 /// The error that the `on_protocol_error` hook gets for a failed handler.
 fn error_of(failure: Failure) -> RpcError {
     match failure {
-        Failure::Handler(text) => internal(text),
+        Failure::Handler(source) => internal(chain(&*source)),
         Failure::Protocol(error) => error,
         Failure::Panicked => internal("the handler panicked".to_owned()),
         other => internal(format!("{other:?}")),

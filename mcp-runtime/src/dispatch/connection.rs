@@ -9,9 +9,9 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
+use super::admission::permit::note_denial;
 #[cfg(feature = "http")]
 use super::long_answers;
-use super::permit::note_denial;
 use super::router;
 use crate::call::begin::{Begun, CallEnv, WaitingCall, begin};
 use crate::call::control::ConnectionControl;
@@ -19,6 +19,7 @@ use crate::call::in_flight::{CallKind, TaskSet};
 use crate::call::notifier::CloseOnDrop;
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::call::run::PendingCall;
+use crate::call::telemetry::watch::{AcceptedRequest, Watch, WatchedSession};
 use crate::era::encode::{self, ResponseTo, notification};
 use crate::era::{self, Accepted, Era, LegacySession, Method, RequestParams};
 use crate::jsonrpc::error::RpcError;
@@ -48,6 +49,8 @@ pub(crate) struct Connection {
     pub(crate) exited: Option<Exited>,
     /// Whether the client has sent `initialized`.
     pub(crate) initialized: bool,
+    /// Told when the session is over, if anybody is told.
+    pub(crate) watched_session: Option<Box<dyn WatchedSession>>,
     consecutive_errors: usize,
 }
 
@@ -108,6 +111,7 @@ impl Connection {
             subscription: None,
             exited: None,
             initialized: false,
+            watched_session: None,
             consecutive_errors: 0,
         }
     }
@@ -180,7 +184,7 @@ impl Connection {
             Ok(Message::Request(request)) => {
                 let params = era::read(&request);
                 let era = era::of(&request, params.as_ref().ok());
-                return self.request(era, &request, params, outbox, out);
+                return self.request(era, &request, params, raw.len(), outbox, out);
             }
             Ok(Message::Notification(notification)) => self.notification(&notification, raw, outbox),
             Ok(Message::Response(response)) => {
@@ -194,50 +198,10 @@ impl Connection {
             }
             Err(rejection) => {
                 self.core.hooks.protocol_error(raw, &rejection.error);
-                return reject(&rejection, out);
+                return self.rejected(&rejection, raw.len(), out);
             }
         }
         Handled::Nothing
-    }
-
-    /// Rejects a frame that is nested too deep for any decoder.
-    fn refuse_deep(&mut self, frame: &[u8], out: &mut Vec<u8>) -> Received {
-        if let Ok(Message::Response(response)) = jsonrpc::parse(frame) {
-            self.control.pending_requests.reject_unreadable(response.id, "it is nested too deep");
-        }
-        let Some(rejection) = jsonrpc::refuse_deep(frame, self.core.limits.depth) else { return Received::default() };
-        self.core.hooks.protocol_error(frame, &rejection.error);
-        let answer_at = Some(out.len());
-        reject(&rejection, out);
-        Received { answer_at, rejected: true }
-    }
-
-    /// Rejects a frame that is longer than the limit. Only its beginning was read.
-    pub(crate) fn refuse_oversized(&self, beginning: &[u8], out: &mut Vec<u8>) {
-        let limit = self.core.limits.message_bytes;
-        let error = RpcError::invalid_request(&format!("the message is longer than {limit} bytes"));
-        self.core.hooks.protocol_error(&beginning[..beginning.len().min(1024)], &error);
-        let id = jsonrpc::id_in_prefix(beginning);
-        if jsonrpc::prefix_is_response(beginning) {
-            return self.control.pending_requests.reject_unreadable(id, &format!("it is longer than {limit} bytes"));
-        }
-        encode::error(id.unwrap_or(Id::NULL), &error, out);
-    }
-
-    /// Admits a request: by the state of this connection first, then by the rules of its era.
-    fn admit<'a>(
-        &self,
-        era: Era,
-        request: &Request<'a>,
-        params: Result<RequestParams<'a>, RpcError>,
-    ) -> Result<Accepted<'a>, RpcError> {
-        if self.control.is_closing() {
-            return Err(RpcError::invalid_request("the server is shutting down; only `exit` is accepted"));
-        }
-        if self.control.in_flight.contains(request.id) {
-            return Err(id_in_use());
-        }
-        era::accept(era, request, params, &self.session, &**self.view.catalog(), &())
     }
 
     /// Handles one request: admits it, applies it to the connection, begins the call, and encodes its outcome.
@@ -246,18 +210,20 @@ impl Connection {
         era: Era,
         request: &Request<'a>,
         params: Result<RequestParams<'a>, RpcError>,
+        received: usize,
         outbox: &Outbox,
         out: &mut Vec<u8>,
     ) -> Handled {
-        let call = match self.accept(era, request, params, outbox, out) {
+        let mut watch = self.watch(&request.method, received);
+        let call = match self.accept(era, request, params, outbox, &mut watch, out) {
             Ok(call) => call,
-            Err(handled) => return handled,
+            Err(handled) => return handled.watched(watch, out),
         };
         let (core, catalog) = (&self.core, self.view.catalog());
         let env = CallEnv { core, catalog, outbox, control: Some(&self.control) };
         let (in_flight, calls) = (&self.control.in_flight, &mut self.calls);
         let has_room = || in_flight.has_room(CallKind::Call, core.limits.in_flight, calls);
-        begin_call(&env, request.id, &call, has_room, out)
+        begin_call(&env, request.id, &call, has_room, watch, out)
     }
 
     /// Admits a request and applies it to the connection. What there is no call to begin for is handled then.
@@ -268,9 +234,17 @@ impl Connection {
         request: &Request<'a>,
         params: Result<RequestParams<'a>, RpcError>,
         outbox: &Outbox,
+        watch: &mut Watch,
         out: &mut Vec<u8>,
     ) -> Result<Accepted<'a>, Handled> {
         let call = self.admit(era, request, params).map_err(|error| refused(request.id, &error, out))?;
+        watch.accepted(|| AcceptedRequest {
+            id: request.id.as_str(),
+            call: &call,
+            names: &**self.view.catalog(),
+            user: outbox.principal(),
+            peer: outbox.peer(),
+        });
         let to = ResponseTo { id: request.id, method: call.method, revision: call.envelope.revision };
         // Caught, because a `visible_if` predicate of the user's may panic.
         match panic::catch(|| self.apply(to, &call, outbox)).unwrap_or(Err(Failure::Panicked)) {
@@ -293,7 +267,10 @@ impl Connection {
         outbox: &Outbox,
     ) -> Result<Option<WaitingCall>, Failure> {
         match call.method {
-            Method::Initialize => self.follow_changes(),
+            Method::Initialize => {
+                self.follow_changes();
+                self.watch_session(call.envelope.revision);
+            }
             Method::Shutdown => return Ok(Some(self.shut_down(to))),
             Method::Listen => return self.listen(to, call, outbox).map(Some),
             Method::Subscribe | Method::Unsubscribe => self.subscribe(to.id, call, outbox)?,
@@ -324,15 +301,19 @@ impl Connection {
         let running = self.control.in_flight.running();
         let task = async move {
             let _running = running;
-            let (to, outcome, turns) = call.finish().await;
-            let to = to.as_ref();
+            let (mut owned, outcome, turns) = call.finish().await;
+            let mut watch = std::mem::take(&mut owned.watch);
+            let to = owned.as_ref();
             if !in_flight.finish(to.id) {
                 return;
             }
             // The outbox is closed when the client is gone.
             let _ = answers
-                .send(Outgoing::answer(outcome, |outcome| {
-                    turns.encode(|| encode::line(&core.info, to, outcome), Vec::len)
+                .send(Outgoing::answer(outcome, |mut outcome| {
+                    watch.settle(&mut outcome, to);
+                    let line = turns.encode(|| encode::line(&core.info, to, outcome), Vec::len);
+                    watch.finish(&line);
+                    line
                 }))
                 .await;
             if method == Method::Listen {
@@ -361,20 +342,29 @@ pub(super) fn begin_call<'a>(
     id: Id<'a>,
     call: &'a Accepted<'a>,
     has_room: impl FnMut() -> bool,
+    mut watch: Watch,
     out: &mut Vec<u8>,
 ) -> Handled {
-    match begin(env, id, call, has_room, |invocation| router::route(env.core, env.catalog, call, invocation)) {
-        Begun::Done { notifications, outcome } => {
+    let entered = watch.enter();
+    let begun = begin(env, id, call, has_room, |invocation| router::route(env.core, env.catalog, call, invocation));
+    drop(entered);
+    match begun {
+        Begun::Done { notifications, mut outcome } => {
             out.extend_from_slice(&notifications);
             let at = out.len();
             let to = ResponseTo { id, method: call.method, revision: call.envelope.revision };
             note_denial(env.outbox, &outcome);
+            watch.settle(&mut outcome, to);
             encode::answer(&env.core.info, to, outcome, out);
             #[cfg(feature = "http")]
             long_answers::answered(env.catalog, call.method, &call.params, out.len() - at);
+            watch.finish(&out[at..]);
             Handled::Answered { at }
         }
-        Begun::Waiting(call) => Handled::Waiting(call),
+        Begun::Waiting(mut call) => {
+            call.to.watch = watch;
+            Handled::Waiting(call)
+        }
     }
 }
 
@@ -383,16 +373,4 @@ pub(super) fn refused(id: Id<'_>, error: &RpcError, out: &mut Vec<u8>) -> Handle
     let at = out.len();
     encode::error(id, error, out);
     Handled::Answered { at }
-}
-
-/// The error of a request whose id is in flight.
-pub(super) fn id_in_use() -> RpcError {
-    RpcError::invalid_request("a request with this id is still being answered")
-}
-
-/// Answers a malformed message with an error.
-pub(super) fn reject(rejection: &Rejection<'_>, out: &mut Vec<u8>) -> Handled {
-    let at = out.len();
-    encode::error(rejection.id, &rejection.error, out);
-    Handled::Rejected { at }
 }

@@ -28,12 +28,7 @@ fn profile<'a>(catalog: &'a Catalog, method: &str, params: &Object<'_>) -> Optio
     let handler = match method {
         "tools/call" => &catalog.tools.get(&text("name")?)?.handler,
         "prompts/get" => &catalog.prompts.get(&text("name")?)?.handler,
-        "resources/read" => {
-            let uri = text("uri")?;
-            let fixed = catalog.resources.get(&uri).map(|resource| &resource.handler);
-            let family = || catalog.templates.iter().find(|(_, family)| family.template.matches(&uri).is_some());
-            fixed.or_else(|| Some(&family()?.1.handler))?
-        }
+        "resources/read" => catalog.resource_handler(&text("uri")?)?,
         _ => return None,
     };
     Some(&handler.blocking)

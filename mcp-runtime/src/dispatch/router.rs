@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::ask;
-use crate::call::invocation::{Invocation, ReadRequest, extract};
+use crate::call::invocation::{Invocation, Origin, ReadRequest, extract};
 use crate::call::run::{PendingCall, Started};
 use crate::catalog::Catalog;
 use crate::catalog::pagination::{Cursor, ListKind};
@@ -27,6 +27,7 @@ use crate::outcome::{Failure, Reply, Step};
 use crate::protocol::{CacheHint, Revision};
 use crate::server::core::Core;
 use crate::task::{self, Job};
+use crate::throttle::places::Entry;
 
 /// One call on its way to its handler.
 #[derive(Debug, Clone, Copy)]
@@ -50,10 +51,11 @@ pub(crate) fn route<'a>(
 impl<'a> Router<'a> {
     #[inline]
     fn start(&self, call: &Accepted<'a>) -> Result<Started, Failure> {
+        self.count(call.method)?;
         let params = &call.params;
         match call.method {
             Method::Initialize => Ok(Reply::Initialized(self.capabilities()).into()),
-            Method::Discover => Ok(Reply::Discovered(self.capabilities()).into()),
+            Method::Discover => Ok(self.discover().into()),
             Method::ToolsCall => self.call_tool(params),
             Method::PromptsGet => self.get_prompt(params),
             Method::ResourcesRead => self.read_resource(params),
@@ -86,6 +88,11 @@ impl<'a> Router<'a> {
         capabilities
     }
 
+    fn discover(&self) -> Reply {
+        let cache = self.core.info.caches.server;
+        Reply::Discovered(self.capabilities(), if self.is_protected() { cache.unshared() } else { cache })
+    }
+
     #[inline]
     fn call_tool(&self, params: &Object<'a>) -> Result<Started, Failure> {
         let name = params.string("name")?;
@@ -95,21 +102,22 @@ impl<'a> Router<'a> {
             unknown("tool", &name, known.map(|(name, _)| name))
         })?;
         self.permit(&tool.handler)?;
+        let entry = self.enter(&tool.handler, "this tool")?;
         let args = Args::json(params.get("arguments"))?;
         match task::wanted(self.invocation, self.catalog, tool)? {
-            None => self.started(&tool.handler, &args),
-            Some(job) => Ok(self.task(job, &tool.handler, &args)),
+            None => self.started(&tool.handler, &args, entry),
+            Some(job) => Ok(self.task(job, &tool.handler, &args, entry)),
         }
     }
 
     /// Starts a call that may become a task: at once, or when its handler calls `start_task`.
-    fn task(&self, job: Arc<Job>, handler: &Handler, args: &Args<'_>) -> Started {
+    fn task(&self, job: Arc<Job>, handler: &Handler, args: &Args<'_>, entry: Option<Box<Entry>>) -> Started {
         let invocation = Invocation { job: Some(&job), ..*self.invocation };
         // A `visible_if` predicate may have made the dialogue already.
         if let Some(dialogue) = invocation.channel.dialogue() {
             dialogue.plan(Arc::clone(&job));
         }
-        let started = match (Router { invocation: &invocation, ..*self }).started(handler, args) {
+        let started = match (Router { invocation: &invocation, ..*self }).started(handler, args, entry) {
             Err(failure) => Started { step: Step::Ready(Err(failure)), timeout: None, dialogue: None, blocking: None },
             Ok(started) => started,
         };
@@ -133,7 +141,8 @@ impl<'a> Router<'a> {
         let name = params.string("name")?;
         let tool = self.catalog.tools.get(&name);
         let tool = tool.ok_or_else(|| unknown("tool", &name, std::iter::empty()))?;
-        let started = self.started(&tool.handler, &Args::json(params.get("arguments"))?)?;
+        let entry = self.enter_again(&tool.handler);
+        let started = self.started(&tool.handler, &Args::json(params.get("arguments"))?, entry)?;
         Ok(PendingCall::of_task(Arc::clone(self.invocation.channel.core), started))
     }
 
@@ -141,8 +150,9 @@ impl<'a> Router<'a> {
         let name = params.string("name")?;
         let handler = self.prompt(&name)?;
         self.permit(handler)?;
+        let entry = self.enter(handler, "this prompt")?;
         let args = Args::text(params.get("arguments"))?;
-        self.started(handler, &args)
+        self.started(handler, &args, entry)
     }
 
     fn prompt(&self, name: &str) -> Result<&'a Handler, Failure> {
@@ -157,10 +167,11 @@ impl<'a> Router<'a> {
     fn read_resource(&self, params: &Object<'_>) -> Result<Started, Failure> {
         let uri = params.string("uri")?;
         let read = |handler: &Handler, variables| {
+            let entry = self.enter(handler, "this resource")?;
             let restricted = handler.visible.is_some() || self.is_scoped(handler) || self.is_protected();
             let read = Some(ReadRequest { uri: &uri, restricted });
             let invocation = Invocation { read, ..*self.invocation };
-            Router { invocation: &invocation, ..*self }.started(handler, &Args::uri(variables))
+            Router { invocation: &invocation, ..*self }.started(handler, &Args::uri(variables), entry)
         };
         if let Some(resource) = self.catalog.resources.get(&uri).filter(|resource| self.sees(&resource.handler)) {
             self.permit(&resource.handler)?;
@@ -207,7 +218,10 @@ impl<'a> Router<'a> {
         };
         self.permit(handler)?;
         Ok(Started {
-            step: handler.completers.start(request),
+            step: match &handler.layered_completion {
+                None => handler.completers.start(request),
+                Some(complete) => complete(request, Origin::Request(self.invocation)),
+            },
             timeout: self.timeout(handler),
             dialogue: None,
             blocking: None,
@@ -228,13 +242,13 @@ impl<'a> Router<'a> {
     fn custom(&self, index: usize, call: &Accepted<'a>) -> Result<Started, Failure> {
         let method = self.catalog.methods.at(index).ok_or_else(|| era::unknown_method("?"))?;
         let params = custom_params(call.raw_params, &call.params);
-        let future =
-            (method.call)(extract(self.invocation), &params).map_err(|error| Failure::Arguments(vec![error]))?;
+        let future = (method.call)(extract(Origin::Request(self.invocation)), &params)
+            .map_err(|error| Failure::Arguments(vec![error]))?;
         let dialogue = self.invocation.channel.dialogue();
         Ok(Started { step: Step::Future(future), timeout: self.catalog.settings.timeout, dialogue, blocking: None })
     }
 
-    fn started(&self, handler: &Handler, args: &Args<'_>) -> Result<Started, Failure> {
+    fn started(&self, handler: &Handler, args: &Args<'_>, entry: Option<Box<Entry>>) -> Result<Started, Failure> {
         for capability in &handler.requires {
             ask::required(*capability, self.invocation).map_err(Failure::MissingCapability)?;
         }
@@ -247,11 +261,14 @@ impl<'a> Router<'a> {
         let settings = &self.catalog.settings;
         // A handler that is known to block occupies a thread, as those do that say so.
         let _permit = handler.blocking.is_blocking().then(|| self.core.blocking_threads.permit()).transpose()?;
-        let call = || handler.call(args, invocation, settings.arguments);
+        let call = || handler.function.call(args, Origin::Request(invocation), settings.arguments);
         let step = handler.blocking.run(call, |step| matches!(step, Ok(Step::Ready(_)) | Err(_)));
         let mut step = step.map_err(Failure::Arguments)?;
         if let Some(schema) = handler.output.as_ref().filter(|_| settings.validates_output()) {
             step = output::check::checked(step, schema);
+        }
+        if let Some(entry) = entry {
+            step = self.in_place(step, *entry);
         }
         let blocking = matches!(step, Step::Future(_)).then(|| Arc::clone(&handler.blocking));
         Ok(Started { step, timeout: self.timeout(handler), dialogue: self.invocation.channel.dialogue(), blocking })
@@ -339,7 +356,7 @@ impl<'a> Router<'a> {
 
 /// Whether the caller sees a handler. Hidden handlers are treated as unknown.
 pub(crate) fn sees(invocation: &Invocation<'_>, handler: &Handler) -> bool {
-    handler.visible.as_ref().is_none_or(|visible| visible.allows(&extract(invocation)))
+    handler.visible.as_ref().is_none_or(|visible| visible.allows(&extract(Origin::Request(invocation))))
 }
 
 /// The parameters of a custom method or notification, without the protocol's `_meta`.

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use super::admission::refusal::id_in_use;
 use super::connection::{self, Connection, Handled, Received};
 use crate::call::begin::CallEnv;
 use crate::call::in_flight::CallKind;
@@ -21,7 +22,7 @@ pub(crate) fn receive(shared: &Mutex<Connection>, frame: &[u8], outbox: &Outbox,
     {
         let params = era::read(&request);
         let era = era::of(&request, params.as_ref().ok());
-        return receive_request(shared, era, &request, params, outbox, out);
+        return receive_request(shared, era, &request, params, frame.len(), outbox, out);
     }
     lock(shared).receive(frame, outbox, out)
 }
@@ -32,14 +33,16 @@ pub(crate) fn receive_request<'a>(
     era: Era,
     request: &Request<'a>,
     params: Result<RequestParams<'a>, RpcError>,
+    received: usize,
     outbox: &Outbox,
     out: &mut Vec<u8>,
 ) -> Received {
     let mut connection = lock(shared);
     connection.refresh();
-    let call = match connection.accept(era, request, params, outbox, out) {
+    let mut watch = connection.watch(&request.method, received);
+    let call = match connection.accept(era, request, params, outbox, &mut watch, out) {
         Ok(call) => call,
-        Err(handled) => return connection.conclude(handled, outbox),
+        Err(handled) => return connection.conclude(handled.watched(watch, out), outbox),
     };
     let (core, control) = (Arc::clone(&connection.core), Arc::clone(&connection.control));
     let catalog = Arc::clone(connection.view.catalog());
@@ -47,16 +50,15 @@ pub(crate) fn receive_request<'a>(
     let env = CallEnv { core: &core, catalog: &catalog, outbox, control: Some(&control) };
     let in_flight = &control.in_flight;
     let has_room = || in_flight.has_room(CallKind::Call, core.limits.in_flight, &mut lock(shared).calls);
-    let handled = connection::begin_call(&env, request.id, &call, has_room, out);
+    let handled = connection::begin_call(&env, request.id, &call, has_room, watch, out);
     // This may drop the last reference to a value of the user's, whose `Drop` may panic.
     catch(|| drop(catalog));
-    if !matches!(handled, Handled::Waiting(_)) {
-        return handled.received();
-    }
+    let Handled::Waiting(mut call) = handled else { return handled.received() };
     let mut connection = lock(shared);
     if in_flight.contains(request.id) {
         // Another request with this id was begun at the same time.
-        return connection::refused(request.id, &connection::id_in_use(), out).received();
+        let refused = connection::refused(request.id, &id_in_use(), out);
+        return refused.watched(std::mem::take(&mut call.to.watch), out).received();
     }
-    connection.conclude(handled, outbox)
+    connection.conclude(Handled::Waiting(call), outbox)
 }

@@ -72,6 +72,10 @@ impl Job {
         let watch = TaskWatch::over(invocation.channel.core, &task.id);
         task.owner = invocation.channel.principal().map(ToString::to_string);
         task.account = account(invocation);
+        #[cfg(feature = "auth")]
+        if let Some(scopes) = &tool.handler.scopes {
+            task.scopes = scopes.iter().map(ToString::to_string).collect();
+        }
         #[cfg(feature = "http")]
         if let Some(replica) = &invocation.channel.core.tasks.replica {
             task.replica = Some(replica.id.as_ref().to_owned());

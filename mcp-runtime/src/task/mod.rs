@@ -18,6 +18,8 @@ mod conclude;
 #[cfg(feature = "http")]
 pub(crate) mod durable;
 mod job;
+#[cfg(feature = "auth")]
+mod permit;
 pub(crate) mod watch;
 
 use std::fmt;

@@ -6,6 +6,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::load;
+#[cfg(feature = "auth")]
+use crate::auth::access::Access;
 use crate::call::invocation::Invocation;
 use crate::era::TaskNegotiation;
 use crate::server::core::Core;
@@ -62,17 +64,27 @@ impl ChangeListener for TaskWatch {
 pub(crate) struct TaskReader {
     core: Arc<Core>,
     owner: Option<String>,
+    #[cfg(feature = "auth")]
+    access: Option<Access>,
 }
 
 impl TaskReader {
     pub(crate) fn by(invocation: &Invocation<'_>) -> Self {
         let owner = invocation.channel.principal().map(ToString::to_string);
-        TaskReader { core: Arc::clone(invocation.channel.core), owner }
+        TaskReader {
+            core: Arc::clone(invocation.channel.core),
+            owner,
+            #[cfg(feature = "auth")]
+            access: invocation.channel.access().cloned(),
+        }
     }
 
-    /// A snapshot of a task. A task of another principal is not found.
+    /// A snapshot of a task. A task of another principal is not found, nor one whose scopes the caller lacks: it is told
+    /// with its result.
     pub(crate) async fn task(&self, id: &str) -> Option<TaskRecord> {
         let task = load(&self.core, id).await.ok().flatten()?;
+        #[cfg(feature = "auth")]
+        task.permit(self.access.as_ref()).ok()?;
         (task.owner == self.owner && task.revision.task_negotiation() == TaskNegotiation::ByServer).then_some(task)
     }
 

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use self::questions::OpenQuestions;
 use super::router::Router;
 use crate::ask::{SessionChannel, read_responses};
+#[cfg(feature = "auth")]
+use crate::auth::access::Access;
 use crate::call::outbox::Presence;
 use crate::era::encode::task::RELATED;
 use crate::era::{Accepted, Method, TaskNegotiation};
@@ -29,6 +31,9 @@ struct TaskRequest {
     id: String,
     /// The caller's principal. Only the owner has access to a task.
     owner: Option<String>,
+    /// What the caller may do.
+    #[cfg(feature = "auth")]
+    access: Option<Access>,
     revision: Revision,
 }
 
@@ -49,7 +54,14 @@ pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, F
         };
     }
     let id = call.params.string("taskId")?;
-    let request = TaskRequest { core, id: id.into_owned(), owner, revision };
+    let request = TaskRequest {
+        core,
+        id: id.into_owned(),
+        owner,
+        #[cfg(feature = "auth")]
+        access: channel.access().cloned(),
+        revision,
+    };
     Ok(Step::Future(match call.method {
         Method::TasksUpdate => {
             let answers = responses(call)?;
@@ -86,10 +98,13 @@ impl TaskRequest {
         let accessible = |task: &TaskRecord| {
             task.owner == self.owner && task.revision.task_negotiation() == self.revision.task_negotiation()
         };
-        task.filter(accessible).ok_or_else(|| {
+        let task = task.filter(accessible).ok_or_else(|| {
             let text = format!("Unknown task: {}; it may have expired", shorten(&self.id));
-            RpcError::invalid_params(text).with_data(json!({"taskId": shorten(&self.id)})).into()
-        })
+            RpcError::invalid_params(text).with_data(json!({"taskId": shorten(&self.id)}))
+        })?;
+        #[cfg(feature = "auth")]
+        task.permit(self.access.as_ref()).map_err(Failure::Forbidden)?;
+        Ok(task)
     }
 
     /// Returns the task, in the extension with its outcome.

@@ -3,10 +3,10 @@
 //! A handler that the caller lacks scopes for is not unknown: the refusal names the scopes, so that the client can ask
 //! its user for more. Lists leave it out.
 
-use super::router::Router;
 #[cfg(feature = "auth")]
 use crate::auth::access::Denied;
 use crate::call::outbox::Outbox;
+use crate::dispatch::router::Router;
 use crate::handler::builder::Handler;
 use crate::outcome::{Failure, Outcome};
 
@@ -14,7 +14,7 @@ use crate::outcome::{Failure, Outcome};
 impl Router<'_> {
     /// Lets the caller call a handler, or says all that is missing.
     #[inline]
-    pub(super) fn permit(&self, handler: &Handler) -> Result<(), Failure> {
+    pub(in crate::dispatch) fn permit(&self, handler: &Handler) -> Result<(), Failure> {
         let (channel, scopes) = (self.invocation.channel, scopes_of(handler));
         match channel.access() {
             Some(access) => access.permit(scopes).map_err(Failure::Forbidden),
@@ -24,7 +24,7 @@ impl Router<'_> {
     }
 
     /// Lets the caller follow the resource at `uri`, if there is one.
-    pub(super) fn permit_uri(&self, uri: &str) -> Result<(), Failure> {
+    pub(in crate::dispatch) fn permit_uri(&self, uri: &str) -> Result<(), Failure> {
         let mut denied = Ok(());
         for handler in self.handlers_at(uri) {
             denied = self.permit(handler);
@@ -36,18 +36,18 @@ impl Router<'_> {
     }
 
     /// Whether lists show the caller a handler.
-    pub(super) fn lists(&self, handler: &Handler) -> bool {
+    pub(in crate::dispatch) fn lists(&self, handler: &Handler) -> bool {
         self.sees(handler) && (!self.is_scoped(handler) || self.permit(handler).is_ok())
     }
 
     /// Whether lists show a handler to callers with its scopes only.
-    pub(super) fn is_scoped(&self, handler: &Handler) -> bool {
+    pub(in crate::dispatch) fn is_scoped(&self, handler: &Handler) -> bool {
         let shows_all = self.invocation.channel.access().is_some_and(|access| access.policy.shows_all);
         !shows_all && handler.scopes.is_some()
     }
 
     /// Whether nothing is for everybody, so that no answer may be shared between callers.
-    pub(super) fn is_protected(&self) -> bool {
+    pub(in crate::dispatch) fn is_protected(&self) -> bool {
         self.invocation.channel.access().is_some_and(|access| !access.policy.optional)
     }
 }
@@ -56,35 +56,39 @@ impl Router<'_> {
 #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as with the feature `auth`")]
 impl Router<'_> {
     #[inline]
-    pub(super) fn permit(&self, _: &Handler) -> Result<(), Failure> {
+    pub(in crate::dispatch) fn permit(&self, _: &Handler) -> Result<(), Failure> {
         Ok(())
     }
 
-    pub(super) fn permit_uri(&self, _: &str) -> Result<(), Failure> {
+    pub(in crate::dispatch) fn permit_uri(&self, _: &str) -> Result<(), Failure> {
         Ok(())
     }
 
-    pub(super) fn lists(&self, handler: &Handler) -> bool {
+    pub(in crate::dispatch) fn lists(&self, handler: &Handler) -> bool {
         self.sees(handler)
     }
 
-    pub(super) fn is_scoped(&self, _: &Handler) -> bool {
+    pub(in crate::dispatch) fn is_scoped(&self, _: &Handler) -> bool {
         false
     }
 
-    pub(super) fn is_protected(&self) -> bool {
+    pub(in crate::dispatch) fn is_protected(&self) -> bool {
         false
     }
 }
 
-/// Tells the transport that a caller lacks scopes: over HTTP, the status says so.
+/// Tells the transport that a caller lacks scopes, or is over a limit: over HTTP, the status says so.
 #[inline]
-pub(super) fn note_denial(outbox: &Outbox, outcome: &Outcome) {
+pub(in crate::dispatch) fn note_denial(outbox: &Outbox, outcome: &Outcome) {
+    #[cfg(feature = "http")]
+    if let Err(Failure::Throttled(throttled)) = outcome {
+        outbox.throttle(throttled);
+    }
     #[cfg(feature = "auth")]
     if let Err(Failure::Forbidden(denied)) = outcome {
         outbox.deny(denied);
     }
-    #[cfg(not(feature = "auth"))]
+    #[cfg(not(any(feature = "auth", feature = "http")))]
     let _ = (outbox, outcome);
 }
 
