@@ -1,18 +1,24 @@
 //! The one way from an accepted call to its first poll, whatever transport it came by.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use tracing::Instrument as _;
 
 use super::blocking::call_turns::CallTurns;
 use super::control::ConnectionControl;
 use super::invocation::{CallChannel, Invocation};
 use super::notifier::CloseOnDrop;
 use super::outbox::Outbox;
+use super::progress::heartbeat::{Accompany, Beats, Heartbeat};
 use super::run::{self, FirstPoll, PendingCall, Started};
 use crate::call::telemetry::failures::{self, Target};
+use crate::call::telemetry::watch::Watch;
 use crate::catalog::Catalog;
 use crate::era::encode::ResponseTo;
 use crate::era::{Accepted, Method};
 use crate::jsonrpc::Id;
+use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, Outcome};
 use crate::protocol::Revision;
 use crate::server::core::Core;
@@ -55,20 +61,46 @@ pub(crate) fn begin<'a>(
     // Without a tracing layer a call pays nothing for its log events.
     let log = env.catalog.settings.has_tracing_layer.then(|| channel.call_log(call.envelope.log_level)).flatten();
     let first = run::start(&env.core.blocking_threads, log, has_room, || route(&Invocation::new(id, call, &channel)));
-    let notifier = channel.into_notifier();
     match first {
         FirstPoll::Done(outcome) => {
+            let notifier = channel.into_notifier();
             let notifications = notifier.map(|notifier| notifier.take()).unwrap_or_default();
             failures::report(call.method, &outcome, || failures::target(call));
             Begun::Done { notifications, outcome }
         }
         FirstPoll::Pending(pending) => {
+            let heartbeat = heartbeat(env, call, &channel);
+            let notifier = channel.into_notifier();
             let to = ResponseTo { id, method: call.method, revision: call.envelope.revision };
             let waiting = WaitingCall::new(to, pending, CloseOnDrop(notifier));
             let (held, target) = (env.outbox.held().cloned(), failures::target(call));
-            Begun::Waiting(Box::new(WaitingCall { held, target, ..waiting }))
+            Begun::Waiting(Box::new(WaitingCall { heartbeat, held, target, ..waiting }))
         }
     }
+}
+
+/// The heartbeat of a call that has to wait, if its client has asked for progress.
+fn heartbeat(env: &CallEnv<'_>, call: &Accepted<'_>, channel: &CallChannel<'_>) -> Option<Heartbeat> {
+    // Looked for in the text first: most clients do not ask.
+    let meta = call.envelope.meta.filter(|meta| meta.get().contains("\"progressToken\""))?;
+    let (accompany, own) = of_handler(env.catalog, call)?;
+    let every = own.or(env.core.limits.heartbeat)?;
+    let progress = channel.progress(Some(meta))?;
+    let beats = Beats { progress, notifier: channel.notifier(), revision: call.envelope.revision };
+    Some(Heartbeat::new(accompany, every, beats))
+}
+
+/// How the handler that a call names is accompanied, and how often it says it beats.
+fn of_handler(catalog: &Catalog, call: &Accepted<'_>) -> Option<(Accompany, Option<Duration>)> {
+    let text = |name| call.params.get(name).and_then(Raw::text);
+    let handler = match call.method {
+        Method::ToolsCall => &catalog.tools.get(&text("name")?)?.handler,
+        Method::PromptsGet => &catalog.prompts.get(&text("name")?)?.handler,
+        Method::ResourcesRead => catalog.resource_handler(&text("uri")?)?,
+        Method::Custom(index) => return Some((catalog.methods.at(index)?.accompany?, None)),
+        _ => return None,
+    };
+    Some((handler.limits.accompany?, handler.limits.heartbeat))
 }
 
 /// A call that is pending after its first poll. It owns what its answer needs: the frame is gone by then.
@@ -78,6 +110,8 @@ pub(crate) struct WaitingCall {
     pending: PendingCall,
     /// In here, so that it is closed even if the call is cancelled before its task runs.
     notifier: CloseOnDrop,
+    /// Reports progress while its handler does not.
+    heartbeat: Option<Heartbeat>,
     /// What its arguments take of the memory budget.
     held: Option<Arc<Charge>>,
     /// Its handler, for the log.
@@ -90,6 +124,8 @@ pub(crate) struct OwnedResponseTo {
     pub(crate) id: Box<str>,
     pub(crate) method: Method,
     revision: Revision,
+    /// Who is told of the call. Dropped unfinished, the call was cancelled.
+    pub(crate) watch: Watch,
 }
 
 impl OwnedResponseTo {
@@ -102,9 +138,10 @@ impl WaitingCall {
     pub(crate) fn new(to: ResponseTo<'_>, pending: PendingCall, notifier: CloseOnDrop) -> Self {
         let ResponseTo { id, method, revision } = to;
         WaitingCall {
-            to: OwnedResponseTo { id: id.as_str().into(), method, revision },
+            to: OwnedResponseTo { id: id.as_str().into(), method, revision, watch: Watch::default() },
             pending,
             notifier,
+            heartbeat: None,
             held: None,
             target: None,
         }
@@ -112,11 +149,16 @@ impl WaitingCall {
 
     /// Runs the call to its end. Its notifications are all sent, or dropped, when this returns.
     pub(crate) async fn finish(self) -> (OwnedResponseTo, Outcome, CallTurns) {
-        let WaitingCall { to, pending, notifier, held: _held, target } = self;
+        let WaitingCall { to, pending, notifier, heartbeat, held: _held, target } = self;
         if let Some(notifier) = &notifier.0 {
             notifier.go_live().await;
         }
-        let (outcome, turns) = pending.finish().await;
+        let (outcome, turns) = match (heartbeat, to.watch.span()) {
+            (None, None) => pending.finish().await,
+            (None, Some(span)) => pending.finish().instrument(span).await,
+            (Some(heartbeat), None) => heartbeat.accompany(Box::pin(pending.finish())).await,
+            (Some(heartbeat), Some(span)) => heartbeat.accompany(Box::pin(pending.finish().instrument(span))).await,
+        };
         drop(notifier);
         failures::report(to.method, &outcome, || target);
         (to, outcome, turns)

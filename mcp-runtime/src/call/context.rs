@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::invocation::{FromInvocation, Invocation};
+use super::invocation::{FromInvocation, Origin};
 use super::notifier::Notifier;
 use super::progress::{Amount, Progress, ProgressReport, Total};
 use crate::ask::Dialogue;
@@ -361,14 +361,18 @@ pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
 }
 
 impl FromInvocation for Context {
-    fn from_invocation(invocation: &Invocation<'_>) -> Self {
+    fn from_origin(origin: Origin<'_>) -> Self {
+        let invocation = match origin {
+            Origin::Request(invocation) => invocation,
+            Origin::Layer(call) => return call.context.clone(),
+        };
         Context {
             request_id: invocation.id.as_str().into(),
             revision: invocation.envelope.revision,
             client: invocation.envelope.client(),
             meta: invocation.envelope.meta.map(|meta| meta.get().into()),
             log_level: invocation.envelope.log_level,
-            progress: invocation.envelope.meta.and_then(Progress::requested).map(Arc::new),
+            progress: invocation.channel.progress(invocation.envelope.meta),
             notifier: invocation.channel.notifier(),
             dialogue: invocation.dialogue(),
             principal: invocation.channel.principal().cloned(),

@@ -4,15 +4,17 @@
 //! their calls; calls that take too long are dropped. A task of the transport does this, because the user may have
 //! stopped polling the future that serves.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::in_flight::InFlight;
 use super::task_streams::TaskStreams;
+use super::telemetry::watch::{Lifeline, Place};
 use crate::ask::PendingRequests;
+use crate::observe::{SessionHash, Transport};
 use crate::sync::until;
 
 /// State shared by a connection and the transport that can close it.
@@ -23,6 +25,9 @@ pub(crate) struct ConnectionControl {
     pub(crate) pending_requests: PendingRequests,
     /// Where tasks send notifications, if the connection has no queue of its own.
     pub(crate) task_streams: Arc<TaskStreams>,
+    /// How the client is connected, unless on stdio; and its HTTP session. For who watches.
+    transport: OnceLock<Transport>,
+    session: OnceLock<SessionHash>,
     /// No new requests are accepted.
     closing: AtomicBool,
     /// Nothing is received or written any more.
@@ -48,6 +53,24 @@ impl Drop for ReadingGuard<'_> {
 }
 
 impl ConnectionControl {
+    /// Says how the client is connected, once.
+    #[cfg(feature = "http")]
+    pub(crate) fn set_transport(&self, transport: Transport) {
+        let _ = self.transport.set(transport);
+    }
+
+    /// Says which session it is, once.
+    #[cfg(feature = "http")]
+    pub(crate) fn set_session(&self, session: SessionHash) {
+        let _ = self.session.set(session);
+    }
+
+    /// Where its messages belong.
+    pub(crate) fn place(&self) -> Place {
+        let transport = self.transport.get().copied().unwrap_or(Transport::Stdio);
+        Place { transport, session: self.session.get().copied() }
+    }
+
     /// Rejects new requests, and ends subscription streams, which would not end by themselves.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::SeqCst);
@@ -101,5 +124,11 @@ impl ConnectionControl {
     /// Waits until the connection has ended.
     pub(crate) async fn ended(&self) {
         until(&self.changed, || self.has_ended()).await;
+    }
+}
+
+impl Lifeline for ConnectionControl {
+    fn has_ended(&self) -> bool {
+        self.has_ended()
     }
 }

@@ -5,15 +5,18 @@ use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use super::begin::CallEnv;
+use super::context::Context;
 use super::control::ConnectionControl;
 use super::notifier::Notifier;
 use super::outbox::{Outbox, Presence};
+use super::progress::Progress;
 use crate::ask::{self, Dialogue, Resumed, StateBinding};
 #[cfg(feature = "auth")]
 use crate::auth::access::{Access, Rights};
 use crate::call::telemetry::log::CallLog;
 use crate::era::{Accepted, Envelope, Method};
 use crate::jsonrpc::Id;
+use crate::jsonrpc::raw::Raw;
 use crate::outcome::Failure;
 use crate::protocol::{LogLevel, Revision};
 use crate::server::core::Core;
@@ -93,6 +96,8 @@ pub(crate) struct CallChannel<'a> {
     /// The connection, if the client can be sent requests there.
     pub(crate) control: Option<&'a Arc<ConnectionControl>>,
     notifier: OnceCell<Arc<Notifier>>,
+    /// The progress of the call, if its client wants reports.
+    progress: OnceCell<Option<Arc<Progress>>>,
     dialogue: OnceCell<Arc<Dialogue>>,
     /// What an earlier round left, until the dialogue takes it.
     resumed: RefCell<Option<Resumed>>,
@@ -101,8 +106,8 @@ pub(crate) struct CallChannel<'a> {
 impl<'a> CallChannel<'a> {
     pub(crate) fn new(env: &CallEnv<'a>) -> Self {
         let CallEnv { core, outbox, control, .. } = *env;
-        let (notifier, dialogue) = (OnceCell::new(), OnceCell::new());
-        CallChannel { outbox, core, control, notifier, dialogue, resumed: RefCell::new(None) }
+        let (notifier, progress, dialogue) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        CallChannel { outbox, core, control, notifier, progress, dialogue, resumed: RefCell::new(None) }
     }
 
     /// Takes what a call brings back from an earlier round, if it brings anything.
@@ -155,6 +160,12 @@ impl<'a> CallChannel<'a> {
     pub(crate) fn notifier(&self) -> Arc<Notifier> {
         let new = || Arc::new(Notifier::new(self.outbox.sender().clone(), self.core.limits.log_rate));
         Arc::clone(self.notifier.get_or_init(new))
+    }
+
+    /// The progress of the call: one for the handler's reports and the heartbeat, which must increase together. `meta` is
+    /// that of the request.
+    pub(crate) fn progress(&self, meta: Option<Raw<'_>>) -> Option<Arc<Progress>> {
+        self.progress.get_or_init(|| meta.and_then(Progress::requested).map(Arc::new)).clone()
     }
 
     /// The notifier of a task. It outlives the request, so it needs a queue that does: without one, what the
@@ -233,9 +244,36 @@ impl Drop for CallChannel<'_> {
     }
 }
 
+/// Where a handler is called from: by the request, whose frame is still there, or by a layer, which may call it later
+/// and more than once.
+#[derive(Debug, Clone, Copy)]
+pub enum Origin<'a> {
+    /// By the request.
+    Request(&'a Invocation<'a>),
+    /// By a layer.
+    Layer(&'a LayeredCall<'a>),
+}
+
+/// What a layer has kept of its call for the handler.
+#[derive(Debug)]
+pub struct LayeredCall<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) read: Option<ReadRequest<'a>>,
+}
+
+impl<'a> Origin<'a> {
+    /// What a `resources/read` found.
+    pub(crate) fn read(self) -> Option<ReadRequest<'a>> {
+        match self {
+            Origin::Request(invocation) => invocation.read,
+            Origin::Layer(call) => call.read,
+        }
+    }
+}
+
 /// Makes what a handler takes by reference.
-pub fn extract<T: FromInvocation>(invocation: &Invocation<'_>) -> T {
-    T::from_invocation(invocation)
+pub fn extract<T: FromInvocation>(origin: Origin<'_>) -> T {
+    T::from_origin(origin)
 }
 
 /// What a handler can take by reference.
@@ -246,5 +284,5 @@ pub fn extract<T: FromInvocation>(invocation: &Invocation<'_>) -> T {
 )]
 pub trait FromInvocation {
     #[doc(hidden)]
-    fn from_invocation(invocation: &Invocation<'_>) -> Self;
+    fn from_origin(origin: Origin<'_>) -> Self;
 }

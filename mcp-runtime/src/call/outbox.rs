@@ -16,6 +16,8 @@ use crate::outcome::Outcome;
 use crate::server::memory::{Charge, Owner};
 use crate::server::peer::Peer;
 #[cfg(feature = "http")]
+use crate::throttle::refusal::Throttled;
+#[cfg(feature = "http")]
 use http::request::Parts;
 
 /// How many messages may wait for the client to read. A call that sends more waits, too.
@@ -62,6 +64,9 @@ pub(crate) struct Outbox {
     /// Why a request was denied at once.
     #[cfg(feature = "auth")]
     denied: OnceLock<Box<Denied>>,
+    /// Why a request was not served at once.
+    #[cfg(feature = "http")]
+    throttled: OnceLock<Box<Throttled>>,
     /// The authenticated caller, if there is one.
     #[cfg(feature = "http")]
     principal: Option<Arc<str>>,
@@ -152,6 +157,8 @@ impl Outbox {
             #[cfg(feature = "auth")]
             denied: OnceLock::new(),
             #[cfg(feature = "http")]
+            throttled: OnceLock::new(),
+            #[cfg(feature = "http")]
             principal: None,
             #[cfg(feature = "http")]
             peer: None,
@@ -180,6 +187,7 @@ impl Outbox {
             is_remote: true,
             #[cfg(feature = "auth")]
             denied: OnceLock::new(),
+            throttled: OnceLock::new(),
             principal: None,
             peer: None,
             held: None,
@@ -289,6 +297,17 @@ impl Outbox {
         }
     }
 
+    /// Notes that a request is over a limit, for the transport to say so in its own way.
+    #[cold]
+    pub(crate) fn throttle(&self, throttled: &Throttled) {
+        let _ = self.throttled.set(Box::new(throttled.clone()));
+    }
+
+    /// The limit that the request is over, if it is.
+    pub(crate) fn take_throttled(&mut self) -> Option<Box<Throttled>> {
+        self.throttled.take()
+    }
+
     /// Whether the client can receive a request here, and respond to it.
     pub(crate) fn can_ask(&self) -> bool {
         self.resumable || self.connection_sender().is_some()
@@ -299,6 +318,7 @@ impl Outbox {
 #[cfg(feature = "auth")]
 impl Outbox {
     /// Sets the rules and the user they are applied to.
+    #[inline]
     pub(crate) fn with_access(self, access: Option<Access>) -> Self {
         Outbox { access, ..self }
     }

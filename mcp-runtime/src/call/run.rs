@@ -207,9 +207,18 @@ fn poll_first(mut call: PendingCall) -> FirstPoll {
 }
 
 /// Runs a `blocking` handler on a thread of its own.
-fn start_blocking(threads: &BlockingThreads, log: Option<CallLog>, work: BlockingWork) -> Result<Work, Failure> {
+pub(crate) fn start_blocking(
+    threads: &BlockingThreads,
+    log: Option<CallLog>,
+    work: BlockingWork,
+) -> Result<Work, Failure> {
     let done = threads.start(with_subscriber(log, work))?;
     Ok(Box::pin(async move { done.await.ok().flatten().unwrap_or(Err(Failure::Panicked)) }))
+}
+
+/// Runs a `blocking` handler inside of layers, whose log is the current one.
+pub(crate) fn run_blocking(threads: &BlockingThreads, work: BlockingWork) -> Result<Work, Failure> {
+    start_blocking(threads, CallLog::current(), work)
 }
 
 /// Wraps work for another thread. If the call's `tracing` events go to its client, they go to this thread's
@@ -226,7 +235,7 @@ fn with_subscriber<T>(log: Option<CallLog>, work: impl FnOnce() -> T) -> impl Fn
 ///
 /// Not Tokio's pool: a runtime waits for its pool at shutdown, so a handler that never returns would keep the process
 /// from exiting. These threads are detached. A handler that has timed out still occupies its thread, and still counts.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct BlockingThreads(Arc<Semaphore>);
 
 impl BlockingThreads {

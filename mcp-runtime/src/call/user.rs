@@ -28,15 +28,15 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// If there is none: on stdio, over HTTP without authorization, and for callers without a token where it is
-    /// [optional](crate::auth::Auth::optional).
+    /// If there is none: on a server without authorization, and for callers without a token where it is
+    /// [optional](crate::auth::Auth::optional). On stdio, with authorization, the user is `local`.
     pub fn user(&self) -> Result<&User> {
         let user = self.rights.access.as_ref().and_then(|access| access.user.as_deref());
         user.ok_or_else(|| {
             Error::msg(
                 "this call has no authenticated user: over HTTP, set up `HttpService::authorize`, and give the handler \
-                 `scopes(…)` if authorization is optional; in a test, use `TestClientBuilder::user`; on stdio there is \
-                 a user with `Auth::local` only",
+                 `scopes(…)` if authorization is optional; in a test, use `TestClientBuilder::user`; on stdio, \
+                 set up `Server::authorize`",
             )
         })
     }

@@ -1,0 +1,352 @@
+//! Watched requests: what observers are told of each, collected on its way and told when it is over.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tracing::Span;
+
+use super::span;
+use super::watch::{AcceptedRequest, Arrived, Lifeline, Place, Watched, WatchedQuestion, WatchedSession, Watcher};
+use crate::era::client_info::ClientInfo;
+use crate::era::encode::{self, ResponseTo};
+use crate::era::{Accepted, Method};
+use crate::jsonrpc::error::{RpcError, shorten};
+use crate::jsonrpc::raw::{Raw, from_bytes};
+use crate::observe::{self, Asked, ClientField, Finished, OTHER, Observer, SessionEnded, Spans, Transport};
+use crate::outcome::{Failure, Outcome, Reply};
+use crate::panic;
+use crate::protocol::Revision;
+use crate::server::peer::Peer;
+
+/// Who is told of requests.
+#[derive(Default)]
+pub(crate) struct Telemetry {
+    pub(crate) observers: Vec<Box<dyn Observer>>,
+    pub(crate) spans: Option<Spans>,
+}
+
+impl fmt::Debug for Telemetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Telemetry").field("observers", &self.observers.len()).field("spans", &self.spans).finish()
+    }
+}
+
+impl Telemetry {
+    /// Starts to watch.
+    fn start(self) -> Arc<dyn Watcher> {
+        Arc::new(Shared(Arc::new(self)))
+    }
+
+    fn tell(&self, tell: impl Fn(&dyn Observer)) {
+        for observer in &self.observers {
+            if panic::catch(|| tell(&**observer)).is_none() {
+                tracing::error!("an observer panicked");
+            }
+        }
+    }
+}
+
+/// Who is told of requests, and the code that tells them: only servers that have an observer link it.
+#[derive(Debug)]
+pub(crate) struct Observing {
+    pub(crate) telemetry: Telemetry,
+    start: fn(Telemetry) -> Arc<dyn Watcher>,
+}
+
+impl Observing {
+    pub(crate) fn new() -> Self {
+        Observing { telemetry: Telemetry::default(), start: Telemetry::start }
+    }
+
+    pub(crate) fn start(self) -> Arc<dyn Watcher> {
+        (self.start)(self.telemetry)
+    }
+}
+
+#[derive(Debug)]
+struct Shared(Arc<Telemetry>);
+
+impl Watcher for Shared {
+    fn request(&self, arrived: Arrived<'_>) -> Box<dyn Watched> {
+        let Arrived { method, names, bytes, started, place, lifeline } = arrived;
+        let method = match Method::known(method) {
+            Some(known) => Cow::Borrowed(known),
+            None => match names.and_then(|names| names.custom_method(method)) {
+                Some(custom) => Cow::Owned(custom.to_owned()),
+                None => Cow::Borrowed(OTHER),
+            },
+        };
+        Box::new(Record {
+            telemetry: Arc::clone(&self.0),
+            started,
+            method,
+            place,
+            lifeline,
+            bytes_in: bytes,
+            bytes_out: 0,
+            target: None,
+            uri: None,
+            revision: None,
+            user: None,
+            peer: None,
+            client: Client::Unknown,
+            outcome: None,
+            code: None,
+            status: None,
+            message: None,
+            span: None,
+        })
+    }
+
+    fn session(&self, revision: Revision, place: Place) -> Box<dyn WatchedSession> {
+        Box::new(OpenSession { telemetry: Arc::clone(&self.0), revision, place, opened: Instant::now() })
+    }
+
+    fn question(&self, method: &str, revision: Revision, transport: Transport) -> Box<dyn WatchedQuestion> {
+        Box::new(Question {
+            telemetry: Arc::clone(&self.0),
+            method: method.to_owned(),
+            revision,
+            transport,
+            started: Instant::now(),
+            span: self.0.spans.as_ref().and_then(|_| span::of_question(method, revision, transport)),
+            outcome: observe::Outcome::Cancelled,
+            code: None,
+        })
+    }
+}
+
+/// A request, as far as it is known.
+struct Record {
+    telemetry: Arc<Telemetry>,
+    started: Instant,
+    method: Cow<'static, str>,
+    place: Place,
+    lifeline: Option<Arc<dyn Lifeline>>,
+    bytes_in: usize,
+    bytes_out: usize,
+    target: Option<Box<str>>,
+    uri: Option<Box<str>>,
+    revision: Option<Revision>,
+    user: Option<Arc<str>>,
+    peer: Option<Peer>,
+    client: Client,
+    outcome: Option<observe::Outcome>,
+    code: Option<i32>,
+    status: Option<u16>,
+    /// The message of the error, for the span.
+    message: Option<Box<str>>,
+    span: Option<Span>,
+}
+
+/// Who sent it.
+enum Client {
+    Unknown,
+    Session(Arc<ClientInfo>),
+    Json(Box<str>),
+}
+
+impl fmt::Debug for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Record").field("method", &self.method).field("outcome", &self.outcome).finish_non_exhaustive()
+    }
+}
+
+impl Watched for Record {
+    fn accepted(&mut self, request: &AcceptedRequest<'_>) {
+        let call = request.call;
+        self.revision = Some(call.envelope.revision);
+        self.uri = uri(call);
+        let names_something = matches!(call.method, Method::ToolsCall | Method::PromptsGet) || self.uri.is_some();
+        self.target = names_something.then(|| request.names.target(call.method, &call.params).unwrap_or(OTHER).into());
+        self.user = request.user.cloned();
+        self.peer = request.peer;
+        self.client = match call.envelope.client_source() {
+            Ok(client) => Client::Session(client),
+            Err(Some(json)) => Client::Json(json.get().into()),
+            Err(None) => Client::Unknown,
+        };
+        if let Some(spans) = &self.telemetry.spans {
+            self.span = span::of_call(&self.finished(), spans, request);
+        }
+    }
+
+    fn span(&self) -> Option<&Span> {
+        self.span.as_ref()
+    }
+
+    fn settle(&mut self, outcome: &mut Outcome, to: ResponseTo<'_>) {
+        let aborted = match outcome {
+            Err(Failure::TimedOut(_)) => Some(observe::Outcome::TimedOut),
+            Err(Failure::Panicked) => Some(observe::Outcome::Panicked),
+            _ => None,
+        };
+        encode::settle(outcome, to);
+        let became = match outcome {
+            Ok(Reply::Tool(result)) if result.is_error => observe::Outcome::ToolError,
+            Ok(Reply::InputRequired { .. }) => observe::Outcome::InputRequired,
+            Ok(Reply::TaskCreated(_)) => observe::Outcome::TaskCreated,
+            Ok(_) => observe::Outcome::Answered,
+            Err(failure) => {
+                if let Failure::Protocol(error) = failure {
+                    self.failed(Some(error.code), &error.message);
+                }
+                observe::Outcome::Error
+            }
+        };
+        self.outcome = Some(aborted.unwrap_or(became));
+    }
+
+    fn status(&mut self, status: u16) {
+        self.status = Some(status);
+    }
+
+    fn from(&mut self, peer: Peer) {
+        self.peer = Some(peer);
+    }
+
+    fn sent(&mut self, bytes: usize) {
+        self.bytes_out = bytes;
+    }
+
+    fn refused(&mut self, code: Option<i32>, message: &str) {
+        self.outcome = Some(observe::Outcome::Refused);
+        self.failed(code, message);
+    }
+
+    fn refused_with(&mut self, line: &[u8]) {
+        #[derive(serde::Deserialize)]
+        struct Line {
+            error: RpcError,
+        }
+        match from_bytes::<Line>(line) {
+            Some(Line { error }) => self.refused(Some(error.code), &error.message),
+            None => self.refused(None, ""),
+        }
+    }
+
+    fn finish(mut self: Box<Self>, answer: &[u8]) {
+        self.bytes_out = answer.len();
+        if let (Some(Spans { payloads: true }), Some(span), "tools/call") =
+            (&self.telemetry.spans, &self.span, &*self.method)
+        {
+            span::record_result(span, answer);
+        }
+    }
+}
+
+impl Record {
+    fn failed(&mut self, code: Option<i32>, message: &str) {
+        self.code = code;
+        if self.telemetry.spans.is_some() {
+            self.message = Some(shorten(message).into());
+        }
+    }
+
+    /// What is known. A request without an outcome is over because nobody waits for it.
+    fn finished(&self) -> Finished<'_> {
+        let dropped = || match &self.lifeline {
+            // Nothing else ends these: their connection has.
+            _ if self.place.transport == Transport::Http => observe::Outcome::ClientGone,
+            Some(lifeline) if lifeline.has_ended() => observe::Outcome::ClientGone,
+            _ => observe::Outcome::Cancelled,
+        };
+        Finished {
+            method: &self.method,
+            target: self.target.as_deref(),
+            uri: self.uri.as_deref(),
+            revision: self.revision,
+            transport: self.place.transport,
+            duration: self.started.elapsed(),
+            outcome: self.outcome.unwrap_or_else(dropped),
+            code: self.code,
+            status: self.status,
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            user: self.user.as_deref(),
+            peer: self.peer.map(Peer::ip),
+            session: self.place.session,
+            client: match &self.client {
+                Client::Unknown => ClientField::Unknown,
+                Client::Session(client) => match (client.name(), client.version()) {
+                    (Some(name), Some(version)) => ClientField::Known(name, version),
+                    _ => ClientField::Unknown,
+                },
+                Client::Json(json) => ClientField::Json(json),
+            },
+        }
+    }
+}
+
+/// The one place where a request is reported.
+impl Drop for Record {
+    fn drop(&mut self) {
+        let finished = self.finished();
+        if self.telemetry.spans.is_some() {
+            // One that was refused has no span yet.
+            let late = if self.span.is_none() { span::of_refused(&finished) } else { None };
+            if let Some(span) = self.span.as_ref().or(late.as_ref()) {
+                span::close(span, &finished, self.message.as_deref());
+            }
+        }
+        self.telemetry.tell(|observer| observer.finished(&finished));
+    }
+}
+
+/// The URI a call names.
+fn uri(call: &Accepted<'_>) -> Option<Box<str>> {
+    let named = matches!(call.method, Method::ResourcesRead | Method::Subscribe | Method::Unsubscribe);
+    let uri = named.then(|| call.params.get("uri").and_then(Raw::text)).flatten()?;
+    Some(uri[..uri.floor_char_boundary(300)].into())
+}
+
+/// A session that has not ended.
+#[derive(Debug)]
+struct OpenSession {
+    telemetry: Arc<Telemetry>,
+    revision: Revision,
+    place: Place,
+    opened: Instant,
+}
+
+impl WatchedSession for OpenSession {}
+
+impl Drop for OpenSession {
+    fn drop(&mut self) {
+        let OpenSession { revision, place: Place { transport, session }, opened, .. } = *self;
+        let ended = SessionEnded { revision, transport, duration: opened.elapsed(), session };
+        self.telemetry.tell(|observer| observer.session_ended(&ended));
+    }
+}
+
+/// A question that has no response yet.
+struct Question {
+    telemetry: Arc<Telemetry>,
+    method: String,
+    revision: Revision,
+    transport: Transport,
+    started: Instant,
+    span: Option<Span>,
+    outcome: observe::Outcome,
+    code: Option<i64>,
+}
+
+impl WatchedQuestion for Question {
+    fn finish(mut self: Box<Self>, outcome: observe::Outcome, code: Option<i64>) {
+        (self.outcome, self.code) = (outcome, code);
+    }
+}
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        let Question { revision, transport, outcome, code, .. } = *self;
+        let duration = self.started.elapsed();
+        let asked = Asked { method: &self.method, revision, transport, duration, outcome, code };
+        if let Some(span) = &self.span {
+            span::close_question(span, &asked);
+        }
+        self.telemetry.tell(|observer| observer.asked(&asked));
+    }
+}

@@ -1,0 +1,133 @@
+//! The spans of calls and questions, by OpenTelemetry's conventions for MCP. The fields that begin with `otel.` are those
+//! that `tracing-opentelemetry` takes for the name, kind and status of a span.
+//! <https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md>
+
+use serde::Deserialize;
+use tracing::Span;
+use tracing::field::{Empty, display};
+
+use super::watch::AcceptedRequest;
+use crate::era::Method;
+use crate::jsonrpc::raw::Raw;
+use crate::observe::{Asked, Finished, Spans, Transport};
+use crate::protocol::Revision;
+
+/// Of arguments and results, a span has so many bytes.
+const PAYLOAD: usize = 8 * 1024;
+
+/// The span of a call, if a subscriber wants it.
+pub(super) fn of_call(call: &Finished<'_>, spans: &Spans, request: &AcceptedRequest<'_>) -> Option<Span> {
+    let span = make(call, request.call.method)?;
+    if request.id != "null" {
+        span.record("jsonrpc.request.id", request.id.trim_matches('"'));
+    }
+    if spans.payloads
+        && request.call.method == Method::ToolsCall
+        && let Some(arguments) = request.call.params.get("arguments")
+    {
+        span.record("gen_ai.tool.call.arguments", bounded(arguments.get()));
+    }
+    #[cfg(feature = "otel")]
+    super::otel::adopt(&span, request.call.envelope.meta);
+    Some(span)
+}
+
+/// The span of a request that was refused before it became a call.
+pub(super) fn of_refused(request: &Finished<'_>) -> Option<Span> {
+    make(request, Method::Ping)
+}
+
+fn make(call: &Finished<'_>, method: Method) -> Option<Span> {
+    let (tool, prompt) = match method {
+        Method::ToolsCall => (call.target, None),
+        Method::PromptsGet => (None, call.target),
+        _ => (None, None),
+    };
+    let named = tool.or(prompt).map(|name| format!("{} {name}", call.method));
+    let span = tracing::info_span!(
+        target: "mcp_runtime::call",
+        "mcp.server",
+        "otel.name" = named.as_deref().unwrap_or(call.method),
+        "otel.kind" = "server",
+        "otel.status_code" = Empty,
+        "otel.status_description" = Empty,
+        "mcp.method.name" = call.method,
+        "mcp.protocol.version" = call.revision.map(Revision::as_str),
+        "mcp.resource.uri" = call.uri,
+        "mcp.session.id" = call.session.map(display),
+        "gen_ai.tool.name" = tool,
+        "gen_ai.prompt.name" = prompt,
+        "gen_ai.operation.name" = tool.map(|_| "execute_tool"),
+        "gen_ai.tool.call.arguments" = Empty,
+        "gen_ai.tool.call.result" = Empty,
+        "jsonrpc.request.id" = Empty,
+        "rpc.response.status_code" = Empty,
+        "error.type" = Empty,
+        "network.transport" = call.transport.network(),
+        "network.protocol.name" = call.transport.protocol(),
+        "client.address" = call.peer.map(display),
+    );
+    (!span.is_disabled()).then_some(span)
+}
+
+/// The call of a tool has this answer.
+pub(super) fn record_result(span: &Span, answer: &[u8]) {
+    #[derive(Deserialize)]
+    struct Line<'a> {
+        #[serde(borrow)]
+        result: Raw<'a>,
+    }
+    let line = std::str::from_utf8(answer).ok().and_then(|line| serde_json::from_str::<Line<'_>>(line).ok());
+    if let Some(Line { result }) = line {
+        span.record("gen_ai.tool.call.result", bounded(result.get()));
+    }
+}
+
+fn bounded(text: &str) -> &str {
+    &text[..text.floor_char_boundary(PAYLOAD)]
+}
+
+/// The call is over.
+pub(super) fn close(span: &Span, call: &Finished<'_>, message: Option<&str>) {
+    if let Some(code) = call.code {
+        span.record("rpc.response.status_code", display(code));
+    }
+    if let Some(kind) = call.error_type() {
+        span.record("error.type", &*kind);
+    }
+    if call.is_server_error() {
+        span.record("otel.status_code", "ERROR");
+        if let Some(message) = message {
+            span.record("otel.status_description", message);
+        }
+    }
+}
+
+/// The span of a question to the client, below that of the call that asks.
+pub(super) fn of_question(method: &str, revision: Revision, transport: Transport) -> Option<Span> {
+    let span = tracing::info_span!(
+        target: "mcp_runtime::ask",
+        "mcp.client",
+        "otel.name" = method,
+        "otel.kind" = "client",
+        "otel.status_code" = Empty,
+        "mcp.method.name" = method,
+        "mcp.protocol.version" = revision.as_str(),
+        "rpc.response.status_code" = Empty,
+        "error.type" = Empty,
+        "network.transport" = transport.network(),
+        "network.protocol.name" = transport.protocol(),
+    );
+    (!span.is_disabled()).then_some(span)
+}
+
+/// The question is over.
+pub(super) fn close_question(span: &Span, asked: &Asked<'_>) {
+    if let Some(code) = asked.code {
+        span.record("rpc.response.status_code", display(code));
+    }
+    if let Some(kind) = asked.error_type() {
+        span.record("error.type", &*kind);
+        span.record("otel.status_code", "ERROR");
+    }
+}

@@ -1,0 +1,155 @@
+//! One request, watched from its message to its end, if somebody watches. Without an observer a [`Watch`] is empty.
+//!
+//! Traits, so that what observers, logs and spans need is linked only into servers that have one: `Server::observe` is
+//! the only way to an implementation. A watched request reports when it is dropped: nothing that becomes of it can be
+//! missed, or told twice.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tracing::Span;
+
+use crate::era::encode::ResponseTo;
+use crate::era::{Accepted, Names};
+use crate::observe::{SessionHash, Transport};
+use crate::outcome::Outcome;
+use crate::protocol::Revision;
+use crate::server::peer::Peer;
+
+/// Who watches the requests of a server.
+pub(crate) trait Watcher: fmt::Debug + Send + Sync {
+    /// A request has arrived.
+    fn request(&self, arrived: Arrived<'_>) -> Box<dyn Watched>;
+    /// A session has been opened. It is over when this is dropped.
+    fn session(&self, revision: Revision, place: Place) -> Box<dyn WatchedSession>;
+    /// The server asks a client.
+    fn question(&self, method: &str, revision: Revision, transport: Transport) -> Box<dyn WatchedQuestion>;
+}
+
+/// Where a message belongs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) transport: Transport,
+    pub(crate) session: Option<SessionHash>,
+}
+
+/// A request as it arrives, before it is known whether it is valid.
+pub(crate) struct Arrived<'a> {
+    /// As the client sent it; nothing if its message could not be read.
+    pub(crate) method: &'a str,
+    pub(crate) names: Option<&'a dyn Names>,
+    pub(crate) bytes: usize,
+    pub(crate) started: Instant,
+    pub(crate) place: Place,
+    /// What it is over with, if it has one.
+    pub(crate) lifeline: Option<Arc<dyn Lifeline>>,
+}
+
+/// A request that has been accepted.
+pub(crate) struct AcceptedRequest<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) call: &'a Accepted<'a>,
+    pub(crate) names: &'a dyn Names,
+    pub(crate) user: Option<&'a Arc<str>>,
+    pub(crate) peer: Option<Peer>,
+}
+
+/// A connection, whose end is the end of its calls.
+pub(crate) trait Lifeline: fmt::Debug + Send + Sync {
+    fn has_ended(&self) -> bool;
+}
+
+/// A request that is watched. Dropped before it is finished, it was cancelled.
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has responses and peers"))]
+pub(crate) trait Watched: fmt::Debug + Send {
+    /// It is valid, and will be served.
+    fn accepted(&mut self, request: &AcceptedRequest<'_>);
+    /// The span of its call.
+    fn span(&self) -> Option<&Span>;
+    /// It has this outcome, which is brought into the form of its revision.
+    fn settle(&mut self, outcome: &mut Outcome, to: ResponseTo<'_>);
+    /// The response to it has this status.
+    fn status(&mut self, status: u16);
+    /// It came from there.
+    fn from(&mut self, peer: Peer);
+    /// The response to it has so many bytes.
+    fn sent(&mut self, bytes: usize);
+    /// It was refused, with this error.
+    fn refused(&mut self, code: Option<i32>, message: &str);
+    /// It was refused, with this line.
+    fn refused_with(&mut self, line: &[u8]);
+    /// It is over.
+    fn finish(self: Box<Self>, answer: &[u8]);
+}
+
+/// A session that is watched. It is over when this is dropped.
+pub(crate) trait WatchedSession: fmt::Debug + Send + Sync {}
+
+/// A question to a client that is watched. Dropped before it is finished, it was cancelled.
+pub(crate) trait WatchedQuestion: Send {
+    fn finish(self: Box<Self>, outcome: crate::observe::Outcome, code: Option<i64>);
+}
+
+/// A request that may be watched.
+#[derive(Debug, Default)]
+pub(crate) struct Watch(Option<Box<dyn Watched>>);
+
+impl Watch {
+    /// A request has arrived; nobody is told if there is no watcher.
+    #[inline]
+    pub(crate) fn begin<'a>(watcher: Option<&Arc<dyn Watcher>>, arrived: impl FnOnce() -> Arrived<'a>) -> Self {
+        Watch(watcher.map(|watcher| watcher.request(arrived())))
+    }
+
+    /// What watches the request, if anything does.
+    #[cfg(feature = "http")]
+    #[inline]
+    pub(crate) fn get(&mut self) -> Option<&mut (dyn Watched + 'static)> {
+        self.0.as_deref_mut()
+    }
+
+    /// The request is valid, and will be served.
+    #[inline]
+    pub(crate) fn accepted<'a>(&mut self, request: impl FnOnce() -> AcceptedRequest<'a>) {
+        if let Some(watched) = &mut self.0 {
+            watched.accepted(&request());
+        }
+    }
+
+    /// The span of the call, entered until the guard is dropped.
+    #[inline]
+    pub(crate) fn enter(&self) -> Option<tracing::span::EnteredSpan> {
+        Some(self.0.as_ref()?.span()?.clone().entered())
+    }
+
+    /// The span of the call.
+    pub(crate) fn span(&self) -> Option<Span> {
+        self.0.as_ref()?.span().cloned()
+    }
+
+    /// Takes the outcome, before it is encoded.
+    #[inline]
+    pub(crate) fn settle(&mut self, outcome: &mut Outcome, to: ResponseTo<'_>) {
+        if let Some(watched) = &mut self.0 {
+            watched.settle(outcome, to);
+        }
+    }
+
+    /// The request is over, with this answer.
+    #[inline]
+    pub(crate) fn finish(self, answer: &[u8]) {
+        if let Some(watched) = self.0 {
+            watched.finish(answer);
+        }
+    }
+
+    /// The request was refused, with this answer.
+    #[inline]
+    pub(crate) fn refuse(self, answer: &[u8]) {
+        if let Some(mut watched) = self.0 {
+            watched.refused_with(answer);
+            watched.finish(answer);
+        }
+    }
+}

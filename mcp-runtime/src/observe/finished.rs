@@ -1,0 +1,240 @@
+//! What observers are told: [`Finished`], [`Asked`], [`SessionEnded`]. All of it is borrowed, and bounded where it comes
+//! from the wire.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::{Outcome, SessionHash};
+use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::object::Object;
+use crate::jsonrpc::raw::Raw;
+use crate::protocol::Revision;
+
+/// What stands for a name that only clients know.
+pub(crate) const OTHER: &str = "_OTHER";
+
+/// The codes that are the caller's fault, not the server's.
+const OF_CALLER: [i32; 5] = [
+    RpcError::PARSE,
+    RpcError::INVALID_REQUEST,
+    RpcError::METHOD_NOT_FOUND,
+    RpcError::INVALID_PARAMS,
+    RpcError::RESOURCE_NOT_FOUND,
+];
+
+/// A request that is over. The argument of [`Observer::finished`](super::Observer::finished).
+///
+/// `method`, `target` and `outcome` have few values, whatever clients send, and can be labels of metrics. The others
+/// cannot.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Finished<'a> {
+    /// The method: of the protocol, or one of the server's own. `_OTHER` for every other, and for a message that could
+    /// not be read.
+    pub method: &'a str,
+    /// The name of the tool or prompt, or the URI or URI template of the resource, as the server has it. `_OTHER` if it
+    /// has none of that name. `None` if the method names nothing.
+    pub target: Option<&'a str>,
+    /// The URI of the resource, as the client sent it; at most 300 bytes of it.
+    pub uri: Option<&'a str>,
+    /// The revision the request was served by. `None` if it was refused before that was settled.
+    pub revision: Option<Revision>,
+    /// How it arrived.
+    pub transport: Transport,
+    /// From the complete message to its answer, or to its end without one.
+    pub duration: Duration,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The code of the JSON-RPC error it was answered with.
+    pub code: Option<i32>,
+    /// The status of the HTTP response, if it was decided with the answer.
+    pub status: Option<u16>,
+    /// The length of its message.
+    pub bytes_in: usize,
+    /// The length of its answer, without notifications.
+    pub bytes_out: usize,
+    /// The authenticated caller.
+    pub user: Option<&'a str>,
+    /// The address it came from, over HTTP.
+    pub peer: Option<IpAddr>,
+    /// The HTTP session it belongs to.
+    pub session: Option<SessionHash>,
+    pub(crate) client: ClientField<'a>,
+}
+
+impl<'a> Finished<'a> {
+    /// The client's name and version, as it reports them: labels for logs, not an identity. Each has at most 300 bytes;
+    /// control characters are as they were sent.
+    pub fn client(&self) -> Option<ClientName<'a>> {
+        match self.client {
+            ClientField::Unknown => None,
+            ClientField::Known(name, version) => Some(ClientName::bounded(name.into(), version.into())),
+            ClientField::Json(json) => {
+                let info = Object::read(Raw::new_unchecked(json)).ok()?;
+                let text = |key: &str| info.get(key).and_then(Raw::text);
+                text("name").zip(text("version")).map(|(name, version)| ClientName::bounded(name, version))
+            }
+        }
+    }
+
+    /// Why it failed, as OpenTelemetry's `error.type`: the code of an error (`-32603`), `tool_error`, `timeout`,
+    /// `cancelled` or `client_gone`. `None` if it succeeded, or failed by the caller's fault.
+    pub fn error_type(&self) -> Option<Cow<'static, str>> {
+        match self.outcome {
+            Outcome::Answered | Outcome::InputRequired | Outcome::TaskCreated => None,
+            Outcome::ToolError => Some("tool_error".into()),
+            Outcome::TimedOut => Some("timeout".into()),
+            Outcome::Cancelled => Some("cancelled".into()),
+            Outcome::ClientGone => Some("client_gone".into()),
+            Outcome::Error | Outcome::Refused | Outcome::Panicked => match self.code {
+                Some(code) => error_type_of(code),
+                None if self.outcome == Outcome::Panicked => Some("tool_error".into()),
+                None => self.status.filter(|status| *status >= 500).map(|status| status.to_string().into()),
+            },
+        }
+    }
+
+    /// Whether the server failed: [`error_type`](Self::error_type) is there, and neither the client nor its connection
+    /// ended the request.
+    pub fn is_server_error(&self) -> bool {
+        !matches!(self.outcome, Outcome::Cancelled | Outcome::ClientGone) && self.error_type().is_some()
+    }
+}
+
+/// The `error.type` of a code. Most codes are known, and cost no allocation.
+fn error_type_of(code: i32) -> Option<Cow<'static, str>> {
+    match code {
+        code if OF_CALLER.contains(&code) => None,
+        RpcError::INTERNAL => Some("-32603".into()),
+        code => Some(code.to_string().into()),
+    }
+}
+
+/// How a request arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Transport {
+    /// Lines over two streams: those of the process, or a [`TestClient`](crate::testing::TestClient).
+    Stdio,
+    /// HTTP without a session.
+    Http,
+    /// HTTP in a session.
+    HttpSession,
+    /// HTTP+SSE, of 2024-11-05.
+    Sse,
+}
+
+impl Transport {
+    /// The transport as a label: `stdio`, `http`, `http_session`, `sse`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::HttpSession => "http_session",
+            Self::Sse => "sse",
+        }
+    }
+
+    /// OpenTelemetry's `network.transport`: `pipe` or `tcp`.
+    pub fn network(self) -> &'static str {
+        match self {
+            Self::Stdio => "pipe",
+            Self::Http | Self::HttpSession | Self::Sse => "tcp",
+        }
+    }
+
+    /// OpenTelemetry's `network.protocol.name`: `http`, or nothing.
+    pub fn protocol(self) -> Option<&'static str> {
+        (self != Self::Stdio).then_some("http")
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The client's name and version, as it reports them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClientName<'a> {
+    /// The name.
+    pub name: Cow<'a, str>,
+    /// The version.
+    pub version: Cow<'a, str>,
+}
+
+impl<'a> ClientName<'a> {
+    fn bounded(name: Cow<'a, str>, version: Cow<'a, str>) -> Self {
+        ClientName { name: bounded(name), version: bounded(version) }
+    }
+}
+
+fn bounded(text: Cow<'_, str>) -> Cow<'_, str> {
+    let end = text.floor_char_boundary(300);
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[..end]),
+        Cow::Owned(mut text) => {
+            text.truncate(end);
+            Cow::Owned(text)
+        }
+    }
+}
+
+/// Where the client's name is. In 2026-07-28 every request has it as JSON, which is read only if an observer asks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ClientField<'a> {
+    Unknown,
+    Known(&'a str, &'a str),
+    /// An object that has been validated.
+    Json(&'a str),
+}
+
+/// A request of the server's to a client that is over. The argument of [`Observer::asked`](super::Observer::asked).
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Asked<'a> {
+    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: &'a str,
+    /// The revision of the session.
+    pub revision: Revision,
+    /// How the client is connected.
+    pub transport: Transport,
+    /// From the question to the response, or to the end of the wait for it.
+    pub duration: Duration,
+    /// [`Answered`](Outcome::Answered), [`Error`](Outcome::Error) if the client says so,
+    /// [`TimedOut`](Outcome::TimedOut), [`ClientGone`](Outcome::ClientGone), or [`Cancelled`](Outcome::Cancelled) if the
+    /// call that asked was dropped.
+    pub outcome: Outcome,
+    /// The code of the client's error.
+    pub code: Option<i64>,
+}
+
+impl Asked<'_> {
+    /// Why it failed, as OpenTelemetry's `error.type`. On this side, every code is a failure.
+    pub fn error_type(&self) -> Option<Cow<'static, str>> {
+        match (self.outcome, self.code) {
+            (outcome, _) if outcome.is_success() => None,
+            (Outcome::Error, Some(code)) => Some(code.to_string().into()),
+            (Outcome::TimedOut, _) => Some("timeout".into()),
+            (outcome, _) => Some(outcome.as_str().into()),
+        }
+    }
+}
+
+/// A session that is over. The argument of [`Observer::session_ended`](super::Observer::session_ended).
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct SessionEnded {
+    /// The revision of the session.
+    pub revision: Revision,
+    /// How the client was connected.
+    pub transport: Transport,
+    /// From `initialize` to the end.
+    pub duration: Duration,
+    /// The HTTP session.
+    pub session: Option<SessionHash>,
+}
