@@ -4,7 +4,7 @@ use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
 use syn::{Expr, GenericParam, Ident, LitStr, Safety, Signature};
 
-use crate::attr::{Name, Options, Size};
+use crate::attr::{Name, Options, Size, limits};
 use crate::describe::impl_trait;
 use crate::errors::Errors;
 use crate::handler::{Handler, Kind, State};
@@ -23,6 +23,7 @@ pub(crate) fn handler(handler: &Handler, sig: &Signature, in_block: bool, errors
     hints(handler, errors);
     waiting(handler, errors);
     task(handler, errors);
+    limits::check(handler, errors);
     arguments(handler, errors);
     argument_types(handler, errors);
     if handler.kind == Kind::Resource {

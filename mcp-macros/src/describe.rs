@@ -8,7 +8,7 @@ use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Expr, Ident, LitStr, Path, Type};
 
-use crate::attr::{Name, Options, Size, is_string};
+use crate::attr::{Name, Options, Size, is_string, layer};
 use crate::elicit::Form;
 use crate::handler::{Handler, Kind, State};
 use crate::param::{Argument, Constraint, Default, Param, Source};
@@ -53,8 +53,10 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
     let scopes = &handler.options.scopes;
     // Spanned at a scope, where the compiler says that it needs a feature.
     let scopes = scopes.first().map(|first| quote_spanned!(first.span()=> __builder.scopes([#(#scopes),*]);));
+    let limits = handler.options.limits.statements();
     let about = resource_keys(&handler.options);
     let visible = handler.options.visible_if.as_ref().map(|predicate| visible(predicate, in_block));
+    let layers = handler.options.layers.iter().map(|layer| layer::add(layer, in_block));
     let declared = handler.params.iter().enumerate().map(|(index, param)| declare(index, param));
     let completers = handler.arguments().filter_map(|argument| completer(argument, in_block));
     let forms = handler.forms.iter().map(asks);
@@ -72,7 +74,9 @@ pub(crate) fn describe(handler: &Handler, function: &TokenStream, in_block: bool
         #about
         #(__builder.requires(__mcp::ClientCapability::#requires);)*
         #scopes
+        #limits
         #visible
+        #(__builder.#layers;)*
         #(#declared)*
         #(#completers)*
         #(#forms)*

@@ -11,7 +11,8 @@ use syn::{
 };
 
 use crate::attr::condition::{self, Condition};
-use crate::attr::{self, Entries, scopes};
+use crate::attr::limits::Limits;
+use crate::attr::{self, Entries, layer, scopes};
 use crate::describe::{describe, share_state};
 use crate::errors::Errors;
 use crate::function::{already, item_keyword};
@@ -45,18 +46,19 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
         Err(error) => return not_an_impl(item, error),
     };
     let mut errors = Errors::default();
-    let BlockOptions { krate, scopes } = options(attr, &mut errors);
+    let BlockOptions { krate, scopes, limits, layers } = options(attr, &mut errors);
     whole_block(&block, &mut errors);
     let mut found = collect(&mut block, &mut errors);
     for handler in &mut found {
         handler.options.scopes = scopes::union(&scopes, &handler.options.scopes);
+        handler.options.limits.within(&limits);
     }
     let unseen = macro_calls(&mut block, &mut errors) || found.is_empty() && aliases(&mut block, &mut errors);
     if found.is_empty() && !unseen {
         errors.push_spanned(&block.self_ty, "nothing here has `#[tool]`, `#[prompt]` or `#[resource]`");
     }
     no_duplicates(&found, &mut errors);
-    bare_names(&block, &found, &mut errors);
+    bare_names(&block, &found, &layers, &mut errors);
 
     let private = private(krate.as_ref());
     let self_ty = &block.self_ty;
@@ -64,9 +66,13 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
     let collected = match &error {
         None => {
             let registered = found.iter().map(register);
+            // The innermost first: each goes around those before it.
+            let layers = layers.iter().rev().map(|layer| layer::add(layer, true));
+            let layered = quote!(#(let __handlers = __handlers.#layers;)*);
             quote! {
                 let __handlers = __mcp::Handlers::new();
                 #(#registered)*
+                #layered
                 __handlers
             }
         }
@@ -108,6 +114,10 @@ struct BlockOptions {
     krate: Option<syn::Path>,
     /// What the caller of any of its handlers must have.
     scopes: Vec<LitStr>,
+    /// The rate of each handler that has none of its own.
+    limits: Limits,
+    /// The layers around all of its handlers, the outermost first.
+    layers: Vec<Expr>,
 }
 
 fn options(attr: TokenStream, errors: &mut Errors) -> BlockOptions {
@@ -125,10 +135,18 @@ fn options(attr: TokenStream, errors: &mut Errors) -> BlockOptions {
             options.krate = errors.handle(attr::path(entry));
         } else if key == "scopes" {
             options.scopes = errors.handle(scopes::scopes(entry)).unwrap_or_default();
+        } else if key == "layer" {
+            options.layers = errors.handle(layer::layers(entry)).unwrap_or_default();
+        } else if key == "rate" || key == "burst" {
+            errors.handle(options.limits.set(&key.to_string(), entry));
         } else {
-            errors.push_at(key.span(), format!("unknown key `{key}`; there are `crate` and `scopes`"));
+            let there = "there are `crate`, `scopes`, `layer`, `rate` and `burst`";
+            errors.push_at(key.span(), format!("unknown key `{key}`; {there}"));
         }
         seen.push(key);
+    }
+    if !seen.iter().any(|key| key == "rate") {
+        options.limits.check(errors);
     }
     options
 }
@@ -211,9 +229,9 @@ fn read(method: &mut ImplItemFn, errors: &mut Errors) -> Vec<Handler> {
     handlers
 }
 
-/// Reports `complete = titles` and `visible_if = is_admin` for methods of the block, which are named `Self::titles`.
+/// Reports `complete = titles`, `visible_if = is_admin` and `layer = audited` for methods of the block, which are named `Self::titles`.
 /// Handlers are left out: one may well have the name of the function that completes its argument.
-fn bare_names(block: &ItemImpl, found: &[Handler], errors: &mut Errors) {
+fn bare_names(block: &ItemImpl, found: &[Handler], layers: &[Expr], errors: &mut Errors) {
     let is_method = |name: &Ident| {
         let mut methods = block.items.iter().filter_map(|item| match item {
             ImplItem::Fn(method) => Some(&method.sig.ident),
@@ -221,15 +239,20 @@ fn bare_names(block: &ItemImpl, found: &[Handler], errors: &mut Errors) {
         });
         methods.any(|method| method == name) && !found.iter().any(|handler| handler.ident == *name)
     };
+    let report = |names: &mut dyn Iterator<Item = &Path>, errors: &mut Errors| {
+        for name in names.filter_map(|path| path.get_ident()).filter(|name| is_method(name)) {
+            errors.push_at(name.span(), format!("`{name}` is a method of this block: write `Self::{name}`"));
+        }
+    };
+    report(&mut layers.iter().filter_map(layer::path), errors);
     for handler in found {
         let completers = handler.arguments().filter_map(|argument| argument.complete.as_ref());
         let predicate = handler.options.visible_if.as_ref().and_then(|predicate| match predicate {
             Expr::Path(path) => Some(&path.path),
             _ => None,
         });
-        for name in completers.chain(predicate).filter_map(Path::get_ident).filter(|name| is_method(name)) {
-            errors.push_at(name.span(), format!("`{name}` is a method of this block: write `Self::{name}`"));
-        }
+        let layers = handler.options.layers.iter().filter_map(layer::path);
+        report(&mut completers.chain(predicate).chain(layers), errors);
     }
 }
 

@@ -51,9 +51,11 @@ mod era;
 mod error;
 mod handler;
 mod jsonrpc;
+pub mod layers;
 mod limits;
 pub mod lint;
 mod macros;
+pub mod observe;
 mod outcome;
 mod panic;
 pub mod protocol;
@@ -68,6 +70,7 @@ mod surface;
 mod sync;
 mod task;
 pub mod testing;
+mod throttle;
 mod transport;
 
 #[doc(hidden)]
@@ -91,6 +94,7 @@ pub use limits::Limits;
 pub use protocol::{Content, Revision, ToolResult};
 pub use server::Server;
 pub use server::handle::ServerHandle;
+pub use throttle::rate::RateLimit;
 
 /// The crate of `#[derive(JsonSchema)]`, in the version that arguments need.
 pub use schemars;
@@ -112,8 +116,9 @@ pub mod dynamic {
 /// HTTP: a tower `Service` that serves every revision ([`Server::into_service`]).
 #[cfg(feature = "http")]
 pub mod http {
+    pub use crate::call::telemetry::request_id::RequestId;
     pub use crate::server::peer::Peer;
-    pub use crate::transport::http::{Body, HttpService};
+    pub use crate::transport::http::{Body, Forwarded, HttpService, Listener, SocketStream, Sockets};
 }
 
 /// Observing and controlling a running server: the arguments of the `on_…` hooks of [`Server`], the

@@ -1,5 +1,6 @@
 //! The outcome of a request, in the terms of the newest revision; `era::encode` writes it in the client's.
 
+use std::error::Error as StdError;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -9,8 +10,9 @@ use serde_json::Value;
 #[cfg(feature = "auth")]
 use crate::auth::access::Denied;
 use crate::jsonrpc::error::RpcError;
-use crate::protocol::{Meta, PromptResult, ReadResult, ToolResult};
+use crate::protocol::{CacheHint, Meta, PromptResult, ReadResult, ToolResult};
 use crate::store::TaskRecord;
+use crate::throttle::refusal::Throttled;
 
 /// The result of a successful request.
 #[derive(Debug)]
@@ -41,8 +43,8 @@ pub(crate) enum Reply {
     Custom(Meta),
     /// `initialize`, with the server's capabilities.
     Initialized(Value),
-    /// `server/discover`, with the server's capabilities.
-    Discovered(Value),
+    /// `server/discover`, with the server's capabilities, and how long they may be cached.
+    Discovered(Value, CacheHint),
     /// `subscriptions/listen`, when the stream ends.
     Listened,
     /// `ping`
@@ -55,8 +57,8 @@ pub(crate) type Outcome = Result<Reply, Failure>;
 /// Why a request failed; `era::encode` writes it as each revision expects.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The handler returned an error with this text.
-    Handler(String),
+    /// The handler returned this error: the client gets its text, with those of its sources.
+    Handler(Box<dyn StdError + Send + Sync>),
     /// The user was asked and said no, or dismissed the question. Nothing is wrong with the server.
     Declined(String),
     /// The arguments do not match the handler's schema: all that is wrong with them.
@@ -72,6 +74,8 @@ pub(crate) enum Failure {
     /// The caller lacks scopes; over HTTP 403, or 401 without a token.
     #[cfg(feature = "auth")]
     Forbidden(Box<Denied>),
+    /// The call is over a rate limit, or finds no place to run; over HTTP 429 or 503.
+    Throttled(Box<Throttled>),
     /// What the call needs is away for the moment, a store for example: this text, and over HTTP 503.
     Unavailable(&'static str),
     /// A JSON-RPC error, sent unchanged.

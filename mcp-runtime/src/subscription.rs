@@ -219,12 +219,21 @@ impl Subscription {
         self.state().uris.iter().cloned().collect()
     }
 
-    /// Replaces the subscribed resources.
+    /// Replaces the subscribed resources. Returns the URIs that are new.
     #[cfg(feature = "http")]
-    pub(crate) fn set_resources(&self, uris: &BTreeSet<String>) {
+    pub(crate) fn set_resources(&self, uris: &BTreeSet<String>) -> Vec<String> {
         let mut state = self.state();
+        let new = uris.iter().filter(|uri| !state.uris.contains(*uri)).cloned().collect();
         state.uris = uris.iter().cloned().collect();
         state.pending.retain(|change| !matches!(change, Change::ResourceUpdated(uri) if !uris.contains(uri)));
+        new
+    }
+
+    /// Whether these are the subscribed resources.
+    #[cfg(feature = "http")]
+    pub(crate) fn has_resources(&self, uris: &BTreeSet<String>) -> bool {
+        let subscribed = &self.state().uris;
+        subscribed.len() == uris.len() && uris.iter().all(|uri| subscribed.contains(uri))
     }
 
     /// Restricts the subscription to these tasks and queues the current status of each.
@@ -242,8 +251,7 @@ impl Subscription {
             (Change::Task(id), Some(stream), Some(reader)) => {
                 reader.task(id).await.map(|task| notification::task(&task, stream))
             }
-            (Change::Task(_) | Change::SessionEnded(_) | Change::SessionMessage(..) | Change::All, ..) => None,
-            _ => Some(notification::change(change, stream)),
+            _ => Some(notification::change(change, stream)).filter(|line| !line.is_empty()),
         }
     }
 
@@ -297,7 +305,7 @@ impl ChangeListener for Subscription {
             Change::ResourceList => state.filter.resources_list_changed,
             Change::ResourceUpdated(uri) => state.uris.contains(uri),
             Change::Task(id) => state.tasks.contains(id),
-            Change::SessionEnded(_) | Change::SessionMessage(..) => false,
+            Change::SessionEnded(_) | Change::SessionChanged(..) | Change::SessionMessage(..) => false,
             Change::All => {
                 state.pending = state.everything();
                 self.news.notify_one();

@@ -1,6 +1,8 @@
 //! The grammar of attributes: `key`, `key = value` and `key(words)`, after an optional URI for resources.
 
 pub(crate) mod condition;
+pub(crate) mod layer;
+pub(crate) mod limits;
 mod options;
 pub(crate) mod scopes;
 mod value;

@@ -4,6 +4,8 @@ use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt as _;
 use syn::{Expr, Ident, LitStr, Path};
 
+use super::layer::layers;
+use super::limits::{self, Limits};
 use super::scopes::scopes;
 use super::value::{
     Name, audience, duration, expression, flag, ident, json, list, name, path, priority, requires, scope, size, string,
@@ -53,6 +55,10 @@ pub(crate) struct Options {
     pub(crate) requires: Vec<&'static str>,
     /// The scopes the caller must have.
     pub(crate) scopes: Vec<LitStr>,
+    /// How often it is called, and how many calls run at once.
+    pub(crate) limits: Limits,
+    /// The layers around its calls, the outermost first.
+    pub(crate) layers: Vec<Expr>,
     /// The keys so far, in all attributes of the item.
     seen: Vec<String>,
     /// Whether parsing failed somewhere; a key that seems to be missing must not be reported then.
@@ -66,7 +72,7 @@ pub(crate) enum Size {
     Counted,
 }
 
-const COMMON: [&str; 12] = [
+const COMMON: [&str; 13] = [
     "name",
     "title",
     "description",
@@ -77,11 +83,12 @@ const COMMON: [&str; 12] = [
     "visible_if",
     "requires",
     "scopes",
+    "layer",
     "item",
     "crate",
 ];
 /// The common keys that apply to functions only.
-const FUNCTION: [&str; 6] = ["blocking", "timeout", "visible_if", "requires", "scopes", "item"];
+const FUNCTION: [&str; 7] = ["blocking", "timeout", "visible_if", "requires", "scopes", "layer", "item"];
 const TOOL: [&str; 7] = ["read_only", "destructive", "idempotent", "open_world", "task", "asks_first", "durable"];
 const RESOURCE: [&str; 9] =
     ["uri", "mime", "audience", "priority", "last_modified", "size", "subscribe", "ttl", "cache"];
@@ -94,7 +101,8 @@ pub(crate) fn keys(kind: Kind) -> Vec<&'static str> {
         Kind::Resource | Kind::Derive => &RESOURCE,
     };
     let common = COMMON.iter().filter(|key| kind != Kind::Derive || !FUNCTION.contains(key));
-    common.chain(own).copied().collect()
+    let limits: &[&str] = if kind == Kind::Derive { &[] } else { &limits::KEYS };
+    common.chain(own).chain(limits).copied().collect()
 }
 
 impl Options {
@@ -169,6 +177,8 @@ impl Options {
             }
             "requires" => self.requires = requires(entry)?,
             "scopes" => self.scopes = scopes(entry)?,
+            "layer" => self.layers = layers(entry)?,
+            _ if limits::KEYS.contains(&key) => self.limits.set(key, entry)?,
             "task" => self.task = Some((entry.key.span(), task(entry)?)),
             "asks_first" => {
                 let span = entry.key.span();
@@ -191,7 +201,7 @@ impl Options {
 /// The error for an unknown key: the attribute it belongs to, the likely spelling, or all valid keys.
 fn unknown(kind: Kind, key: &str) -> String {
     let own = keys(kind);
-    if kind == Kind::Derive && COMMON.contains(&key) {
+    if kind == Kind::Derive && (COMMON.contains(&key) || limits::KEYS.contains(&key)) {
         return format!("`{key}` is for functions: `#[resource(…, {key} …)]` on an `fn`");
     }
     let other = [Kind::Tool, Kind::Prompt, Kind::Resource].into_iter().find(|other| keys(*other).contains(&key));

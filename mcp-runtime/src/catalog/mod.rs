@@ -8,9 +8,12 @@
 //! `listChanged` is declared only if the server has a handle or is `dynamic()`, and `subscribe` only if it has
 //! subscribable resources or is dynamic.
 
+mod layers;
+mod names;
 pub(crate) mod pagination;
 pub(crate) mod table;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -22,6 +25,7 @@ use crate::error;
 use crate::handler::args::rules::ArgumentPolicy;
 use crate::handler::builder::Handler;
 use crate::handler::custom::{self, CustomMethod};
+use crate::handler::layer::Wrap;
 use crate::handler::prompt::Prompt;
 use crate::handler::resource::{Resource, ResourceAddress};
 use crate::handler::tool::Tool;
@@ -47,6 +51,8 @@ pub(crate) struct Catalog {
     pub(crate) settings: Settings,
     /// Whether any tool, removed ones included, has arguments mirrored in HTTP headers.
     pub(crate) has_header_args: bool,
+    /// Whether the server serves: layers are around what it has, and are put around what is added.
+    is_layered: bool,
 }
 
 /// A resource with a fixed URI.
@@ -83,6 +89,8 @@ pub(crate) struct Settings {
     /// Whether structured results are checked against their schemas, if the server was told.
     pub(crate) validate_output: Option<bool>,
     pub(crate) extensions: Meta,
+    /// The layers around everything that is called.
+    pub(crate) layers: Option<Arc<dyn Wrap>>,
 }
 
 impl Settings {
@@ -93,6 +101,13 @@ impl Settings {
 }
 
 impl Catalog {
+    /// The handler of the resource at `uri`: its own, or that of the first template that matches.
+    pub(crate) fn resource_handler(&self, uri: &str) -> Option<&Handler> {
+        let fixed = self.resources.get(uri).map(|resource| &resource.handler);
+        let family = || self.templates.iter().find(|(_, family)| family.template.matches(uri).is_some());
+        fixed.or_else(|| Some(&family()?.1.handler))
+    }
+
     /// A copy to be edited: it shares the items, and has no rendered pages.
     pub(crate) fn copy_for_edit(&self) -> Self {
         Catalog {
@@ -105,6 +120,7 @@ impl Catalog {
             page_cache: PageCache::default(),
             settings: self.settings.clone(),
             has_header_args: self.has_header_args,
+            is_layered: self.is_layered,
         }
     }
 
@@ -115,6 +131,7 @@ impl Catalog {
         check_name("tool", &name)?;
         check_unique("tool", &name, self.tools.contains(&name))?;
         self.has_header_args |= !tool.header_args.is_empty();
+        let tool = self.layered(tool);
         self.tools.push(&name, tool);
         Ok(())
     }
@@ -134,6 +151,7 @@ impl Catalog {
         check_declaration("prompt", &name, &prompt.handler)?;
         check_name("prompt", &name)?;
         check_unique("prompt", &name, self.prompts.contains(&name))?;
+        let prompt = self.layered(prompt);
         self.prompts.push(&name, prompt);
         Ok(())
     }
@@ -146,14 +164,16 @@ impl Catalog {
             ResourceAddress::Fixed(descriptor) => {
                 let uri = descriptor.uri.clone();
                 check_unique("resource", &uri, self.resources.contains(&uri))?;
-                self.resources.push(&uri, FixedResource { descriptor, handler, subscribable });
+                let resource = self.layered(FixedResource { descriptor, handler, subscribable });
+                self.resources.push(&uri, resource);
             }
             ResourceAddress::Template(template, descriptor) => {
                 let uri = descriptor.uri_template.clone();
                 if let Some(earlier) = self.templates.all().find(|other| other.template.is_equivalent(&template)) {
                     return Err(format!("`{}` and `{uri}` match the same URIs", earlier.descriptor.uri_template));
                 }
-                self.templates.push(&uri, TemplateResource { template, descriptor, handler, subscribable });
+                let resource = self.layered(TemplateResource { template, descriptor, handler, subscribable });
+                self.templates.push(&uri, resource);
             }
         }
         Ok(())

@@ -82,6 +82,15 @@ impl<T> Table<T> {
         }
     }
 
+    /// Edits the items for which `needs` holds, in place. False if one of them is shared with a copy of the table: it and
+    /// those after it stay as they are.
+    pub(crate) fn edit_all(&mut self, needs: impl Fn(&T) -> bool, mut edit: impl FnMut(&mut T)) -> bool {
+        self.entries.iter_mut().filter(|entry| needs(&entry.item)).all(|entry| {
+            let item = Arc::get_mut(&mut entry.item);
+            item.map(&mut edit).is_some()
+        })
+    }
+
     fn remove(&mut self, name: &str) -> bool {
         let Some(removed) = self.index.remove(name) else { return false };
         self.entries.remove(removed);
@@ -107,6 +116,11 @@ impl<T> AppendOnlyTable<T> {
     /// The index of the item called `name`.
     pub(crate) fn index_of(&self, name: &str) -> Option<usize> {
         self.0.index.get(name).copied()
+    }
+
+    /// Edits items in place, as [`Table::edit_all`] does.
+    pub(crate) fn edit_all(&mut self, needs: impl Fn(&T) -> bool, edit: impl FnMut(&mut T)) -> bool {
+        self.0.edit_all(needs, edit)
     }
 
     /// The item at `index`.

@@ -1,6 +1,7 @@
 //! Request methods, and the revisions that have them.
 
 use crate::jsonrpc::error::{RpcError, shorten};
+use crate::jsonrpc::object::Object;
 use crate::protocol::Revision;
 
 /// The methods a server offers.
@@ -11,6 +12,14 @@ pub(crate) trait Offers {
     fn custom_method(&self, name: &str) -> Option<usize>;
     /// The names of all custom methods.
     fn custom_methods(&self) -> impl Iterator<Item = &str>;
+}
+
+/// The names a server gives to what it offers. All others are the client's invention.
+pub(crate) trait Names {
+    /// The name of a custom method, if it is one.
+    fn custom_method(&self, name: &str) -> Option<&str>;
+    /// The name of what a request is for, if the server has it.
+    fn target(&self, method: Method, params: &Object<'_>) -> Option<&str>;
 }
 
 /// A method of the protocol, or a custom one.
@@ -86,6 +95,11 @@ impl Method {
             let own = catalog.custom_methods();
             unknown(name).suggest(name, offered.chain(own))
         })
+    }
+
+    /// The name of the protocol's method called `name`, in whatever revision.
+    pub(crate) fn known(name: &str) -> Option<&'static str> {
+        Self::ALL.iter().map(|method| method.name()).find(|known| *known == name)
     }
 
     /// The custom method called `name`.

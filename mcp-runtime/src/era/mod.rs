@@ -42,7 +42,7 @@ use crate::protocol::{LogLevel, Revision};
 pub(crate) use encode::sampling::SamplingCan;
 pub(crate) use features::TaskNegotiation;
 pub(crate) use legacy::LegacySession;
-pub(crate) use method::{Method, Offers, unknown as unknown_method};
+pub(crate) use method::{Method, Names, Offers, unknown as unknown_method};
 pub(crate) use modern::CAPABILITIES;
 #[cfg(feature = "http")]
 pub(crate) use modern::{is_modern_date, unsupported_version};
@@ -71,6 +71,14 @@ impl Envelope<'_> {
         match &self.client {
             ClientSource::Session(client) => Arc::clone(client),
             ClientSource::Request(info) => Arc::new(ClientInfo::new(*info)),
+        }
+    }
+
+    /// The client of the session, or else what the request says of it.
+    pub(crate) fn client_source(&self) -> Result<Arc<ClientInfo>, Option<Raw<'_>>> {
+        match &self.client {
+            ClientSource::Session(client) => Ok(Arc::clone(client)),
+            ClientSource::Request(info) => Err(*info),
         }
     }
 

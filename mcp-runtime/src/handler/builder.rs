@@ -3,6 +3,8 @@
 //! Called by generated code; not part of the public API. A [`HandlerKind`] defines what differs
 //! between the three: how arguments are declared, and what a return value becomes.
 
+pub(crate) mod limits;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -10,30 +12,35 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use self::limits::HandlerLimits;
+use super::args::checked::{CallFn, CheckedFn};
 use super::args::default::DefaultValue;
-use super::args::rules::{ArgumentPolicy, ArgumentRules, DeclaredType};
+use super::args::rules::{ArgumentRules, DeclaredType};
 use super::args::{Args, Argument, Key};
-use super::completion::{Completers, Completes};
+use super::completion::{Completers, Completes, CompletionFn};
+use super::layer::{self, Layer, Wrap};
 use crate::ask::ClientCapability;
 use crate::call::blocking::BlockingProfile;
 use crate::call::context::Context;
-use crate::call::invocation::Invocation;
-use crate::jsonrpc::error::shorten;
-use crate::jsonrpc::raw::Raw;
+use crate::call::invocation::Origin;
 use crate::outcome::{ArgumentErrors, Step};
 use crate::protocol::{Icon, Meta};
 use crate::schema::input::{self, Extras, InputSchema};
 use crate::schema::validator::Validator;
 
-type CallFn = Box<dyn for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentErrors> + Send + Sync>;
-
 /// A handler, ready to be called.
 pub struct Handler {
-    call: CallFn,
+    /// The function, with the rules of its arguments.
+    pub(crate) function: CheckedFn,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) limits: HandlerLimits,
     /// Whether it blocks its thread.
     pub(crate) blocking: Arc<BlockingProfile>,
-    pub(crate) completers: Completers,
+    pub(crate) completers: Arc<Completers>,
+    /// Completes arguments inside of layers, once there are some.
+    pub(crate) layered_completion: Option<CompletionFn>,
+    /// The layers that are to be put around it.
+    pub(crate) layers: Option<Arc<dyn Wrap>>,
     pub(crate) takes_context: bool,
     /// The capabilities the client must have.
     pub(crate) requires: Vec<ClientCapability>,
@@ -42,10 +49,6 @@ pub struct Handler {
     /// The scopes the caller must have.
     #[cfg(feature = "auth")]
     pub(crate) scopes: Option<Arc<[Box<str>]>>,
-    /// Whether its schema demands more than its types check.
-    pub(super) has_constraints: bool,
-    /// What its schema demands of its arguments. None only if the schema is wrong, see `problems`.
-    rules: Option<Box<ArgumentRules>>,
     /// The schema of its structured result.
     pub(crate) output: Option<Arc<Validator>>,
     /// What is wrong with its declaration. It cannot be registered then.
@@ -68,61 +71,6 @@ impl Visibility {
 impl fmt::Debug for Visibility {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Visibility")
-    }
-}
-
-impl Handler {
-    /// Checks and decodes the arguments, and starts the handler.
-    #[inline]
-    pub(crate) fn call<'a>(
-        &self,
-        args: &Args<'a>,
-        invocation: &Invocation<'a>,
-        policy: ArgumentPolicy,
-    ) -> Result<Step, ArgumentErrors> {
-        // Most handlers have types that check all there is to check.
-        if (self.has_constraints || policy.strict)
-            && !self.rules.as_ref().is_some_and(|rules| rules.accept(args, policy))
-        {
-            return self.call_leniently(args, invocation, policy, Vec::new());
-        }
-        // Returned as it is: a step is large, and each move of it would cost.
-        let step = (self.call)(args, invocation);
-        match &step {
-            Ok(_) if !args.has_untaken() => {}
-            Ok(_) => self.log_near_miss(args),
-            Err(errors) => return self.call_leniently(args, invocation, policy, errors.clone()),
-        }
-        step
-    }
-
-    /// Calls with the lenient reading of the arguments, if there is one, or else says all that is wrong with them.
-    #[cold]
-    fn call_leniently<'a>(
-        &self,
-        args: &Args<'a>,
-        invocation: &Invocation<'a>,
-        policy: ArgumentPolicy,
-        errors: ArgumentErrors,
-    ) -> Result<Step, ArgumentErrors> {
-        let Some(rules) = &self.rules else { return Err(errors) };
-        let lenient = if policy.exact_types { None } else { rules.lenient(args) };
-        let Some(json) = lenient else { return Err(rules.explain(args, None, policy, errors)) };
-        let Ok(read) = Args::json(Some(Raw::new_unchecked(&json))) else {
-            return Err(rules.explain(args, None, policy, errors));
-        };
-        if !rules.accept(&read, policy) {
-            return Err(rules.explain(&read, Some(args), policy, Vec::new()));
-        }
-        (self.call)(&read, invocation).map_err(|errors| rules.explain(&read, Some(args), policy, errors))
-    }
-
-    /// Logs an unknown argument that looks like a misspelt one: the call goes on without it.
-    #[cold]
-    fn log_near_miss(&self, args: &Args<'_>) {
-        if let Some((sent, meant)) = self.rules.as_ref().and_then(|rules| rules.near_miss(args)) {
-            tracing::info!("unknown argument `{}` is ignored; did the caller mean `{meant}`?", shorten(&sent));
-        }
     }
 }
 
@@ -182,7 +130,7 @@ pub trait HandlerKind: Sized {
     #[doc(hidden)]
     fn describe(&mut self, _argument: &ArgInfo, _is_required: bool) {}
     #[doc(hidden)]
-    fn reply_info(&self) -> impl Fn(&Invocation<'_>) -> Self::ReplyInfo + Send + Sync + 'static;
+    fn reply_info(&self) -> impl Fn(Origin<'_>) -> Self::ReplyInfo + Send + Sync + 'static;
     #[doc(hidden)]
     fn build(self, metadata: Metadata, input_schema: Value, handler: Handler) -> Self::Item;
 }
@@ -203,10 +151,12 @@ pub struct HandlerBuilder<K> {
     pub(crate) kind: K,
     metadata: Metadata,
     timeout: Option<Duration>,
+    pub(super) limits: HandlerLimits,
     completers: Completers,
     takes_context: bool,
     requires: Vec<ClientCapability>,
     visible: Option<Visibility>,
+    layers: Option<Arc<dyn Wrap>>,
     #[cfg(feature = "auth")]
     pub(super) scopes: Vec<Box<str>>,
     pub(super) input: InputSchema,
@@ -222,10 +172,12 @@ impl<K: HandlerKind> HandlerBuilder<K> {
             kind,
             metadata,
             timeout: None,
+            limits: HandlerLimits::default(),
             completers: Completers::default(),
             takes_context: false,
             requires: Vec::new(),
             visible: None,
+            layers: None,
             #[cfg(feature = "auth")]
             scopes: Vec::new(),
             input: InputSchema::new(),
@@ -326,6 +278,11 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         self.visible = Some(Visibility::new(visible));
     }
 
+    /// Adds a layer, inside of those before it.
+    pub fn layer(&mut self, layer: impl Layer) {
+        layer::add(&mut self.layers, layer);
+    }
+
     /// Requires a client capability: calls from other clients are rejected.
     pub fn requires(&mut self, capability: ClientCapability) {
         self.requires.push(capability);
@@ -345,7 +302,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
 
     pub(super) fn build<F>(self, call: F) -> K::Item
     where
-        F: for<'a> Fn(&Args<'a>, &Invocation<'a>) -> Result<Step, ArgumentErrors> + Send + Sync + 'static,
+        F: for<'a> Fn(&Args<'a>, Origin<'a>) -> Result<Step, ArgumentErrors> + Send + Sync + 'static,
     {
         self.build_boxed(Box::new(call))
     }
@@ -368,19 +325,19 @@ impl<K: HandlerKind> HandlerBuilder<K> {
             ArgumentRules::of_schema(&schema, K::IS_TEXT)
         };
         let rules = rules.map_err(|more| problems.extend(more)).ok().map(Box::new);
-        let has_constraints = rules.as_ref().is_some_and(|rules| rules.has_constraints());
         let handler = Handler {
-            has_constraints,
-            call,
+            function: CheckedFn::new(call, rules),
             timeout,
+            limits: self.limits,
             blocking: Arc::new(BlockingProfile::new(&metadata.name)),
-            completers,
+            completers: Arc::new(completers),
+            layered_completion: None,
+            layers: self.layers,
             takes_context,
             requires,
             visible,
             #[cfg(feature = "auth")]
             scopes: (!self.scopes.is_empty()).then(|| self.scopes.into()),
-            rules,
             output: None,
             problems,
         };

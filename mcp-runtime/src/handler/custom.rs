@@ -10,16 +10,19 @@ use serde_json::{Map, Value};
 
 use super::args::explain;
 use crate::call::context::Context;
+use crate::call::progress::heartbeat::{self, Accompany};
 use crate::error::Result;
 use crate::outcome::{ArgumentError, Failure, Outcome, Reply};
 
 type CustomFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-type CustomFn<T> = Box<dyn Fn(Context, &str) -> Result<CustomFuture<T>, ArgumentError> + Send + Sync>;
+pub(crate) type CustomFn<T> = Box<dyn Fn(Context, &str) -> Result<CustomFuture<T>, ArgumentError> + Send + Sync>;
 
 /// A custom method (`T` is its outcome) or a custom notification (`T` is a `Result`).
 pub(crate) struct CustomMethod<T> {
     pub(crate) name: Box<str>,
     pub(crate) call: CustomFn<T>,
+    /// Sends heartbeats for a method.
+    pub(crate) accompany: Option<Accompany>,
 }
 
 impl CustomMethod<Outcome> {
@@ -34,7 +37,7 @@ impl CustomMethod<Outcome> {
             let future = function(ctx, decode(params)?);
             Ok(Box::pin(async move { future.await.and_then(result).map_err(Failure::from) }))
         });
-        CustomMethod { name: name.into(), call }
+        CustomMethod { name: name.into(), call, accompany: Some(heartbeat::accompany) }
     }
 }
 
@@ -46,7 +49,7 @@ impl CustomMethod<Result<()>> {
         Fut: Future<Output = Result<()>> + Send + 'static,
     {
         let call: CustomFn<Result<()>> = Box::new(move |ctx, params| Ok(Box::pin(function(ctx, decode(params)?))));
-        CustomMethod { name: name.into(), call }
+        CustomMethod { name: name.into(), call, accompany: None }
     }
 }
 

@@ -15,6 +15,7 @@ use super::tool::{self, Tool, ToolKind};
 use crate::call::context::Context;
 use crate::call::invocation::extract;
 use crate::protocol::PromptArgument;
+use crate::throttle::rate::RateLimit;
 
 impl Tool {
     /// Starts building a tool whose schema is known only at run time. Prefer [`#[tool]`](macro@crate::tool) for
@@ -156,6 +157,26 @@ macro_rules! common_methods {
                 self.builder.timeout(limit);
                 self
             }
+
+            /// Limits how often it is called. Call it again for further limits: all of them hold.
+            pub fn rate_limit(mut self, limit: RateLimit) -> Self {
+                self.builder.rate(limit);
+                self
+            }
+
+            /// Limits how many calls run at once in this process. The others wait for their turn: up to 16 for each that
+            /// runs, and a call beyond that is refused with error `-32000`, over HTTP with 503.
+            pub fn max_concurrent(mut self, calls: usize) -> Self {
+                self.builder.max_concurrent(calls);
+                self
+            }
+
+            /// Sets how long a call may be silent before progress is reported for it, instead of
+            /// [`Limits::heartbeat`](crate::Limits::heartbeat).
+            pub fn heartbeat(mut self, every: Duration) -> Self {
+                self.builder.heartbeat(every);
+                self
+            }
         }
     )*};
 }
@@ -274,7 +295,7 @@ impl ResourceBuilder {
         builder.takes_context();
         let returns = resource::returns::<R>(&mut builder);
         builder.future(returns, move |args, invocation| {
-            let uri = invocation.read.map(|read| read.uri.to_owned()).unwrap_or_default();
+            let uri = invocation.read().map(|read| read.uri.to_owned()).unwrap_or_default();
             Ok(function(extract(invocation), uri, args.texts()))
         })
     }

@@ -1,12 +1,18 @@
-//! The last step of a [`HandlerBuilder`]: the function to call, and the reply that its return value becomes.
+//! The last steps of a [`HandlerBuilder`]: the function to call, the reply that its return value becomes, and its limits.
 
 use std::fmt;
 use std::future::Future;
+use std::time::Duration;
 
 use super::args::Args;
+use super::builder::limits::Throttle;
 use super::builder::{HandlerBuilder, HandlerKind};
-use crate::call::invocation::Invocation;
+use crate::call::invocation::Origin;
+use crate::call::progress::heartbeat;
 use crate::outcome::{ArgumentErrors, Outcome, Step};
+use crate::throttle::limiter::RateLimits;
+use crate::throttle::places::Places;
+use crate::throttle::rate::RateLimit;
 
 /// A declared return type `R`: how it becomes a reply of kind `K`.
 ///
@@ -38,7 +44,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     pub fn sync<R, F>(self, ReturnType { reply }: ReturnType<K, R>, function: F) -> K::Item
     where
         R: 'static,
-        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<R, ArgumentErrors> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, Origin<'_>) -> Result<R, ArgumentErrors> + Send + Sync + 'static,
     {
         let info = self.kind.reply_info();
         self.build(move |args, invocation| Ok(Step::Ready(reply(function(args, invocation)?, &info(invocation)))))
@@ -49,10 +55,10 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     where
         R: 'static,
         Fut: Future<Output = R> + Send + 'static,
-        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<Fut, ArgumentErrors> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, Origin<'_>) -> Result<Fut, ArgumentErrors> + Send + Sync + 'static,
     {
         let info = self.kind.reply_info();
-        self.build(move |args, invocation| {
+        self.waits().build(move |args, invocation| {
             let (future, info) = (function(args, invocation)?, info(invocation));
             Ok(Step::Future(Box::pin(async move { reply(future.await, &info) })))
         })
@@ -63,10 +69,10 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     where
         R: 'static,
         Work: FnOnce() -> R + Send + 'static,
-        F: Fn(&Args<'_>, &Invocation<'_>) -> Result<Work, ArgumentErrors> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, Origin<'_>) -> Result<Work, ArgumentErrors> + Send + Sync + 'static,
     {
         let info = self.kind.reply_info();
-        self.build(move |args, invocation| {
+        self.waits().build(move |args, invocation| {
             let (work, info) = (function(args, invocation)?, info(invocation));
             Ok(Step::Blocking(Box::new(move || reply(work(), &info))))
         })
@@ -76,7 +82,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     /// closure converts the value, while its owner lives, so that its type is no part of the closure's type.
     pub fn sync_borrowed<F>(self, function: F) -> K::Item
     where
-        F: Fn(&Args<'_>, &Invocation<'_>, K::ReplyInfo) -> Result<Converted, ArgumentErrors> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, Origin<'_>, K::ReplyInfo) -> Result<Converted, ArgumentErrors> + Send + Sync + 'static,
     {
         let info = self.kind.reply_info();
         self.build(move |args, invocation| Ok(Step::Ready(function(args, invocation, info(invocation))?.0)))
@@ -86,10 +92,10 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     pub fn future_borrowed<Fut, F>(self, function: F) -> K::Item
     where
         Fut: Future<Output = Converted> + Send + 'static,
-        F: Fn(&Args<'_>, &Invocation<'_>, K::ReplyInfo) -> Result<Fut, ArgumentErrors> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, Origin<'_>, K::ReplyInfo) -> Result<Fut, ArgumentErrors> + Send + Sync + 'static,
     {
         let info = self.kind.reply_info();
-        self.build(move |args, invocation| {
+        self.waits().build(move |args, invocation| {
             let future = function(args, invocation, info(invocation))?;
             Ok(Step::Future(Box::pin(async move { future.await.0 })))
         })
@@ -99,13 +105,55 @@ impl<K: HandlerKind> HandlerBuilder<K> {
     pub fn blocking_borrowed<Work, F>(self, function: F) -> K::Item
     where
         Work: FnOnce() -> Converted + Send + 'static,
-        F: Fn(&Args<'_>, &Invocation<'_>, K::ReplyInfo) -> Result<Work, ArgumentErrors> + Send + Sync + 'static,
+        F: Fn(&Args<'_>, Origin<'_>, K::ReplyInfo) -> Result<Work, ArgumentErrors> + Send + Sync + 'static,
     {
         let info = self.kind.reply_info();
-        self.build(move |args, invocation| {
+        self.waits().build(move |args, invocation| {
             let work = function(args, invocation, info(invocation))?;
             Ok(Step::Blocking(Box::new(move || work().0)))
         })
+    }
+}
+
+/// Its limits.
+impl<K: HandlerKind> HandlerBuilder<K> {
+    fn throttle(&mut self) -> &mut Throttle {
+        self.limits.throttle.get_or_insert_default()
+    }
+
+    /// Limits how often each caller is served.
+    pub fn rate(&mut self, limit: RateLimit) {
+        if let Some(problem) = limit.problem() {
+            self.input.problem(problem.to_owned());
+        }
+        match &mut self.throttle().rate {
+            Some(limits) => limits.add(limit),
+            none => *none = Some(Box::new(RateLimits::new(limit))),
+        }
+    }
+
+    /// Limits how many calls run at once.
+    pub fn max_concurrent(&mut self, most: usize) {
+        if most == 0 {
+            self.input.problem("`max_concurrent` must be at least 1".to_owned());
+        }
+        self.throttle().places = Some(Box::new(Places::new(most)));
+    }
+
+    /// Sets the time between heartbeats.
+    pub fn heartbeat_ms(&mut self, millis: u64) {
+        self.heartbeat(Duration::from_millis(millis));
+    }
+
+    /// Sets the time between heartbeats.
+    pub(super) fn heartbeat(&mut self, every: Duration) {
+        self.limits.heartbeat = Some(every);
+    }
+
+    /// Records that calls may have to wait.
+    pub(super) fn waits(mut self) -> Self {
+        self.limits.accompany = Some(heartbeat::accompany);
+        self
     }
 }
 

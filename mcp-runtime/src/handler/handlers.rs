@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::layer::{self, DynLayer, Layer};
 use super::prompt::Prompt;
 use super::resource::Resource;
 use super::tool::Tool;
@@ -35,6 +36,38 @@ impl Handlers {
     /// Adds a resource.
     pub fn resource(mut self, resource: impl IntoResource) -> Self {
         self.resources.push(resource.into_resource());
+        self
+    }
+
+    /// Adds a [layer](crate::layers) around each of these handlers, outside of those they have. The same as
+    /// `#[handlers(layer = path)]`.
+    ///
+    /// ```
+    /// use mcp_runtime::Handlers;
+    /// use mcp_runtime::layers::ResponseLimit;
+    /// use mcp_runtime::prelude::*;
+    ///
+    /// struct Notes;
+    ///
+    /// #[handlers]
+    /// impl Notes {
+    ///     /// Read a note.
+    ///     #[tool(read_only)]
+    ///     fn read(&self, id: u64) -> String {
+    ///         format!("note {id}")
+    ///     }
+    /// }
+    ///
+    /// let server = Server::new("notes", "1.0.0").mount(Handlers::from(Notes).layer(ResponseLimit::new(64 * 1024)));
+    /// ```
+    pub fn layer(mut self, layer: impl Layer) -> Self {
+        let layer: Arc<dyn DynLayer> = Arc::new(layer);
+        let tools = self.tools.iter_mut().map(|tool| &mut tool.handler);
+        let prompts = self.prompts.iter_mut().map(|prompt| &mut prompt.handler);
+        let resources = self.resources.iter_mut().map(|resource| &mut resource.handler);
+        for handler in tools.chain(prompts).chain(resources) {
+            layer::add_outer(&mut handler.layers, Arc::clone(&layer));
+        }
         self
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod dynamic;
 pub(crate) mod finish;
 pub(crate) mod handlers;
 pub(crate) mod header_args;
+pub(crate) mod layer;
 pub(crate) mod listed;
 pub(crate) mod output;
 pub(crate) mod prompt;

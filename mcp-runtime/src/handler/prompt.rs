@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use super::builder::{ArgInfo, Handler, HandlerBuilder, HandlerKind, Metadata, Visibility};
 use super::finish::ReturnType;
+use super::layer::{self, Layer};
 use super::output::IntoPromptResult;
 use crate::call::context::Context;
-use crate::call::invocation::Invocation;
+use crate::call::invocation::Origin;
 use crate::outcome::{Failure, Reply};
 use crate::protocol::{PromptArgument, PromptDescriptor};
 
@@ -30,6 +31,13 @@ impl Prompt {
     /// as `#[prompt(visible_if = path)]`.
     pub fn visible_if(mut self, visible: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
         self.handler.visible = Some(Visibility::new(visible));
+        self
+    }
+
+    /// Adds a [layer](crate::layers) around the prompt, inside of those it has. The same as
+    /// `#[prompt(layer = path)]`.
+    pub fn layer(mut self, layer: impl Layer) -> Self {
+        layer::add(&mut self.handler.layers, layer);
         self
     }
 
@@ -64,7 +72,7 @@ impl HandlerKind for PromptKind {
         });
     }
 
-    fn reply_info(&self) -> impl Fn(&Invocation<'_>) + Send + Sync + 'static {
+    fn reply_info(&self) -> impl Fn(Origin<'_>) + Send + Sync + 'static {
         |_| ()
     }
 

@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use super::builder::{Handler, HandlerBuilder, HandlerKind, Metadata, Visibility};
 use super::finish::ReturnType;
+use super::layer::{self, Layer};
 use super::output::IntoReadResult;
 use super::uri_template::UriTemplate;
 use crate::call::context::Context;
-use crate::call::invocation::Invocation;
+use crate::call::invocation::Origin;
 use crate::outcome::{Failure, Reply};
 use crate::protocol::{
     Annotations, CacheHint, ReadResult, ResourceContents, ResourceDescriptor, Role, TemplateDescriptor,
@@ -63,6 +64,13 @@ impl Resource {
     /// as `#[resource("…", visible_if = path)]`.
     pub fn visible_if(mut self, visible: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
         self.handler.visible = Some(Visibility::new(visible));
+        self
+    }
+
+    /// Adds a [layer](crate::layers) around the resource, inside of those it has. The same as
+    /// `#[resource("…", layer = path)]`.
+    pub fn layer(mut self, layer: impl Layer) -> Self {
+        layer::add(&mut self.handler.layers, layer);
         self
     }
 
@@ -151,13 +159,13 @@ impl HandlerKind for ResourceKind {
 
     const IS_TEXT: bool = true;
 
-    fn reply_info(&self) -> impl Fn(&Invocation<'_>) -> ReadInfo + Send + Sync + 'static {
+    fn reply_info(&self) -> impl Fn(Origin<'_>) -> ReadInfo + Send + Sync + 'static {
         let (mime, cache) = (self.mime.clone(), self.cache);
-        move |invocation| ReadInfo {
-            uri: invocation.read.map(|read| read.uri.to_owned()).unwrap_or_default(),
+        move |origin| ReadInfo {
+            uri: origin.read().map(|read| read.uri.to_owned()).unwrap_or_default(),
             mime: mime.clone(),
             cache,
-            guarded: invocation.read.is_some_and(|read| read.restricted),
+            guarded: origin.read().is_some_and(|read| read.restricted),
         }
     }
 

@@ -9,9 +9,10 @@ use super::args::{Argument, Key};
 use super::builder::{Handler, HandlerBuilder, HandlerKind, Metadata, Visibility};
 use super::finish::ReturnType;
 use super::header_args::{self, HeaderArg};
+use super::layer::{self, Layer};
 use super::output::IntoToolResult;
 use crate::call::context::Context;
-use crate::call::invocation::Invocation;
+use crate::call::invocation::Origin;
 use crate::outcome::{Failure, Reply};
 use crate::protocol::sampling::SampleTool;
 use crate::protocol::{ToolAnnotations, ToolDescriptor, ToolExecution};
@@ -43,6 +44,13 @@ impl Tool {
     /// `#[tool(visible_if = path)]`.
     pub fn visible_if(mut self, visible: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
         self.handler.visible = Some(Visibility::new(visible));
+        self
+    }
+
+    /// Adds a [layer](crate::layers) around the tool, inside of those it has. The same as
+    /// `#[tool(layer = path)]`.
+    pub fn layer(mut self, layer: impl Layer) -> Self {
+        layer::add(&mut self.handler.layers, layer);
         self
     }
 
@@ -125,7 +133,7 @@ impl HandlerKind for ToolKind {
 
     const IS_TEXT: bool = false;
 
-    fn reply_info(&self) -> impl Fn(&Invocation<'_>) + Send + Sync + 'static {
+    fn reply_info(&self) -> impl Fn(Origin<'_>) + Send + Sync + 'static {
         |_| ()
     }
 

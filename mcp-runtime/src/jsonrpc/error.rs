@@ -26,6 +26,8 @@ impl RpcError {
     /// The caller lacks scopes. No revision has a code for that; over HTTP the status says it.
     #[cfg(any(feature = "auth", feature = "http"))]
     pub(crate) const FORBIDDEN: i32 = -31403;
+    /// A rate limit or a limit of concurrency. No revision has a code for that; this is the one other servers use.
+    pub(crate) const THROTTLED: i32 = -32000;
     /// Resource not found, up to 2025-11-25.
     pub(crate) const RESOURCE_NOT_FOUND: i32 = -32002;
     /// The user has to open a URL first, in 2025-11-25.

@@ -7,7 +7,8 @@ use crate::protocol::{PromptDescriptor, ToolDescriptor};
 use crate::surface::{Identity, Offered, Surface};
 
 fn surface(tools: Vec<ToolDescriptor>) -> Surface {
-    let offered = |item| Offered { item, requires: Vec::new(), subscribe: false, returns_plain_json: false };
+    let offered =
+        |item| Offered { item, requires: Vec::new(), scopes: Vec::new(), subscribe: false, returns_plain_json: false };
     Surface {
         server: Identity {
             name: "server".to_owned(),
@@ -110,7 +111,13 @@ fn missing_descriptions_are_found() {
     let mut prompts = surface(Vec::new());
     let prompt = json!({"name": "p", "arguments": [{"name": "a"}, {"name": "b", "description": "B."}]});
     let prompt: PromptDescriptor = serde_json::from_value(prompt).unwrap();
-    prompts.prompts.push(Offered { item: prompt, requires: Vec::new(), subscribe: false, returns_plain_json: false });
+    prompts.prompts.push(Offered {
+        item: prompt,
+        requires: Vec::new(),
+        scopes: Vec::new(),
+        subscribe: false,
+        returns_plain_json: false,
+    });
     let places = check(&prompts, &LintOptions::new()).into_iter().map(|finding| finding.place);
     assert_eq!(places.collect::<Vec<_>>(), ["prompt p", "prompt p › argument a"]);
 }

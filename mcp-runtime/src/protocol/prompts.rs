@@ -79,6 +79,11 @@ impl PromptResult {
         PromptResult { messages: messages.into_iter().collect(), ..Self::default() }
     }
 
+    /// The messages.
+    pub fn messages(&self) -> &[PromptMessage] {
+        &self.messages
+    }
+
     /// Sets the description of this result, which may be more specific than the prompt's.
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());

@@ -159,6 +159,21 @@ impl ResourceContents {
         Self::new(Body::Blob(data))
     }
 
+    /// The text, if the contents are text.
+    pub fn as_text(&self) -> Option<&str> {
+        if let Body::Text(text) = &self.body { Some(text) } else { None }
+    }
+
+    pub(crate) fn text_mut(&mut self) -> Option<&mut String> {
+        if let Body::Text(text) = &mut self.body { Some(text) } else { None }
+    }
+
+    /// The text, or the bytes in base64.
+    pub(crate) fn encoded(&self) -> &str {
+        let (Body::Text(data) | Body::Blob(data)) = &self.body;
+        data
+    }
+
     /// The size in bytes: of the text, or of the decoded base64.
     pub(crate) fn size(&self) -> u64 {
         let bytes = match &self.body {
@@ -220,6 +235,11 @@ impl ReadResult {
     /// A result with these contents.
     pub fn new(contents: impl IntoIterator<Item = ResourceContents>) -> Self {
         ReadResult { contents: contents.into_iter().collect(), meta: Meta::new(), cache: None, guarded: false }
+    }
+
+    /// The contents.
+    pub fn contents(&self) -> &[ResourceContents] {
+        &self.contents
     }
 
     /// Sets the cache hint. Default: the resource's own, else the server's.

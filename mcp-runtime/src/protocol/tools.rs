@@ -152,6 +152,35 @@ impl ToolResult {
         ToolResult { is_error: true, ..Self::text(text) }
     }
 
+    /// The texts of its content blocks. Structured content without blocks of its own is its text.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let (one, list): (Option<&str>, &[Content]) = match &self.content {
+            Blocks::Text(text) => (Some(text), &[]),
+            Blocks::Mirror => (self.structured.as_deref(), &[]),
+            Blocks::List(list) => (None, list),
+        };
+        one.into_iter().chain(list.iter().filter_map(Content::as_text))
+    }
+
+    /// The text of a result that is nothing but one text.
+    pub(crate) fn only_text(&self) -> Option<&str> {
+        match &self.content {
+            Blocks::Text(text) => Some(text),
+            Blocks::List(list) if list.len() == 1 => list[0].as_text(),
+            Blocks::Mirror | Blocks::List(_) => None,
+        }
+    }
+
+    /// The structured result, as JSON text.
+    pub fn structured(&self) -> Option<&str> {
+        self.structured.as_deref()
+    }
+
+    /// Whether the call failed (`isError`).
+    pub fn is_error(&self) -> bool {
+        self.is_error
+    }
+
     /// Sets the structured result. A result without content blocks also gets it as text.
     ///
     /// # Errors

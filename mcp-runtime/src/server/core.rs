@@ -14,17 +14,23 @@ use crate::auth::access::Access;
 #[cfg(all(feature = "auth", feature = "http"))]
 use crate::auth::access::AccessPolicy;
 use crate::call::run::BlockingThreads;
+use crate::call::telemetry::watch::Watcher;
 use crate::era::server_info::ServerInfo;
 use crate::limits::Limits;
 use crate::store::sweeper::Sweeper;
 use crate::task::Tasks;
+use crate::throttle::limiter::Limiter;
 
 /// A fully configured server, shared by all transports that serve it.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) info: ServerInfo,
     pub(crate) limits: Limits,
+    /// How often requests are served, if that is limited.
+    pub(crate) rate_limits: Option<Box<dyn Limiter>>,
     pub(crate) hooks: Hooks,
+    /// Who is told of requests, if anybody is.
+    pub(crate) watcher: Option<Arc<dyn Watcher>>,
     /// What the caller may do who has started the server, if there are rules.
     #[cfg(feature = "auth")]
     pub(crate) local_access: Option<Access>,

@@ -29,6 +29,7 @@ use crate::ask::sealed_state::StateSealer;
 use crate::ask::{MemoryClaims, OnceClaims};
 use crate::call::context::Context;
 use crate::call::run::BlockingThreads;
+use crate::call::telemetry::record::Observing;
 use crate::catalog::Catalog;
 use crate::era::server_info::{CacheHints, ServerInfo};
 use crate::error::Result;
@@ -50,8 +51,9 @@ use crate::store::ChangeBus;
 use crate::store::replica::Replica;
 use crate::store::sweeper::Sweeper;
 #[cfg(feature = "http")]
-use crate::store::{DynEventStore, DynInbox, DynSessionStore};
+use crate::store::{DynBackend, DynEventStore, DynInbox, DynSessionStore};
 use crate::task::Tasks;
+use crate::throttle::limiter::Limiter;
 
 /// The stores that only HTTP needs.
 #[cfg(feature = "http")]
@@ -62,6 +64,8 @@ pub(crate) struct Stores {
     pub(crate) inbox: Arc<dyn DynInbox>,
     /// This replica, as others know it.
     pub(crate) replica: Option<Arc<Replica>>,
+    /// All of them in one.
+    pub(crate) backend: Arc<dyn DynBackend>,
 }
 
 /// An MCP server. Configure it by chaining methods, then serve it.
@@ -89,8 +93,12 @@ pub struct Server {
     pub(crate) info: Implementation,
     instructions: Option<String>,
     limits: Limits,
+    /// How often requests are served, if that is limited.
+    rate_limits: Option<Box<dyn Limiter>>,
     caches: CacheHints,
     hooks: Hooks,
+    /// Who is told of requests.
+    observing: Option<Observing>,
     pub(crate) signals_disabled: bool,
     /// Who callers are, and what they may do.
     #[cfg(feature = "auth")]
@@ -115,8 +123,10 @@ impl Server {
             info,
             instructions: None,
             limits: Limits::default(),
+            rate_limits: None,
             caches: CacheHints::default(),
             hooks: Hooks::default(),
+            observing: None,
             signals_disabled: false,
             #[cfg(feature = "auth")]
             auth: ServerAuth::default(),
@@ -312,13 +322,14 @@ impl Server {
     }
 
     /// Panics if the set-up has mistakes.
-    pub(crate) fn into_core(#[cfg_attr(not(feature = "auth"), allow(unused_mut))] mut self) -> Arc<Core> {
+    pub(crate) fn into_core(mut self) -> Arc<Core> {
+        self.shared.change(Catalog::put_layers).unwrap_or_else(|problem| self.mistake(problem));
         self.assert_set_up();
         let implementation = serde_json::to_string(&self.info).unwrap_or_default().into_boxed_str();
         let name = self.info.name.as_str().into();
         #[cfg(feature = "auth")]
         let local_access = self.auth.local_access();
-        let Server { instructions, limits, caches, hooks, secrets, tasks, shared, .. } = self;
+        let Server { instructions, limits, rate_limits, caches, hooks, observing, secrets, tasks, shared, .. } = self;
         let info = ServerInfo { name, implementation, instructions, caches };
         let blocking_threads = BlockingThreads::new(limits.in_flight);
         let sweeper = Arc::new(Sweeper::new(limits.store_timeout));
@@ -333,7 +344,9 @@ impl Server {
         Arc::new(Core {
             info,
             limits,
+            rate_limits,
             hooks,
+            watcher: observing.map(Observing::start),
             #[cfg(feature = "auth")]
             local_access,
             #[cfg(all(feature = "auth", feature = "http"))]

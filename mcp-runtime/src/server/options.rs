@@ -12,19 +12,58 @@ use super::hooks::{ConnectedClient, DisconnectReason, ProtocolError};
 use crate::ask::sealed_state::StateSealer;
 #[cfg(feature = "tracing-layer")]
 use crate::call::telemetry::layer::ClientLogLayer;
+use crate::call::telemetry::record::{Observing, Telemetry};
 use crate::catalog::Settings;
 use crate::error::ServerError;
 use crate::handler::custom;
 use crate::limits::Limits;
+use crate::observe::{Observer, Spans};
 use crate::protocol::CacheHint;
 use crate::store::TaskStore;
 #[cfg(feature = "http")]
 use crate::store::replica::Replica;
 #[cfg(feature = "http")]
-use crate::store::{Backend, SecretSource};
+use crate::store::{Backend, DynBackend};
 use crate::task::Tasks;
+use crate::throttle::limiter::RateLimits;
+use crate::throttle::rate::RateLimit;
 
 impl Server {
+    /// Adds an [`Observer`], which is told what became of each request: for metrics, logs, audits and tests. A closure is
+    /// one; [`AccessLog`](crate::observe::AccessLog) is another.
+    ///
+    /// ```
+    /// use mcp_runtime::Server;
+    /// use mcp_runtime::observe::{AccessLog, Finished};
+    ///
+    /// let server = Server::new("notes", "1.0.0").observe(AccessLog).observe(|request: &Finished<'_>| {
+    ///     if request.is_server_error() {
+    ///         eprintln!("{} failed after {:?}", request.method, request.duration);
+    ///     }
+    /// });
+    /// ```
+    pub fn observe(mut self, observer: impl Observer) -> Self {
+        self.telemetry().observers.push(Box::new(observer));
+        self
+    }
+
+    /// Makes a `tracing` span of each request, by OpenTelemetry's conventions for MCP. See [`Spans`].
+    ///
+    /// ```
+    /// use mcp_runtime::Server;
+    /// use mcp_runtime::observe::Spans;
+    ///
+    /// let server = Server::new("notes", "1.0.0").spans(Spans::new());
+    /// ```
+    pub fn spans(mut self, spans: Spans) -> Self {
+        self.telemetry().spans = Some(spans);
+        self
+    }
+
+    fn telemetry(&mut self) -> &mut Telemetry {
+        &mut self.observing.get_or_insert_with(Observing::new).telemetry
+    }
+
     /// Sets who callers are and what they may call. Requires the feature `auth`.
     ///
     /// Over HTTP this is as [`HttpService::authorize`](crate::http::HttpService::authorize). On stdio there are no tokens:
@@ -39,6 +78,45 @@ impl Server {
     /// Sets the limits that keep one client from exhausting the server.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Limits how often requests are served. Call it again for further limits: all of them hold.
+    ///
+    /// Counted are calls, reads, prompts, completions, lists, task methods and custom methods, in a batch each of them.
+    /// Not counted are `ping`, `initialize`, `server/discover`, subscriptions and notifications. The `rate` of a handler holds
+    /// beside these limits.
+    ///
+    /// A request beyond a limit is answered with error `-32000` before anything of it runs. Its `data` has
+    /// `retryAfterMs`, its text tells the model how long to wait. Over HTTP the status is 429, with `Retry-After`.
+    ///
+    /// ```
+    /// use mcp_runtime::prelude::*;
+    /// use mcp_runtime::{RateLimit, testing::TestClient};
+    ///
+    /// # #[tool]
+    /// # fn add(a: i64, b: i64) -> i64 { a + b }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<()> {
+    /// let server = Server::new("calculator", "1.0.0").tools(tools![add]).rate_limit(RateLimit::per_hour(2));
+    /// let client = TestClient::connect(server).await?;
+    /// for _ in 0..2 {
+    ///     client.call("add", json!({"a": 1, "b": 2})).await?;
+    /// }
+    /// let error = client.call("add", json!({"a": 1, "b": 2})).await.unwrap_err();
+    /// assert_eq!(error.code(), Some(-32000));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn rate_limit(mut self, limit: RateLimit) -> Self {
+        if let Some(problem) = limit.problem() {
+            self.mistake(problem);
+        }
+        match &mut self.rate_limits {
+            Some(limits) => limits.add(limit),
+            none => *none = Some(Box::new(RateLimits::new(limit))),
+        }
         self
     }
 
@@ -133,13 +211,15 @@ impl Server {
             .inspect_err(|error| tracing::error!(%error, "this replica has no id; others cannot tell that it lives"))
             .ok()
             .map(Arc::new);
-        self.stores = Some(Stores { sessions, events, inbox: backend.inbox(), replica: replica.clone() });
+        let (inbox, tasks, changes) = (backend.inbox(), backend.tasks(), backend.changes());
+        let backend: Arc<dyn DynBackend> = backend;
         if !self.secrets.has_secrets() {
-            self.secrets = Arc::new(StateSealer::agreeing(Arc::clone(&backend) as Arc<dyn SecretSource>));
+            self.secrets = Arc::new(StateSealer::agreeing(Arc::clone(&backend)));
         }
-        let mut server = self.task_store(backend.tasks());
+        self.stores = Some(Stores { sessions, events, inbox, replica: replica.clone(), backend });
+        let mut server = self.task_store(tasks);
         server.tasks.replica = replica;
-        server.change_bus(backend.changes())
+        server.change_bus(changes)
     }
 
     /// Leaves SIGTERM and Ctrl-C to the program. By default either of them shuts the server down

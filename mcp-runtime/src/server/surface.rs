@@ -45,7 +45,11 @@ impl Server {
 
 fn offered<T>(item: T, handler: &Handler) -> Offered<T> {
     let requires = handler.requires.iter().map(|capability| name(*capability).to_owned()).collect();
-    Offered { item, requires, subscribe: false, returns_plain_json: false }
+    #[cfg(feature = "auth")]
+    let scopes = handler.scopes.iter().flat_map(|scopes| scopes.iter()).map(ToString::to_string).collect();
+    #[cfg(not(feature = "auth"))]
+    let scopes = Vec::new();
+    Offered { item, requires, scopes, subscribe: false, returns_plain_json: false }
 }
 
 /// A resource without its size and its age, which change with its contents.

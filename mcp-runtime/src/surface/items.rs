@@ -24,6 +24,8 @@ pub(super) trait Listed {
 
     fn requires(&self) -> &[String];
 
+    fn scopes(&self) -> &[String];
+
     fn compare(&self, new: &Self, place: &Place, found: &mut Differences);
 }
 
@@ -36,6 +38,12 @@ pub(super) fn compare<T: Listed>(place: &Place, old: &T, new: &T, found: &mut Di
     for capability in old.requires().iter().filter(|capability| !new.requires().contains(capability)) {
         let change = format!("the client need not have the capability `{capability}`");
         found.add(Class::Additive, place.then("requires"), change);
+    }
+    for scope in new.scopes().iter().filter(|scope| !old.scopes().contains(scope)) {
+        found.add(Class::Breaking, place.then("scopes"), format!("callers need the scope `{scope}`"));
+    }
+    for scope in old.scopes().iter().filter(|scope| !new.scopes().contains(scope)) {
+        found.add(Class::Additive, place.then("scopes"), format!("callers need not have the scope `{scope}`"));
     }
     old.compare(new, place, found);
 }
@@ -50,6 +58,10 @@ impl Listed for Offered<ToolDescriptor> {
 
     fn requires(&self) -> &[String] {
         &self.requires
+    }
+
+    fn scopes(&self) -> &[String] {
+        &self.scopes
     }
 
     fn compare(&self, new: &Self, place: &Place, found: &mut Differences) {
@@ -98,6 +110,10 @@ impl Listed for Offered<PromptDescriptor> {
         &self.requires
     }
 
+    fn scopes(&self) -> &[String] {
+        &self.scopes
+    }
+
     fn compare(&self, new: &Self, place: &Place, found: &mut Differences) {
         let PromptDescriptor { name: _, title, description, icons, arguments, meta } = &self.item;
         let new = &new.item;
@@ -121,6 +137,10 @@ impl Listed for Offered<ResourceDescriptor> {
 
     fn requires(&self) -> &[String] {
         &self.requires
+    }
+
+    fn scopes(&self) -> &[String] {
+        &self.scopes
     }
 
     fn compare(&self, new: &Self, place: &Place, found: &mut Differences) {
@@ -150,6 +170,10 @@ impl Listed for Offered<TemplateDescriptor> {
 
     fn requires(&self) -> &[String] {
         &self.requires
+    }
+
+    fn scopes(&self) -> &[String] {
+        &self.scopes
     }
 
     fn compare(&self, new: &Self, place: &Place, found: &mut Differences) {

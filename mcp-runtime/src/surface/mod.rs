@@ -41,6 +41,20 @@ pub(crate) struct Surface {
     pub(crate) notifications: Vec<String>,
 }
 
+#[cfg(all(feature = "cli", feature = "auth-fetch"))]
+impl Surface {
+    /// The scopes of all handlers, each once.
+    pub(crate) fn scopes(&self) -> Vec<String> {
+        let (tools, prompts) = (self.tools.iter().map(|tool| &tool.scopes), self.prompts.iter().map(|one| &one.scopes));
+        let resources = self.resources.iter().map(|resource| &resource.scopes);
+        let templates = self.resource_templates.iter().map(|template| &template.scopes);
+        let mut all: Vec<String> = tools.chain(prompts).chain(resources).chain(templates).flatten().cloned().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
 /// A server's description of itself, without its version.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -64,6 +78,9 @@ pub(crate) struct Offered<T> {
     /// The capabilities a client must have, as in `requires(…)`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) requires: Vec<String>,
+    /// The scopes its callers need, beside those of every call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) scopes: Vec<String>,
     /// Whether clients can subscribe to the resource.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) subscribe: bool,

@@ -157,6 +157,12 @@ fn metadata_and_requirements_are_compared() {
         &["Breaking tool t › requires: the client must have the capability `sampling`"],
         &["Additive tool t › requires: the client need not have the capability `sampling`"],
     );
+    tool(
+        &json!({}),
+        &json!({"scopes": ["notes:write"]}),
+        &["Breaking tool t › scopes: callers need the scope `notes:write`"],
+        &["Additive tool t › scopes: callers need not have the scope `notes:write`"],
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! Handlers that ask the client, and calls that become tasks.
 
 mod asking;
+mod layers;
 mod tasks;

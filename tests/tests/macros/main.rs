@@ -19,6 +19,7 @@ mod errors;
 mod forms;
 mod hygiene;
 mod keys;
+mod layers;
 mod lists;
 mod names;
 mod places;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{ArgumentErrors, MissingCapabilityFormat, WireFormat};
 use crate::era::Method;
+use crate::error::chain;
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::outcome::{ArgumentError, Failure, MissingCapability};
 use crate::protocol::ToolResult;
@@ -24,18 +25,17 @@ pub(super) fn translate(failure: Failure, method: Method, wire: &WireFormat) -> 
         Failure::MissingCapability(missing) if wire.missing_capability == MissingCapabilityFormat::Code => {
             Err(missing_capability(&missing))
         }
-        Failure::Handler(text)
-        | Failure::Declined(text)
-        | Failure::MissingCapability(MissingCapability { text, .. })
-            if is_tool =>
-        {
+        Failure::Handler(source) if is_tool => Ok(ToolResult::error(chain(&*source))),
+        Failure::Declined(text) | Failure::MissingCapability(MissingCapability { text, .. }) if is_tool => {
             Ok(ToolResult::error(text))
         }
         #[cfg(feature = "auth")]
         Failure::Forbidden(denied) => Err(denied.to_error()),
+        Failure::Throttled(throttled) => Err(throttled.to_error()),
         Failure::Unavailable(text) => Err(internal(text.to_owned())),
         Failure::Declined(text) => Err(RpcError::new(RpcError::USER_DECLINED, text)),
-        Failure::Handler(text) | Failure::MissingCapability(MissingCapability { text, .. }) => Err(internal(text)),
+        Failure::MissingCapability(MissingCapability { text, .. }) => Err(internal(text)),
+        Failure::Handler(source) => Err(internal(chain(&*source))),
         Failure::Panicked => aborted(method, "failed unexpectedly; the server's log has the details"),
         Failure::TimedOut(limit) => aborted(method, &format!("timed out after {limit:?}")),
     }

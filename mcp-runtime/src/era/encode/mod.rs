@@ -17,7 +17,7 @@ use crate::era::server_info::ServerInfo;
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::raw::from_bytes;
-use crate::outcome::{Outcome, Reply};
+use crate::outcome::{Failure, Outcome, Reply};
 use crate::protocol::{Blocks, Revision, ToolResult};
 use object_writer::write_json;
 
@@ -175,6 +175,15 @@ pub(crate) fn answer(server: &ServerInfo, to: ResponseTo<'_>, outcome: Outcome, 
             Ok(failed) => result(server, to, &Reply::Tool(failed), out),
             Err(error) => self::error(to.id, &error, out),
         },
+    }
+}
+
+/// Brings a failure into the form its answer has: a tool result, or a JSON-RPC error.
+pub(crate) fn settle(outcome: &mut Outcome, to: ResponseTo<'_>) {
+    if let Err(failure) = outcome {
+        let failure = std::mem::replace(failure, Failure::Panicked);
+        let settled = failure::translate(failure, to.method, to.revision.wire());
+        *outcome = settled.map(Reply::Tool).map_err(Failure::Protocol);
     }
 }
 

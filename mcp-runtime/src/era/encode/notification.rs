@@ -18,7 +18,11 @@ pub(crate) fn change(change: &Change, stream: Option<&str>) -> Vec<u8> {
         Change::ResourceUpdated(uri) => ("notifications/resources/updated", Some(uri)),
         // A task is sent by `task`, with its state; a subscription replaces `All` by what it is subscribed to. What
         // concerns sessions is for replicas.
-        Change::Task(_) | Change::SessionEnded(_) | Change::SessionMessage(..) | Change::All => return Vec::new(),
+        Change::Task(_)
+        | Change::SessionEnded(_)
+        | Change::SessionChanged(..)
+        | Change::SessionMessage(..)
+        | Change::All => return Vec::new(),
     };
     if stream.is_none() && uri.is_none() {
         return message(method, &|_| {});

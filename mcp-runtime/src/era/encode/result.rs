@@ -38,7 +38,7 @@ pub(super) fn write(server: &ServerInfo, to: ResponseTo<'_>, reply: &Reply, out:
         }),
         Reply::Rendered(result) => write_json(out, result),
         Reply::Initialized(capabilities) => writer.initialized(capabilities, to.revision, out),
-        Reply::Discovered(capabilities) => writer.discovered(capabilities, out),
+        Reply::Discovered(capabilities, cache) => writer.discovered(capabilities, *cache, out),
         Reply::Listened => writer.listened(to.id, out),
         Reply::Acknowledged => writer.complete(&Meta::new(), out, |_| {}),
         Reply::Empty => out.extend_from_slice(b"{}"),
@@ -229,12 +229,12 @@ impl ResultWriter<'_> {
         });
     }
 
-    fn discovered(self, capabilities: &Value, out: &mut Vec<u8>) {
+    fn discovered(self, capabilities: &Value, cache: CacheHint, out: &mut Vec<u8>) {
         self.complete(&Meta::new(), out, |result| {
             result.member("supportedVersions", &Revision::MODERN);
             result.member("capabilities", capabilities);
             result.optional("instructions", self.server.instructions.as_ref());
-            self.cache_hint(self.server.caches.server, result);
+            self.cache_hint(cache, result);
         });
     }
 

@@ -3,6 +3,7 @@
 //! Arguments are decoded one by one, each through a [`Key`]. A hidden struct with derives would take longer to
 //! compile, and one missing derive of the user's would be several errors.
 
+pub(crate) mod checked;
 pub(crate) mod default;
 pub(super) mod locate;
 pub(super) mod missing;
@@ -19,7 +20,7 @@ use serde::de::DeserializeOwned;
 
 use crate::jsonrpc::error::{RpcError, shorten, without_position};
 use crate::jsonrpc::object::{JsonStr, Object, optional_object};
-use crate::jsonrpc::raw::{Raw, type_of};
+use crate::jsonrpc::raw::{Raw, to_text, type_of};
 use crate::outcome::{ArgumentError, ArgumentErrors};
 
 /// A type that a handler can take by value: decoded from the caller's input, and described by a schema.
@@ -183,6 +184,19 @@ impl<'a> Args<'a> {
                 variables.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect()
             }
         }
+    }
+
+    /// All arguments, as a JSON object.
+    pub(super) fn to_json(&self) -> String {
+        let member = |name: &str, value: &str| format!("{}:{value}", to_text(&name.into()));
+        let members: Vec<String> = match &self.source {
+            Source::Json(_, whole) => return (*whole).to_owned(),
+            Source::Text(object) => object.iter().map(|(name, raw)| member(name, raw.get())).collect(),
+            Source::Uri(variables) => {
+                variables.iter().map(|(name, text)| member(name, &to_text(&(&**text).into()))).collect()
+            }
+        };
+        format!("{{{}}}", members.join(","))
     }
 
     /// Decodes the argument that `key` selects.

@@ -134,7 +134,7 @@ impl ArgumentRules {
         }
     }
 
-    fn all_problems(&self, args: &Args<'_>, policy: ArgumentPolicy) -> ArgumentErrors {
+    pub(crate) fn all_problems(&self, args: &Args<'_>, policy: ArgumentPolicy) -> ArgumentErrors {
         let Some(instance) = self.instance(args) else { return Vec::new() };
         let mut problems = self.validator.problems(Validator::ROOT, &instance);
         if policy.strict && !self.is_closed {
@@ -294,7 +294,7 @@ mod tests {
         let key = builder.arg::<T>(arg);
         let returns = tool::returns::<()>(&mut builder);
         let tool = builder.sync(returns, move |args, _| args.take(&key).map(drop));
-        tool.handler.has_constraints
+        tool.handler.function.has_constraints()
     }
 
     #[test]

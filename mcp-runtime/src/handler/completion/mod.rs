@@ -4,15 +4,20 @@
 pub(super) mod function;
 pub(super) mod request;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use crate::call::invocation::Origin;
 use crate::outcome::{Reply, Step};
 use crate::protocol::CompletionContext;
 
 pub(crate) use function::Completes;
 pub(crate) use request::{CompletionRequest, Reference};
+
+/// A function that answers a request for completions.
+pub(crate) type CompletionFn = Box<dyn Fn(CompletionRequest<'_>, Origin<'_>) -> Step + Send + Sync>;
 
 type CompletionFuture = Pin<Box<dyn Future<Output = Vec<String>> + Send>>;
 
@@ -59,7 +64,11 @@ impl Completers {
 
     /// Starts completing the argument of `request`. Without a completer the result is empty.
     pub(crate) fn start(&self, request: CompletionRequest<'_>) -> Step {
-        let CompletionRequest { argument, typed, others, .. } = request;
+        self.complete(&request.argument, request.typed, request.others)
+    }
+
+    /// Starts completing an argument.
+    pub(crate) fn complete(&self, argument: &str, typed: Cow<'_, str>, others: CompletionContext) -> Step {
         let completer = self.0.iter().find(|(name, _)| *name == argument).map(|(_, completer)| completer);
         match completer {
             None => Step::Ready(Ok(Reply::Completion(Vec::new()))),

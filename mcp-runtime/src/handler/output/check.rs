@@ -29,5 +29,5 @@ fn check(outcome: Outcome, schema: &Validator) -> Outcome {
         Problem::list(&problems)
     );
     tracing::error!("{text}");
-    Err(Failure::Handler(text))
+    Err(Failure::Handler(text.into()))
 }
