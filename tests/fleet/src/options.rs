@@ -7,7 +7,7 @@ use crate::scenario::features::FEATURES;
 use crate::scenario::{LONG, SCENARIOS};
 
 const USAGE: &str =
-    "usage: fleet [--short] [--check] [--known] [--retries N] [--replicas N] [--everything PROGRAM] [SCENARIO or features/FEATURE]...
+    "usage: fleet [--short] [--check] [--known] [--retries N] [--replicas N] [--minutes N] [--everything PROGRAM] [SCENARIO or features/FEATURE]...
        fleet serve [--replicas N] [--everything PROGRAM]";
 
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(crate) struct Options {
     /// How often a scenario with a miss that is not known is tried again.
     pub(crate) retries: u8,
     pub(crate) replicas: usize,
+    /// How long a soak takes.
+    pub(crate) minutes: Option<u64>,
     /// The program of a replica.
     pub(crate) everything: PathBuf,
 }
@@ -46,6 +48,7 @@ impl Options {
             known: false,
             retries: 0,
             replicas: 3,
+            minutes: None,
             // Cargo puts it beside this program.
             everything: std::env::current_exe()?.with_file_name("everything"),
         };
@@ -59,6 +62,10 @@ impl Options {
                 "--replicas" => {
                     let count = value()?.parse().ok().filter(|count| (2..=16).contains(count));
                     options.replicas = count.ok_or("`--replicas` is 2 to 16")?;
+                }
+                "--minutes" => {
+                    let minutes = value()?.parse().ok().filter(|minutes| (1..=600).contains(minutes));
+                    options.minutes = Some(minutes.ok_or("`--minutes` is 1 to 600")?);
                 }
                 "--everything" => options.everything = value()?.into(),
                 option if option.starts_with('-') => return Err(format!("unknown option `{option}`\n{USAGE}").into()),
@@ -135,9 +142,13 @@ mod tests {
         assert!(all.scenarios == super::SCENARIOS && all.wants("calls") && all.check && all.known && all.retries == 2);
         let short = parse("--short").unwrap().scenarios;
         assert!(short.contains(&"cost") && !short.contains(&"scale"), "{short:?}");
-        for (wrong, told) in
-            [("kil", "redis-pause"), ("features/kil", "cancel"), ("--fast", "usage"), ("--replicas 1", "2 to 16")]
-        {
+        for (wrong, told) in [
+            ("kil", "redis-pause"),
+            ("features/kil", "cancel"),
+            ("--fast", "usage"),
+            ("--replicas 1", "2 to 16"),
+            ("--minutes 0", "1 to 600"),
+        ] {
             assert!(parse(wrong).unwrap_err().to_string().contains(told), "{wrong}");
         }
     }

@@ -25,6 +25,8 @@ pub(crate) struct Recipe {
     pub(crate) log: PathBuf,
     /// Where it notes what its durable tasks do.
     pub(crate) effects: PathBuf,
+    /// The seconds a session may be idle, if not the default.
+    pub(crate) session_idle: Option<u64>,
 }
 
 /// The process; it ends with this value.
@@ -46,6 +48,7 @@ impl Replica {
         }
         let mut process = command
             .args(["--http", "127.0.0.1:0"])
+            .envs(recipe.session_idle.map(|seconds| ("SESSION_IDLE", seconds.to_string())))
             .env("REDIS_WAIT", recipe.wait.to_string())
             .env("EFFECTS_FILE", &recipe.effects)
             .stdin(Stdio::null())

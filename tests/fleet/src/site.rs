@@ -31,12 +31,22 @@ impl Site {
 
     /// Starts a replica for each of these URLs of Redis, whose replicas their writes wait for.
     pub(crate) async fn with_urls(options: &Options, urls: &[String], wait: u32) -> Result<Self> {
+        Self::with(options, urls, wait, None).await
+    }
+
+    /// Starts a replica for each of these URLs, whose sessions may be idle for so many seconds.
+    pub(crate) async fn with_idle_sessions(options: &Options, urls: &[String], seconds: u64) -> Result<Self> {
+        Self::with(options, urls, 0, Some(seconds)).await
+    }
+
+    async fn with(options: &Options, urls: &[String], wait: u32, session_idle: Option<u64>) -> Result<Self> {
         let folder = Folder::new()?;
         let mut replicas = Vec::new();
         for (number, url) in urls.iter().enumerate() {
             let (program, log) = (options.everything.clone(), folder.0.join(format!("replica-{number}.log")));
             let effects = folder.0.join(EFFECTS);
-            replicas.push(Replica::start(Recipe { program, redis: url.clone(), wait, log, effects }).await?);
+            replicas
+                .push(Replica::start(Recipe { program, redis: url.clone(), wait, log, effects, session_idle }).await?);
         }
         let routes = Replicas::new(replicas.iter().map(|replica| replica.address).collect());
         let proxy = Proxy::start(Arc::clone(&routes)).await?;

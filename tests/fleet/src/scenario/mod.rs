@@ -6,6 +6,7 @@ pub(crate) mod features;
 mod instructions;
 mod redis_away;
 mod scale;
+mod soak;
 mod tasks;
 mod verdict;
 
@@ -24,6 +25,7 @@ pub(crate) const SCENARIOS: &[&str] = &[
     "redis-failover",
     "redis-empty",
     "network-cut",
+    "soak",
     "cost",
     "scale",
     "instructions",
@@ -76,6 +78,7 @@ pub(crate) async fn run(scenario: &str, options: &Options) -> Result<Findings> {
         "redis-failover" => redis_away::failover(options).await,
         "redis-empty" => redis_away::empty(options).await,
         "network-cut" => redis_away::network_cut(options).await,
+        "soak" => soak::run(options).await,
         "cost" => cost::run(options).await,
         "scale" => scale::run(options).await,
         "instructions" => instructions::run(options).await,

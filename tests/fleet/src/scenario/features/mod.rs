@@ -51,7 +51,7 @@ pub(crate) const FEATURES: &[(&str, &[&str])] = &[
 ];
 
 /// Those that look for a change, which another client must not make.
-const ALONE: &[&str] = &["list-change", "subscription"];
+pub(super) const ALONE: &[&str] = &["list-change", "subscription"];
 
 /// Revisions at once, each with a proxy of its own, so that turns are taken in order; then what has to be alone.
 pub(crate) async fn run(options: &Options) -> Result<Findings> {
@@ -83,13 +83,17 @@ pub(crate) async fn run(options: &Options) -> Result<Findings> {
     Ok(findings)
 }
 
+/// The features that a revision has.
+pub(super) fn of(revision: &str) -> impl Iterator<Item = &'static str> {
+    FEATURES.iter().filter(move |(_, revisions)| revisions.contains(&revision)).map(|(feature, _)| *feature)
+}
+
 fn selected(options: &Options, revision: &str) -> impl Iterator<Item = &'static str> {
-    let of_revision = FEATURES.iter().filter(move |(_, revisions)| revisions.contains(&revision));
-    of_revision.map(|(feature, _)| *feature).filter(|feature| options.wants(feature))
+    of(revision).filter(|feature| options.wants(feature))
 }
 
 /// Features of a revision, one after the other, and how each failed.
-async fn lane(
+pub(super) async fn lane(
     address: SocketAddr,
     revision: &'static str,
     wanted: Vec<&'static str>,
