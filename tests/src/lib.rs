@@ -25,8 +25,14 @@ pub mod pages {
     #[doc = include_str!("../../docs/authorization.md")]
     pub struct Authorization;
 
+    #[doc = include_str!("../../docs/middleware.md")]
+    pub struct Middleware;
+
     #[doc = include_str!("../../docs/replicas.md")]
     pub struct Replicas;
+
+    #[doc = include_str!("../../docs/observability.md")]
+    pub struct Observability;
 
     #[doc = include_str!("../../docs/cargo-mcp.md")]
     pub struct CargoMcp;

@@ -27,6 +27,7 @@ const ORDER: &[&[&str]] = &[
     &["testing"],
     &["client"],
     &["transport"],
+    &["layers"],
     &["dispatch"],
     &["subscription"],
     HEART,
@@ -35,7 +36,8 @@ const ORDER: &[&[&str]] = &[
     &["era"],
     &["outcome"],
     &["store"],
-    &["auth"],
+    &["observe"],
+    &["auth", "throttle"],
     &["protocol"],
     &["schema"],
     &["error", "suggest"],
@@ -47,8 +49,8 @@ const ORDER: &[&[&str]] = &[
 const FOLDERS: &[Folder] = &[
     Folder {
         name: "cli",
-        why: "the command line of a server: it serves, or runs commands on a client of its own server",
-        imports: "client server lint surface schema protocol error suggest jsonrpc",
+        why: "the command line of a server: it serves, runs commands on a client of its own server, or examines one",
+        imports: "client server lint surface auth schema protocol error suggest jsonrpc",
     },
     Folder {
         name: "testing",
@@ -63,7 +65,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "transport",
         why: "bytes in, bytes out: it holds connections and sessions, and hands messages to dispatch",
-        imports: "dispatch subscription server handler call era outcome store auth protocol error jsonrpc \
+        imports: "dispatch subscription server handler call era outcome store observe auth throttle protocol error jsonrpc \
                   limits panic random sync",
     },
     Folder {
@@ -74,8 +76,13 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "dispatch",
         why: "from a message to its handler: it knows every kind of call",
-        imports: "subscription server handler catalog call ask task era outcome store auth protocol error jsonrpc \
+        imports: "subscription server handler catalog call ask task era outcome store observe auth throttle protocol error jsonrpc \
                   limits panic sync",
+    },
+    Folder {
+        name: "layers",
+        why: "middleware that is ready to use: it knows calls by what every layer sees of them",
+        imports: "server handler protocol error jsonrpc random sync",
     },
     Folder {
         name: "subscription",
@@ -85,12 +92,12 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "server",
         why: "the builder and the state that is served: it holds handlers, calls and tasks",
-        imports: "handler catalog call ask task lint surface era store auth protocol error jsonrpc limits panic sync",
+        imports: "handler catalog call ask task lint surface era store observe auth throttle protocol error jsonrpc limits panic sync",
     },
     Folder {
         name: "handler",
         why: "an annotated function: its builders name `Context`",
-        imports: "call outcome auth protocol schema error suggest jsonrpc",
+        imports: "call outcome auth throttle protocol schema error suggest jsonrpc panic",
     },
     Folder {
         name: "catalog",
@@ -100,17 +107,17 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "call",
         why: "one call from the inside: a `Context` reaches the server, asks, and may become a task",
-        imports: "server catalog ask task era outcome auth protocol error jsonrpc panic sync",
+        imports: "server catalog ask task era outcome observe auth throttle protocol error jsonrpc panic sync",
     },
     Folder {
         name: "ask",
         why: "questions to the client, in the middle of a call or a task",
-        imports: "call task era outcome store auth protocol schema error jsonrpc limits random sort sync",
+        imports: "call task era outcome store observe auth protocol schema error jsonrpc limits random sort sync",
     },
     Folder {
         name: "task",
         why: "calls that outlive their response: it runs a handler, and stores its outcome",
-        imports: "server handler catalog call ask era outcome store protocol jsonrpc panic random sync",
+        imports: "server handler catalog call ask era outcome store auth protocol jsonrpc panic random sync",
     },
     Folder {
         name: "lint",
@@ -121,12 +128,12 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "era",
         why: "how the revisions differ: it reads requests, and writes outcomes and stored tasks",
-        imports: "outcome store protocol schema jsonrpc sort",
+        imports: "outcome store protocol schema error jsonrpc sort",
     },
     Folder {
         name: "outcome",
         why: "what comes of a request: a result, a question, a task or a failure",
-        imports: "store auth protocol schema jsonrpc",
+        imports: "store auth throttle protocol schema jsonrpc",
     },
     Folder {
         name: "auth",
@@ -138,13 +145,23 @@ const FOLDERS: &[Folder] = &[
         why: "records that replicas share, in wire types; stores are user code",
         imports: "limits panic random protocol sort sync",
     },
+    Folder {
+        name: "observe",
+        why: "what observers are told of requests: bounded, and borrowed",
+        imports: "protocol jsonrpc",
+    },
+    Folder {
+        name: "throttle",
+        why: "how often, and how many at once: who is counted, and the JSON-RPC error of whoever has to wait",
+        imports: "jsonrpc sync",
+    },
     Folder { name: "protocol", why: "wire types, and why one was rejected", imports: "error jsonrpc" },
     Folder { name: "error", why: "a handler's error becomes a JSON-RPC error", imports: "jsonrpc" },
     Folder { name: "suggest", why: "adds a suggestion to a JSON-RPC error", imports: "jsonrpc sort" },
 ];
 
 /// The files of the heart's cycle.
-const HEART_FILES: usize = 25;
+const HEART_FILES: usize = 31;
 
 /// The cycles of files outside the heart: each of them one part in several files.
 const CYCLES: &[&[&str]] = &[

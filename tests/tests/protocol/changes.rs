@@ -273,39 +273,6 @@ async fn listen_streams_take_no_in_flight_slot_and_can_be_cancelled() -> Result<
 }
 
 #[tokio::test]
-async fn shutdown_drains_calls_and_abort_drops_them() -> Result<()> {
-    /// Sleep so many milliseconds.
-    #[tool]
-    async fn sleep(ms: u64) -> String {
-        tokio::time::sleep(Duration::from_millis(ms)).await;
-        format!("slept {ms}")
-    }
-    for (ms, aborts) in [(100, false), (60_000, true)] {
-        let server = Server::new("sleeper", "1.0.0").tools(tools![sleep]);
-        let handle = server.handle();
-        let client = TestClient::connect(server).await?;
-        let call = client.call("sleep", json!({"ms": ms}));
-        let end = async {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            if aborts {
-                handle.abort();
-                handle.abort();
-            }
-            soon(handle.shutdown()).await;
-            soon(handle.shutdown()).await;
-            assert!(handle.is_shutting_down());
-        };
-        let (call, ()) = tokio::join!(soon(call), end);
-        match call {
-            Ok(answer) => assert!(!aborts && answer.text() == "slept 100", "{}", answer.text()),
-            Err(error) => assert!(aborts, "{error}"),
-        }
-        assert!(soon(client.call("sleep", json!({"ms": 0}))).await.is_err(), "nothing new begins");
-    }
-    Ok(())
-}
-
-#[tokio::test]
 async fn static_server_declares_no_list_changes() -> Result<()> {
     let plain = || Server::new("plain", "1.0.0").tools(tools![hello]).resources(resources![page]);
     let client = TestClient::connect(plain()).await?;

@@ -161,6 +161,8 @@ async fn server_without_logging_rejects_set_level() -> Result<()> {
 /// Start somebody who talks a lot, and hold the reader up meanwhile.
 #[tool]
 fn talker_beside(ctx: &Context) -> &'static str {
+    // Held in any case; the talker may come too late for that.
+    ctx.try_log(LogLevel::Error, "x".repeat(1000));
     let ctx = ctx.clone();
     tokio::spawn(async move {
         for _ in 0..20_000 {

@@ -32,9 +32,13 @@ const REPLICAS: Page = Page { path: "docs/replicas.md", text: include_str!("../.
 const CARGO_MCP: Page = Page { path: "docs/cargo-mcp.md", text: include_str!("../../../../docs/cargo-mcp.md") };
 
 const DEV: Page = Page { path: "docs/dev.md", text: include_str!("../../../../docs/dev.md") };
+const OBSERVABILITY: Page =
+    Page { path: "docs/observability.md", text: include_str!("../../../../docs/observability.md") };
 const INSTALL: Page = Page { path: "docs/install.md", text: include_str!("../../../../docs/install.md") };
 
-const PAGES: [Page; 7] = [README, HTTP, AUTHORIZATION, REPLICAS, CARGO_MCP, DEV, INSTALL];
+const MIDDLEWARE: Page = Page { path: "docs/middleware.md", text: include_str!("../../../../docs/middleware.md") };
+
+const PAGES: [Page; 9] = [README, HTTP, AUTHORIZATION, REPLICAS, OBSERVABILITY, MIDDLEWARE, CARGO_MCP, DEV, INSTALL];
 
 impl Page {
     /// The fenced blocks of a language.
@@ -124,7 +128,8 @@ fn tables_list_every_example_and_feature() {
     let rows = |from: &str| -> BTreeSet<&'static str> {
         let table = README.text.split_once(from).expect("the table").1;
         let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
-        rows.filter_map(|row| row.split('`').nth(1)).collect()
+        let names = rows.filter_map(|row| row.split('|').nth(1));
+        names.flat_map(|names| names.split('`').skip(1).step_by(2)).collect()
     };
     let examples = std::fs::read_dir(root().join("examples")).unwrap();
     let examples: BTreeSet<String> = examples.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
