@@ -281,19 +281,18 @@ fn crate_joins_the_workspace_around_it() {
 #[cfg(unix)]
 #[test]
 fn failure_half_way_leaves_nothing() {
-    use std::os::unix::fs::PermissionsExt as _;
-
     let scratch = Scratch::new("failure");
     let workspace = "[workspace]\nresolver = \"3\"\nmembers = []\n";
     scratch.write("Cargo.toml", workspace);
-    scratch.write(
-        "cargo",
-        &format!(
-            "#!/bin/sh\n\"{}\" \"$@\" || exit\nfor last; do :; done\n[ \"$1\" != init ] || mkdir \"$last/AGENTS.md\"\n",
-            env!("CARGO")
-        ),
+    let script = format!(
+        "#!/bin/sh\n\"{}\" \"$@\" || exit\nfor last; do :; done\n[ \"$1\" != init ] || mkdir \"$last/AGENTS.md\"\n",
+        env!("CARGO")
     );
-    fs::set_permissions(scratch.0.join("cargo"), fs::Permissions::from_mode(0o755)).unwrap();
+    // Not written by this process: a child that another test is starting would have a copy of the descriptor, and until
+    // its `exec` the script would be busy (ETXTBSY).
+    let mut shell = scratch.command("sh");
+    shell.args(["-c", r#"printf %s "$0" > cargo && chmod 755 cargo"#, &script]);
+    assert!(shell.status().unwrap().success());
     fs::create_dir(scratch.0.join("empty")).unwrap();
     for path in ["new/crates/demo", "empty"] {
         let mut command = scratch.command(env!("CARGO_BIN_EXE_cargo-mcp"));

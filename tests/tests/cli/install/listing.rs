@@ -44,10 +44,8 @@ fn list_looks_for_the_name() {
 #[cfg(unix)]
 #[test]
 fn list_finds_clients_by_their_programs() {
-    use std::os::unix::fs::PermissionsExt;
     let place = Place::linux();
-    place.write("bin/opencode", "#!/bin/sh\n");
-    std::fs::set_permissions(place.path("bin/opencode"), PermissionsExt::from_mode(0o755)).unwrap();
+    place.write_script("bin/opencode", "#!/bin/sh\n");
     let bin = place.path("bin");
     let list = place.env("PATH", bin).install("--list");
     assert!(list.contains("opencode        found "), "{list}");

@@ -15,6 +15,8 @@ mod properties;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_runtime::cli::CliError;
@@ -55,6 +57,17 @@ impl Place {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    /// Writes a program. A shell does it: while a descriptor of this process can write to the file, a child that
+    /// another test is starting has a copy of it, and until its `exec` the program is busy (ETXTBSY).
+    #[cfg(unix)]
+    pub(crate) fn write_script(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", r#"printf %s "$1" > "$0" && chmod 755 "$0""#]);
+        assert!(shell.arg(path).arg(text).status().unwrap().success());
     }
 
     pub(crate) fn read(&self, path: &str) -> String {

@@ -13,8 +13,7 @@ fn with_command(name: &str, then: &str) -> Place {
     let log = place.path("log");
     let script =
         format!("#!/bin/sh\nfor word in \"$@\"; do printf '%s\\n' \"$word\" >> '{}'; done\n{then}\n", log.display());
-    place.write(&format!("bin/{name}"), &script);
-    fs::set_permissions(place.path(&format!("bin/{name}")), PermissionsExt::from_mode(0o755)).unwrap();
+    place.write_script(&format!("bin/{name}"), &script);
     let path = place.path("bin");
     place.env("PATH", path)
 }
