@@ -30,6 +30,8 @@ pub(crate) struct State {
     blind: AtomicBool,
     /// The bus loses what is about sessions.
     pub(crate) deaf: AtomicBool,
+    /// A session is loaded a while after its record was read.
+    pub(crate) slow_load: AtomicBool,
     /// A lease is released a while after it was asked for.
     pub(crate) slow_release: AtomicBool,
     /// Calls of the hook for protocol errors.
@@ -71,11 +73,16 @@ impl SessionStore for Shared {
     }
 
     async fn load(&self, id: &str) -> io::Result<Option<SessionRecord>> {
+        let slow = self.state.is(|state| &state.slow_load);
         self.state.loaded.fetch_add(1, Ordering::SeqCst);
         if self.state.is(|state| &state.blind) {
             return Err(io::Error::other("blind"));
         }
-        self.memory.sessions().load(id).await
+        let record = self.memory.sessions().load(id).await;
+        if slow {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        record
     }
 
     async fn update(&self, id: &str, record: &SessionRecord, ttl: Duration) -> io::Result<bool> {

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::protocol::LogLevel;
+use mcp_runtime::store::SessionStore as _;
 use mcp_tests::http::server::server;
-use mcp_tests::http::{Site, Wire, call_in, soon, stream_of};
+use mcp_tests::http::{Site, Wire, call_in, soon, stream_of, until};
 
 use crate::faulty_backend::Shared;
 use crate::replicas::{NEWEST, delete, ping, request, subscribe};
@@ -81,6 +82,44 @@ async fn log_level_set_at_one_replica_counts_at_the_next_at_once() {
         let warned = b.ask(&call_in(&session, 3, "warn", &json!({}))).await;
         assert_eq!(warned.text().contains("watch out"), logged, "{level}: {}", warned.text());
     }
+}
+
+/// Also right after another replica has done the opposite, even if the bus has lost that.
+#[tokio::test]
+async fn subscription_is_changed_at_the_replica_that_is_asked() {
+    let (a, b, shared) = two().await;
+    shared.state.set(|state| &state.deaf, true);
+    let session = a.session(NEWEST).await;
+    for (first, then) in [("subscribe", "unsubscribe"), ("subscribe", "subscribe"), ("unsubscribe", "subscribe")] {
+        let ask = |what: &str| request(&session, &format!("resources/{what}"), &json!({"uri": "weather://now"}));
+        assert_eq!(b.ask(&ping(&session)).await.status, 200, "it has a copy");
+        assert_eq!(a.ask(&ask(first)).await.outcome(), (200, 0));
+        assert_eq!(b.ask(&ask(then)).await.outcome(), (200, 0));
+        let record = shared.load(&session).await.unwrap().expect("the session is over");
+        assert_eq!(record.subscriptions.contains("weather://now"), then == "subscribe", "{first}, then {then}");
+    }
+}
+
+/// The record it is loading is the older one.
+#[tokio::test]
+async fn replica_that_is_told_of_a_change_while_it_loads_loads_again() {
+    let (a, b, shared) = two().await;
+    let session = a.session(NEWEST).await;
+    assert_eq!(b.ask(&ping(&session)).await.status, 200, "it has a copy");
+    tokio::time::sleep(2 * LEASE).await;
+    shared.state.set(|state| &state.slow_load, true);
+    let loads = shared.state.loaded();
+    let change = async {
+        until(|| shared.state.loaded() > loads).await;
+        shared.state.set(|state| &state.slow_load, false);
+        assert_eq!(a.ask(&subscribe(&session)).await.outcome(), (200, 0));
+    };
+    let ping = ping(&session);
+    let (old, ()) = tokio::join!(b.ask(&ping), change);
+    assert_eq!(old.status, 200);
+    let loads = shared.state.loaded();
+    assert_eq!(b.ask(&ping).await.status, 200);
+    assert_eq!(shared.state.loaded(), loads + 1);
 }
 
 /// Even if the bus has lost that it ended.

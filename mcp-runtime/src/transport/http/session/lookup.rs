@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::{Response, StatusCode};
 
 use super::fleet::relay;
+use super::persistence::Intent;
 use super::{Session, get, persistence, serve};
 use crate::call::in_flight::CallKind;
 use crate::era::{self, RequestParams};
@@ -21,7 +22,7 @@ use crate::transport::http::{Body, Service, response};
 impl Service {
     /// Receives a notification or a response in a session.
     pub(crate) async fn message_in_session(&self, http: HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
-        match self.session(&http).await {
+        match self.session(&http, Intent::Use).await {
             Ok(session) => {
                 if let Err(away) = relay::forward(&session, frame).await {
                     return persistence::unavailable(away);
@@ -40,7 +41,7 @@ impl Service {
         request: Request<'a>,
         params: Result<RequestParams<'a>, RpcError>,
     ) -> Response<Body> {
-        let session = match self.session(&http).await {
+        let session = match self.session(&http, Intent::of(&request.method)).await {
             Ok(session) => session,
             Err(refusal) => return refusal,
         };
@@ -63,7 +64,7 @@ impl Service {
 
     /// Serves a batch in a session.
     pub(crate) async fn batch_in_session(&self, http: HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
-        match self.session(&http).await {
+        match self.session(&http, Intent::Change).await {
             Ok(session) => {
                 if let Err(away) = relay::forward_batch(&session, frame).await {
                     return persistence::unavailable(away);
@@ -76,7 +77,7 @@ impl Service {
     }
 
     /// The session that a request names, if its protocol version has sessions.
-    async fn session(&self, http: &HttpRequest<'_>) -> Result<Arc<Session>, Response<Body>> {
+    async fn session(&self, http: &HttpRequest<'_>, intent: Intent) -> Result<Arc<Session>, Response<Body>> {
         // A missing session id is reported first, whatever the version.
         session_id(http.headers)?;
         let version = http.headers.version().map_err(|error| bad_request(Id::NULL, &error))?;
@@ -87,7 +88,7 @@ impl Service {
         }
         let Some(stores) = &self.options.stores else { return self.local_session(http) };
         let (id, principal) = self.session_claim(http)?;
-        let found = persistence::find(stores, &self.sessions, &self.core, id, principal.as_deref()).await?;
+        let found = persistence::find(stores, &self.sessions, &self.core, id, principal.as_deref(), intent).await?;
         found.ok_or_else(unknown_session)
     }
 
@@ -106,7 +107,7 @@ impl Service {
 
     /// Opens or resumes an event stream of a session (GET).
     pub(crate) async fn event_stream(&self, http: HttpRequest<'_>) -> Response<Body> {
-        let session = match self.session(&http).await {
+        let session = match self.session(&http, Intent::Use).await {
             Ok(session) => session,
             Err(refusal) => return refusal,
         };
@@ -123,7 +124,7 @@ impl Service {
 
     /// Ends a session (DELETE).
     pub(crate) async fn end_session(&self, http: HttpRequest<'_>) -> Response<Body> {
-        match (self.session(&http).await, self.principal(&http)) {
+        match (self.session(&http, Intent::Use).await, self.principal(&http)) {
             (Ok(session), Ok(principal)) => {
                 if let Err(refusal) = persistence::end(&session).await {
                     return refusal;

@@ -58,6 +58,26 @@ pub(crate) async fn open(
     Ok(id)
 }
 
+/// What a message may do to the record of its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Intent {
+    /// Nothing: a copy with a lease will do.
+    Use,
+    /// Change it. On an older copy, undoing what another replica has just done would look like no change at all, and be
+    /// lost: so the store is asked.
+    Change,
+}
+
+impl Intent {
+    /// Of a request of this method.
+    pub(crate) fn of(method: &str) -> Self {
+        match method {
+            "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" => Intent::Change,
+            _ => Intent::Use,
+        }
+    }
+}
+
 /// Finds a session in the store, if it belongs to the principal and has not expired.
 pub(crate) async fn find(
     stores: &Arc<Stores>,
@@ -65,12 +85,15 @@ pub(crate) async fn find(
     core: &Arc<Core>,
     id: &str,
     principal: Option<&str>,
+    intent: Intent,
 ) -> Result<Option<Arc<Session>>, Response<Body>> {
     let limits = &core.limits;
     if !is_session_id(id) {
         return Ok(None);
     }
-    if let Some(session) = current_copy(sessions, id, principal, limits) {
+    if intent == Intent::Use
+        && let Some(session) = current_copy(sessions, id, principal, limits)
+    {
         session.touch();
         touch(&session).await.map_err(unavailable)?;
         return Ok(Some(session));

@@ -33,8 +33,10 @@ pub(crate) struct Stores {
     pub(super) listener: OnceLock<Arc<dyn ChangeListener>>,
     /// The resources updated lately, for subscriptions that this replica learns of later.
     pub(super) recent_updates: RecentUpdates,
-    /// Notified when a change may have been lost: the copies are refreshed at once.
-    pub(super) resync: Notify,
+    /// When a change may have been lost: older copies are not used without asking the store.
+    lost: Mutex<Option<Instant>>,
+    /// Notified then: copies in use are refreshed at once.
+    resync: Notify,
     swept_sessions: Arc<SweptStore<dyn DynSessionStore>>,
     swept_events: Option<Arc<SweptStore<dyn DynEventStore>>>,
     /// This replica, as others know it, if there is a backend.
@@ -60,8 +62,8 @@ pub(super) struct StoredState {
     pub(super) record: SessionRecord,
     /// When the store was last asked for the record.
     loaded: Instant,
-    /// Whether the record may be old already, because another replica has written a newer one.
-    outdated: bool,
+    /// The newest version this replica was told of. It may have been told before an older record was loaded.
+    newest: u64,
     /// When this replica last extended the session's time to live in the store.
     pub(super) touched: Instant,
     /// The last position in the session's inbox that was read or skipped.
@@ -84,6 +86,7 @@ impl Stores {
             copies: Mutex::default(),
             listener: OnceLock::new(),
             recent_updates: RecentUpdates::default(),
+            lost: Mutex::default(),
             resync: Notify::new(),
             swept_sessions,
             swept_events: None,
@@ -103,6 +106,17 @@ impl Stores {
         }
     }
 
+    /// Notes that a change may have been lost.
+    pub(super) fn lost_changes(&self) {
+        *lock(&self.lost) = Some(Instant::now());
+        self.resync.notify_one();
+    }
+
+    /// Waits until a change may have been lost.
+    pub(super) async fn loss(&self) {
+        self.resync.notified().await;
+    }
+
     /// Has the stores swept from now on.
     pub(super) fn sweep(&self, sweeper: &Arc<Sweeper>) {
         let sessions: Weak<SweptStore<_>> = Arc::downgrade(&self.swept_sessions);
@@ -115,8 +129,8 @@ impl Stores {
 
     /// The store's side of a session whose record was asked for at `loaded`, or created then.
     pub(super) fn session(self: &Arc<Self>, id: &str, record: SessionRecord, loaded: Instant) -> Box<StoredSession> {
-        let (touched, outdated) = (Instant::now(), false);
-        let state = StoredState { record, loaded, outdated, touched, position: 0, told: 0, reading: false };
+        let (touched, newest) = (Instant::now(), 0);
+        let state = StoredState { record, loaded, newest, touched, position: 0, told: 0, reading: false };
         let digest = digest_of(id);
         lock(&self.copies).entry(digest.clone()).or_insert_with(|| (id.into(), 0)).1 += 1;
         Box::new(StoredSession {
@@ -139,11 +153,10 @@ fn digest_of(id: &str) -> String {
 }
 
 impl StoredState {
-    /// Notes that the store was asked at `asked`, and renews the lease. Returns when it was asked before that.
+    /// Notes that the store was asked at `asked`, which renews the lease. Returns when it was asked before that.
     pub(super) fn loaded(&mut self, asked: Instant) -> Instant {
         let before = self.loaded;
         self.loaded = before.max(asked);
-        self.outdated = false;
         before
     }
 }
@@ -158,9 +171,10 @@ impl StoredSession {
         let state = self.state();
         // Without a backend, there may be no bus that replicas share, to be told of the end of a session.
         self.stores.replica.is_some()
-            && !state.outdated
+            && state.newest <= state.record.version
             && state.record.initialized
             && state.loaded.elapsed() < READ_LEASE
+            && lock(&self.stores.lost).is_none_or(|lost| lost < state.loaded)
     }
 
     /// Waits until no replica uses a copy that was made before now.
@@ -173,9 +187,8 @@ impl StoredSession {
     /// Notes that the record has this version now. Returns whether that is newer than what this replica has seen.
     pub(super) fn is_outdated_by(&self, version: u64) -> bool {
         let mut state = self.state();
-        let newer = version > state.record.version;
-        state.outdated |= newer;
-        newer
+        state.newest = state.newest.max(version);
+        version > state.record.version
     }
 
     /// Skips the messages up to a position: nothing here is concerned.

@@ -34,7 +34,7 @@ pub(crate) fn start(stores: &Arc<Stores>, sessions: &Arc<Sessions>, core: &Core)
     let (stores, sessions) = (Arc::clone(stores), Arc::downgrade(sessions));
     tokio::spawn(async move {
         loop {
-            let lost = tokio::time::timeout(REFRESH_INTERVAL, stores.resync.notified()).await;
+            let lost = tokio::time::timeout(REFRESH_INTERVAL, stores.loss()).await;
             if lost.is_ok() {
                 tokio::time::sleep(RESYNC_PAUSE).await;
             }
@@ -129,7 +129,7 @@ impl ChangeListener for SessionListener {
                     session.control.abort();
                 }
             }
-            Change::All => stores.resync.notify_one(),
+            Change::All => stores.lost_changes(),
             _ => {}
         }
     }
