@@ -4,7 +4,7 @@ use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
 use super::report::{Check, Report, Status};
-use super::visit::{Reply, Visit, quote, unreachable};
+use super::visit::{self, Reply, Visit, quote, unreachable};
 use crate::auth::resource::{ResourceUrl, WELL_KNOWN};
 
 /// A document, as far as clients read it.
@@ -43,7 +43,7 @@ pub(super) async fn examine(
 ) -> Option<Document> {
     let mut places: Vec<(Place, String)> = Vec::new();
     let known = [
-        (Place::Challenge, named.map(str::to_owned)),
+        (Place::Challenge, named.filter(|at| visit::may_name(url, at)).map(str::to_owned)),
         (Place::Path, Some(url.metadata_url())),
         (Place::Root, Some(format!("{}{WELL_KNOWN}", url.origin()))),
     ];

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::document::texts;
 use super::keys;
 use super::report::{Check, Report};
-use super::visit::{Visit, quote, unreachable};
+use super::visit::{self, Visit, quote, unreachable};
 use crate::auth::fetch::check_url;
 use crate::auth::keys::discovery::urls;
 use crate::auth::resource::ResourceUrl;
@@ -22,11 +22,10 @@ pub(super) struct Needs<'a> {
 
 pub(super) async fn examine(visit: &Visit, issuer: &str, needs: Needs<'_>, report: &mut Report) {
     let check = Check::IssuerMetadata;
-    let is_public = needs.resource.as_str().starts_with("https://");
     if let Err(why) = check_url(issuer) {
         return report.fail(check, format!("the authorization server {why}"), "name it by its https URL");
     }
-    if is_public && !issuer.starts_with("https://") {
+    if !visit::may_name(needs.resource, issuer) {
         let seen = format!(
             "the authorization server {} is on a loopback address: clients elsewhere cannot reach it",
             quote(issuer)

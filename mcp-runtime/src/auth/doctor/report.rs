@@ -201,10 +201,44 @@ impl Report {
     pub(super) fn finish(mut self, resource: String, secret: Option<&str>) -> Diagnosis {
         if let Some(secret) = secret.filter(|secret| !secret.is_empty()) {
             let texts = self.findings.iter_mut().flat_map(|finding| [Some(&mut finding.seen), finding.remedy.as_mut()]);
-            for text in texts.flatten().filter(|text| text.contains(secret)) {
-                *text = text.replace(secret, "(the token)");
+            for text in texts.flatten() {
+                redact(text, secret);
             }
         }
         Diagnosis { resource, findings: self.findings }
+    }
+}
+
+/// Replaces a secret in a text, also where only its beginning was quoted.
+fn redact(text: &mut String, secret: &str) {
+    const BEGINNING: usize = 16;
+    let beginning = secret.get(..BEGINNING).unwrap_or(secret);
+    while let Some(at) = text.find(beginning) {
+        let quoted = text[at..].char_indices().zip(secret.chars());
+        let end = quoted.take_while(|((_, one), other)| one == other).last();
+        let end = end.map_or(at + beginning.len(), |((from, last), _)| at + from + last.len_utf8());
+        text.replace_range(at..end, "(the token)");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secret_is_redacted_even_if_it_was_cut_off() {
+        let secret = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl";
+        for (text, redacted) in [
+            (format!("said {secret:?}, {secret}"), "said \"(the token)\", (the token)"),
+            (format!("said {:?} …", &secret[..40]), "said \"(the token)\" …"),
+            ("said eyJhbGci".to_owned(), "said eyJhbGci"),
+        ] {
+            let mut text = text;
+            redact(&mut text, secret);
+            assert_eq!(text, redacted);
+        }
+        let mut short = "pin 1234".to_owned();
+        redact(&mut short, "1234");
+        assert_eq!(short, "pin (the token)");
     }
 }

@@ -11,7 +11,8 @@ use super::report::{Check, Report};
 use super::www_authenticate::{self, ReceivedChallenge};
 use crate::auth::clock;
 use crate::auth::fetch::https::HttpsFetcher;
-use crate::auth::fetch::{FetchError, MAX_BODY};
+use crate::auth::fetch::{FetchError, MAX_BODY, is_of_this_machine};
+use crate::auth::resource::ResourceUrl;
 
 /// A message that every server understands, if it lets it in.
 const MESSAGE: &str = concat!(
@@ -174,6 +175,12 @@ impl Reply {
             "synchronize the clocks (NTP); `Auth::leeway` accepts more than a minute",
         );
     }
+}
+
+/// Whether a resource, or a document of it, may name this URL: one elsewhere must not choose whom this machine talks to in
+/// its own network.
+pub(super) fn may_name(resource: &ResourceUrl, url: &str) -> bool {
+    is_of_this_machine(resource.as_str()) || !is_of_this_machine(url)
 }
 
 /// A text that others have chosen, in quotes and not too long.

@@ -112,7 +112,6 @@ pub(crate) async fn send(fetch: &dyn Fetch, request: FetchRequest) -> Result<Fet
 
 /// HTTPS, or a server on this machine: keys that anybody on the way could replace are worth nothing.
 pub(crate) fn check_url(url: &str) -> Result<(), FetchError> {
-    let host = |rest: &str| rest.split(['/', '?', '#']).next().unwrap_or_default().to_ascii_lowercase();
     let is_allowed = match url.split_once("://") {
         Some(("https", rest)) => is_host(&host(rest)),
         Some(("http", rest)) => is_host(&host(rest)) && is_loopback(&host(rest)),
@@ -122,6 +121,17 @@ pub(crate) fn check_url(url: &str) -> Result<(), FetchError> {
         return Ok(());
     }
     Err(FetchError(format!("{url:?}: not an https URL (http is for loopback addresses only)")))
+}
+
+/// Whether a URL is that of a server on this machine.
+#[cfg(feature = "auth-fetch")]
+pub(crate) fn is_of_this_machine(url: &str) -> bool {
+    url.split_once("://").is_some_and(|(_, rest)| is_loopback(&host(rest)))
+}
+
+/// The host, with its port, of a URL without its scheme.
+fn host(rest: &str) -> String {
+    rest.split(['/', '?', '#']).next().unwrap_or_default().to_ascii_lowercase()
 }
 
 fn is_host(host: &str) -> bool {
