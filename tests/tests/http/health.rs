@@ -227,6 +227,33 @@ async fn many_probes_ask_the_backend_once_a_second() {
     assert_eq!(status(&site, "/healthz").await, 200);
 }
 
+/// Nobody waits for the answer any more, and yet it counts.
+#[tokio::test]
+async fn probes_that_give_up_ask_the_backend_once_a_second() {
+    let backend = Unsteady::default();
+    backend.state.silent.store(true, SeqCst);
+    let service = Server::new("ready", "1.0.0").backend(backend.clone()).into_service().health("/healthz", "/readyz");
+    let site = Site::serving(service).await;
+    let begun = Instant::now();
+    for _ in 0..20 {
+        let mut wire = site.open().await;
+        wire.send(&probe("/readyz").bytes()).await;
+        until(|| backend.state.asked.load(SeqCst) > 0).await;
+        drop(wire);
+        // The server has noticed by the time it answers another.
+        assert_eq!(status(&site, "/healthz").await, 200);
+    }
+    let most = 1 + usize::try_from(begun.elapsed().as_secs()).unwrap();
+    assert!(backend.state.asked.load(SeqCst) <= most, "{:?}", backend.state);
+}
+
+#[tokio::test]
+async fn probes_have_request_ids() {
+    let site = Site::serving(service().request_ids()).await;
+    let probed = site.ask(&probe("/readyz").with("X-Request-Id", "probe-7")).await;
+    assert_eq!((probed.status, probed.header("x-request-id")), (200, Some("probe-7")));
+}
+
 /// A store of sessions without a backend.
 #[derive(Debug, Default)]
 struct Sessions {

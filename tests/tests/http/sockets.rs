@@ -117,6 +117,12 @@ async fn several_sockets_are_one_service() {
     assert!(UnixStream::connect(&path).await.is_err() && TcpStream::connect(address).await.is_err());
 }
 
+#[tokio::test]
+async fn no_socket_at_all_is_a_mistake() {
+    let error = service().serve_on(Sockets::default()).await.unwrap_err();
+    assert!(error.to_string().contains("there is no socket to listen on: add one with `Sockets::tcp`"), "{error}");
+}
+
 /// The process of a service, which ends with the test.
 struct Activated(Child);
 
@@ -152,6 +158,19 @@ async fn sockets_of_systemd_are_served() {
     assert!(response.text().contains(&process), "{response:?}");
     let response = over(&path, &which.with("Connection", "close")).await;
     assert!(response.contains(&process), "{response}");
+}
+
+/// As a unit with `Accept=yes` does.
+#[test]
+fn connection_that_systemd_has_accepted_is_explained() {
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    let mut command = Command::new("sh");
+    let script = r#"exec 3<&0 </dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec "$0""#;
+    command.args(["-c", script, env!("CARGO_BIN_EXE_activated")]).stdin(Stdio::from(OwnedFd::from(theirs)));
+    let output = command.output().unwrap();
+    drop(ours);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && text.contains("set `Accept=no` in the unit"), "{text}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use mcp_runtime::Limits;
@@ -108,4 +109,28 @@ async fn stalled_handshake_does_not_hold_up_a_shutdown() {
     site.serves().await;
     site.handle.start_shutdown();
     soon(site.serving).await.unwrap().unwrap();
+}
+
+/// The application's function may panic, at once or in its future: only that connection ends.
+#[tokio::test]
+async fn panic_of_a_handshake_ends_its_connection() {
+    let service = server(&Arc::default()).into_service();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let connections = AtomicUsize::new(0);
+    let accept = move |stream| {
+        let connection = connections.fetch_add(1, Ordering::SeqCst);
+        assert_ne!(connection, 0, "a panic of the test");
+        async move {
+            assert_ne!(connection, 1, "a panic of the test");
+            Ok::<TcpStream, std::io::Error>(stream)
+        }
+    };
+    let _serving = tokio::spawn(service.serve_tls(listener, accept));
+    for _ in 0..2 {
+        assert!(Wire::to(address).await.is_closed().await);
+    }
+    let mut wire = Wire::to(address).await;
+    wire.send(&call("add", &json!({"a": 2, "b": 3})).bytes()).await;
+    assert_eq!(wire.response().await.status, 200);
 }

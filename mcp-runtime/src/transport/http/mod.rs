@@ -270,20 +270,23 @@ impl HttpService {
         async move {
             let (headers, mut admitted) = (Headers::of(&parts.headers), None);
             let unclaimed = UnclaimedPost::of(&self.0.core, &parts, peer);
-            if let Some(response) = self.0.aside(&parts) {
-                return Ok(response.await);
-            }
-            let mut response = match self.0.refusal(&headers, &parts, idle.is_some()) {
-                Some(refusal) => refusal,
-                None => {
-                    let http =
-                        HttpRequest { unclaimed: unclaimed.as_deref(), ..HttpRequest::new(&parts, &headers, peer) };
-                    self.0.answer(http, body, path, idle, &mut admitted).await
+            let mut response = if let Some(aside) = self.0.aside(&parts) {
+                let _busy = idle.map(|idle| idle.busy());
+                aside.await
+            } else {
+                let response = match self.0.refusal(&headers, &parts, idle.is_some()) {
+                    Some(refusal) => refusal,
+                    None => {
+                        let http =
+                            HttpRequest { unclaimed: unclaimed.as_deref(), ..HttpRequest::new(&parts, &headers, peer) };
+                        self.0.answer(http, body, path, idle, &mut admitted).await
+                    }
+                };
+                if let Some(post) = &unclaimed {
+                    post.responded(&response);
                 }
+                response
             };
-            if let Some(post) = &unclaimed {
-                post.responded(&response);
-            }
             // Only here, at the end of the way: a response is large, and is copied wherever it is changed.
             self.0.conclude(&mut response, &parts, peer, admitted);
             if let Some(edge) = &self.0.options.edge {

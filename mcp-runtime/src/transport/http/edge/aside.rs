@@ -1,15 +1,17 @@
 //! The answers that are none of the endpoint's: probes, and documents about the service.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
 
 use super::health::{CHECK, Health, told};
+use crate::server::core::Core;
 use crate::server::state::Phase;
 use crate::store::with_timeout;
 use crate::transport::http::response::body::Body;
-use crate::transport::http::session::stores::NOBODY;
+use crate::transport::http::session::stores::{NOBODY, Stores};
 use crate::transport::http::{Service, response};
 
 /// Boxed, so that requests that are served do not carry its size.
@@ -47,7 +49,8 @@ impl Service {
 
     async fn readiness(&self, health: &Health) -> Response<Body> {
         let stops = || self.core.shared.phase() > Phase::Running;
-        if !stops() && !health.stores_answer(self.ask_stores()).await {
+        let ask = ask_stores(self.options.stores.clone(), Arc::clone(&self.core));
+        if !stops() && !health.stores_answer(ask).await {
             return told(StatusCode::SERVICE_UNAVAILABLE, "a store does not answer; the log says more\n");
         }
         // Also when the shutdown has begun meanwhile.
@@ -56,21 +59,18 @@ impl Service {
         }
         told(StatusCode::OK, "ready\n")
     }
+}
 
-    /// Whether the stores answer, asked now.
-    async fn ask_stores(&self) -> bool {
-        match &self.options.stores {
-            Some(stores) if stores.backend.is_some() => stores.answer(CHECK).await,
-            Some(stores) => {
-                let (sessions, tasks) = tokio::join!(stores.answer(CHECK), self.ask_tasks());
-                sessions && tasks
-            }
-            None => self.ask_tasks().await,
+/// Whether the stores answer, asked now.
+async fn ask_stores(stores: Option<Arc<Stores>>, core: Arc<Core>) -> bool {
+    // To a question for a task that does not exist.
+    let tasks = async { with_timeout(CHECK, "tasks", core.tasks.store.load(NOBODY)).await.is_ok() };
+    match &stores {
+        Some(stores) if stores.backend.is_some() => stores.answer(CHECK).await,
+        Some(stores) => {
+            let (sessions, tasks) = tokio::join!(stores.answer(CHECK), tasks);
+            sessions && tasks
         }
-    }
-
-    /// Whether the store of tasks answers: to a question for a task that does not exist.
-    async fn ask_tasks(&self) -> bool {
-        with_timeout(CHECK, "tasks", self.core.tasks.store.load(NOBODY)).await.is_ok()
+        None => tasks.await,
     }
 }

@@ -94,6 +94,10 @@ impl Cors {
 /// Tells the browser that a page of this origin may read the response, and caches that others may not.
 pub(super) fn dress(response: &mut Response<Body>, origin: Option<&HeaderValue>) {
     let headers = response.headers_mut();
+    // A document that everybody may read.
+    if headers.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {
+        return;
+    }
     headers.append(VARY, HeaderValue::from_static("Origin"));
     if let Some(origin) = origin {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());

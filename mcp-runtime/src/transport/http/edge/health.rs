@@ -1,5 +1,6 @@
 //! Health probes: whether the process answers, and whether it should get requests.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -21,26 +22,30 @@ pub(super) struct Health {
     pub(super) live: String,
     pub(super) ready: String,
     /// When the stores were asked, and whether they answered. One probe at a time asks.
-    known: Mutex<Option<(Instant, bool)>>,
+    known: Arc<Mutex<Option<(Instant, bool)>>>,
 }
 
 impl Health {
     pub(super) fn new(live: String, ready: String) -> Self {
-        Health { live, ready, known: Mutex::default() }
+        Health { live, ready, known: Arc::default() }
     }
 
     /// Whether the stores answer: asked now, or a moment ago.
-    pub(super) async fn stores_answer(&self, ask: impl Future<Output = bool>) -> bool {
+    pub(super) async fn stores_answer(&self, ask: impl Future<Output = bool> + Send + 'static) -> bool {
         let answer = async {
-            let mut known = self.known.lock().await;
+            let mut known = Arc::clone(&self.known).lock_owned().await;
             if let Some((asked, answered)) = *known
                 && asked.elapsed() < MEMORY
             {
                 return answered;
             }
-            let answered = ask.await;
-            *known = Some((Instant::now(), answered));
-            answered
+            // In a task, so that what was asked is known even if who asked has left.
+            let check = tokio::spawn(async move {
+                let answered = ask.await;
+                *known = Some((Instant::now(), answered));
+                answered
+            });
+            check.await.unwrap_or(false)
         };
         tokio::time::timeout(PATIENCE, answer).await.unwrap_or(false)
     }

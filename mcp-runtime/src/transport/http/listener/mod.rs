@@ -76,6 +76,11 @@ impl HttpService {
     {
         #[cfg(feature = "auth")]
         self.check_authorization()?;
+        if listener.is_empty() {
+            return Err(ServerError::msg(
+                "there is no socket to listen on: add one with `Sockets::tcp` or `Sockets::unix`",
+            ));
+        }
         if !self.0.options.keep_signals {
             signals::end_on_signal(&self.0.core.shared)?;
         }
@@ -124,13 +129,17 @@ where
     let core = Arc::clone(&service.0.core);
     let _serving = core.shared.serving();
     let mut limit = ConnectionLimit::new(descriptors::within(core.limits.connections), core.limits.request_timeout);
+    let handshake = Arc::new(handshake);
     let spawn = |(stream, peer): Accepted<L>, limit: &mut ConnectionLimit| {
         // Who has no address is one peer.
         let of = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), Peer::network);
-        limit.spawn(of, |slot| {
+        let handshake = Arc::clone(&handshake);
+        // In the connection's task: a panic of the application's ends that connection, not the listener.
+        let handshake = async move {
             L::prepare(&stream);
-            serve(service.clone(), handshake(stream), peer, slot)
-        });
+            handshake(stream).await
+        };
+        limit.spawn(of, |slot| serve(service.clone(), handshake, peer, slot));
     };
     let queued = accept(&service, listener, &mut limit, &spawn).await;
     limit.start_shutdown();

@@ -43,6 +43,11 @@ pub trait Accept: Send + Sync + 'static {
 
     /// Prepares a connection, in the task that serves it.
     fn prepare(_: &Self::Stream) {}
+
+    /// Whether no connection can ever come from it.
+    fn is_empty(&self) -> bool {
+        false
+    }
 }
 
 /// A connection that was accepted, and the peer at its other end if that has an address.
@@ -161,12 +166,6 @@ impl Sockets {
         self.sockets.push(Socket::Unix(listener));
         self
     }
-
-    /// Whether there are none.
-    #[cfg(feature = "systemd")]
-    pub(super) fn is_empty(&self) -> bool {
-        self.sockets.is_empty()
-    }
 }
 
 impl Accept for Sockets {
@@ -214,6 +213,10 @@ impl Accept for Sockets {
             Socket::Unix(listener) => listener.urls(scheme, path),
         });
         urls.collect()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.sockets.is_empty()
     }
 
     fn prepare(stream: &SocketStream) {

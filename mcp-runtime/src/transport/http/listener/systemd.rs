@@ -6,7 +6,7 @@
 
 use listenfd::ListenFd;
 
-use super::socket::Sockets;
+use super::socket::{Accept as _, Sockets};
 use crate::error::{Result, ServerError};
 
 impl Sockets {
@@ -46,15 +46,33 @@ impl Sockets {
 
 fn take(descriptors: &mut ListenFd, index: usize, sockets: Sockets) -> Result<Sockets, ServerError> {
     if let Ok(Some(listener)) = descriptors.take_tcp_listener(index) {
+        listens(index, &listener)?;
         listener.set_nonblocking(true)?;
         return Ok(sockets.tcp(tokio::net::TcpListener::from_std(listener)?));
     }
     #[cfg(unix)]
     if let Ok(Some(listener)) = descriptors.take_unix_listener(index) {
+        listens(index, &listener)?;
         listener.set_nonblocking(true)?;
         return Ok(sockets.unix(tokio::net::UnixListener::from_std(listener)?));
     }
     Err(ServerError::msg(format!(
-        "socket {index} of systemd is neither a TCP nor a Unix stream socket that listens: use `ListenStream=`"
+        "socket {index} of systemd is neither a TCP nor a Unix stream socket: use `ListenStream=`"
     )))
+}
+
+/// Fails for a connection: a unit with `Accept=yes` has each accepted by systemd, and starts a process for it.
+#[cfg(unix)]
+fn listens(index: usize, socket: &impl std::os::fd::AsFd) -> Result<(), ServerError> {
+    if rustix::net::sockopt::socket_acceptconn(socket).map_err(std::io::Error::from)? {
+        return Ok(());
+    }
+    Err(ServerError::msg(format!(
+        "socket {index} of systemd is a connection, not one that listens: set `Accept=no` in the unit"
+    )))
+}
+
+#[cfg(not(unix))]
+fn listens<S>(_: usize, _: &S) -> Result<(), ServerError> {
+    Ok(())
 }
