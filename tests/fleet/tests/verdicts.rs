@@ -24,7 +24,8 @@ fn replicas_that_share_nothing_miss() {
     let everything = everything.display().to_string();
     let shared = fleet(&["--check", "--retries", "2", "--everything", &everything, "features/calls"]);
     let table = String::from_utf8_lossy(&shared.stdout);
-    assert!(shared.status.success() && table.contains("features: 4 of 4 pass"), "{table}");
+    let errors = String::from_utf8_lossy(&shared.stderr);
+    assert!(shared.status.success() && table.contains("features: 4 of 4 pass"), "{table}{errors}");
 
     let alone = fleet(&["--check", "--everything", &alone.display().to_string(), "features/calls"]);
     let table = String::from_utf8_lossy(&alone.stdout);
