@@ -136,7 +136,7 @@ impl Error {
     /// model and [`resource_not_found`](Self::resource_not_found) have no `data`; they stay unchanged.
     pub fn with_data(mut self, data: impl Into<Value>) -> Self {
         if let Repr::Protocol(error) = &mut *self.0 {
-            error.data = Some(data.into());
+            error.data = Some(Box::new(data.into()));
         }
         self
     }
@@ -196,7 +196,7 @@ impl Error {
 
     /// The `data` of a protocol error, if it has any.
     pub fn data(&self) -> Option<&Value> {
-        self.rpc().and_then(|error| error.data.as_ref())
+        self.rpc().and_then(|error| error.data.as_deref())
     }
 }
 

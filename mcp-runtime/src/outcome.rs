@@ -14,7 +14,7 @@ use crate::protocol::{CacheHint, Meta, PromptResult, ReadResult, ToolResult};
 use crate::store::TaskRecord;
 use crate::throttle::refusal::Throttled;
 
-/// The result of a successful request.
+/// The result of a successful request. It is moved several times, so what is rare and large is boxed.
 #[derive(Debug)]
 pub(crate) enum Reply {
     /// `tools/call`
@@ -32,7 +32,7 @@ pub(crate) enum Reply {
     /// `tasks/list`
     Tasks(Vec<TaskRecord>),
     /// `tasks/result`: the result of the task's call.
-    Rendered(Value),
+    Rendered(Box<Value>),
     /// An acknowledgement without data.
     Acknowledged,
     /// `completion/complete`
@@ -40,11 +40,11 @@ pub(crate) enum Reply {
     /// A page of one of the four lists, already serialized.
     List(Arc<str>),
     /// A custom method: the members of its result.
-    Custom(Meta),
+    Custom(Box<Meta>),
     /// `initialize`, with the server's capabilities.
-    Initialized(Value),
+    Initialized(Box<Value>),
     /// `server/discover`, with the server's capabilities, and how long they may be cached.
-    Discovered(Value, CacheHint),
+    Discovered(Box<Value>, CacheHint),
     /// `subscriptions/listen`, when the stream ends.
     Listened,
     /// `ping`
@@ -99,7 +99,7 @@ pub type ArgumentErrors = Vec<ArgumentError>;
 pub(crate) struct MissingCapability {
     pub(crate) text: String,
     /// The capability in the form of a client's declaration.
-    pub(crate) required: Value,
+    pub(crate) required: Box<Value>,
 }
 
 /// A request from the server to the client.

@@ -121,7 +121,10 @@ impl AskError {
                     .into()
             }
             AskError::Unsupported(Unsupported { capability: Some(capability), text, .. }) => {
-                Failure::MissingCapability(MissingCapability { text: text.clone(), required: capability.required() })
+                Failure::MissingCapability(MissingCapability {
+                    text: text.clone(),
+                    required: Box::new(capability.required()),
+                })
             }
             AskError::Declined | AskError::Cancelled => Failure::Declined(self.to_string()),
             AskError::Misused(why) => {
@@ -136,7 +139,10 @@ impl AskError {
 
 impl MissingCapability {
     pub(crate) fn of(capability: ClientCapability, revision: Revision) -> Self {
-        MissingCapability { text: Unsupported::lacks(capability, revision).text, required: capability.required() }
+        MissingCapability {
+            text: Unsupported::lacks(capability, revision).text,
+            required: Box::new(capability.required()),
+        }
     }
 }
 

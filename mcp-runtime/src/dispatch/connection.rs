@@ -205,6 +205,7 @@ impl Connection {
     }
 
     /// Handles one request: admits it, applies it to the connection, begins the call, and encodes its outcome.
+    #[inline]
     fn request<'a>(
         &mut self,
         era: Era,

@@ -54,7 +54,7 @@ impl<'a> Router<'a> {
         self.count(call.method)?;
         let params = &call.params;
         match call.method {
-            Method::Initialize => Ok(Reply::Initialized(self.capabilities()).into()),
+            Method::Initialize => Ok(Reply::Initialized(Box::new(self.capabilities())).into()),
             Method::Discover => Ok(self.discover().into()),
             Method::ToolsCall => self.call_tool(params),
             Method::PromptsGet => self.get_prompt(params),
@@ -90,7 +90,7 @@ impl<'a> Router<'a> {
 
     fn discover(&self) -> Reply {
         let cache = self.core.info.caches.server;
-        Reply::Discovered(self.capabilities(), if self.is_protected() { cache.unshared() } else { cache })
+        Reply::Discovered(Box::new(self.capabilities()), if self.is_protected() { cache.unshared() } else { cache })
     }
 
     #[inline]

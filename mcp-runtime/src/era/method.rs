@@ -83,7 +83,7 @@ impl Method {
     /// unknown.
     pub(crate) fn find(name: &str, revision: Revision, catalog: &impl Offers) -> Result<Self, RpcError> {
         let here = |method: &Method| method.is_in(revision);
-        let found = Self::ALL.into_iter().filter(here).find(|method| method.name() == name);
+        let found = Self::ALL.iter().copied().filter(here).find(|method| method.name() == name);
         if found.is_some_and(|method| !catalog.offers(method)) {
             return Err(unknown(name));
         }
@@ -91,7 +91,7 @@ impl Method {
             let known = OTHERS.contains(&name) || Self::ALL.iter().any(|method| method.name() == name);
             let meant =
                 |method: &Method| !known && here(method) && catalog.offers(*method) && *method != Self::Shutdown;
-            let offered = Self::ALL.into_iter().filter(meant).map(|method| -> &str { method.name() });
+            let offered = Self::ALL.iter().copied().filter(meant).map(|method| -> &str { method.name() });
             let own = catalog.custom_methods();
             unknown(name).suggest(name, offered.chain(own))
         })

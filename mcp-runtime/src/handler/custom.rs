@@ -70,7 +70,7 @@ fn result(value: impl Serialize) -> Result<Reply> {
         Value::Null => Map::new(),
         other => Map::from_iter([("value".to_owned(), other)]),
     };
-    Ok(Reply::Custom(fields))
+    Ok(Reply::Custom(Box::new(fields)))
 }
 
 /// Prefixes the protocol reserves, or may use in a later revision.

@@ -11,7 +11,8 @@ pub(crate) struct RpcError {
     pub(crate) code: i32,
     pub(crate) message: Cow<'static, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) data: Option<Value>,
+    /// Boxed: errors are moved as often as results, and few have it.
+    pub(crate) data: Option<Box<Value>>,
 }
 
 impl RpcError {
@@ -74,11 +75,14 @@ impl RpcError {
     pub(crate) fn of_json(error: &Value) -> Option<Self> {
         let code = i32::try_from(error["code"].as_i64()?).ok()?;
         let message = error["message"].as_str()?.to_owned();
-        Some(RpcError { data: error.get("data").filter(|data| !data.is_null()).cloned(), ..Self::new(code, message) })
+        Some(RpcError {
+            data: error.get("data").filter(|data| !data.is_null()).cloned().map(Box::new),
+            ..Self::new(code, message)
+        })
     }
 
     pub(crate) fn with_data(mut self, data: Value) -> Self {
-        self.data = Some(data);
+        self.data = Some(Box::new(data));
         self
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod finite;
 mod logging;
 mod prompts;
 mod resources;
+mod result_meta;
 mod revision;
 mod roots;
 pub(crate) mod sampling;
@@ -24,6 +25,7 @@ pub(crate) use content::ContentKind;
 pub use logging::{LogLevel, UnknownLogLevel};
 pub use prompts::{PromptArgument, PromptDescriptor, PromptMessage, PromptResult};
 pub use resources::{ReadResult, ResourceContents, ResourceDescriptor, TemplateDescriptor};
+pub(crate) use result_meta::ResultMeta;
 pub use revision::{Revision, UnknownRevision};
 pub use roots::Root;
 

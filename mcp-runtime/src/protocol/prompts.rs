@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Content, Icon, Meta, Role};
+use super::{Content, Icon, Meta, ResultMeta, Role};
 
 /// A prompt, as `prompts/list` describes it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ impl PromptMessage {
 pub struct PromptResult {
     pub(crate) description: Option<String>,
     pub(crate) messages: Vec<PromptMessage>,
-    pub(crate) meta: Meta,
+    pub(crate) meta: ResultMeta,
 }
 
 impl PromptResult {

@@ -7,7 +7,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use super::{Annotations, Icon, Meta};
+use super::{Annotations, Icon, Meta, ResultMeta};
 use crate::protocol::CacheHint;
 
 /// A resource, as `resources/list` describes it and [`Content::link`](crate::Content::link) refers to it.
@@ -225,7 +225,7 @@ impl Serialize for ResourceContents {
 #[derive(Debug, Clone, Default)]
 pub struct ReadResult {
     pub(crate) contents: Vec<ResourceContents>,
-    pub(crate) meta: Meta,
+    pub(crate) meta: ResultMeta,
     pub(crate) cache: Option<CacheHint>,
     /// Whether the resource has a `visible_if`, which makes the result private whatever the hint.
     pub(crate) guarded: bool,
@@ -234,7 +234,12 @@ pub struct ReadResult {
 impl ReadResult {
     /// A result with these contents.
     pub fn new(contents: impl IntoIterator<Item = ResourceContents>) -> Self {
-        ReadResult { contents: contents.into_iter().collect(), meta: Meta::new(), cache: None, guarded: false }
+        ReadResult {
+            contents: contents.into_iter().collect(),
+            meta: ResultMeta::default(),
+            cache: None,
+            guarded: false,
+        }
     }
 
     /// The contents.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Content, Icon, Meta};
+use super::{Content, Icon, Meta, ResultMeta};
 
 /// A tool, as `tools/list` describes it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -118,7 +118,7 @@ pub struct ToolResult {
     /// The structured result as JSON text, serialized once and sent verbatim.
     pub(crate) structured: Option<String>,
     pub(crate) is_error: bool,
-    pub(crate) meta: Meta,
+    pub(crate) meta: ResultMeta,
 }
 
 /// The content of a result. Most results are one text, which needs no `Vec`.

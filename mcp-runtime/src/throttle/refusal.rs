@@ -82,8 +82,8 @@ mod tests {
         assert_eq!([told(1400), told(30_000), told(30_200)], ["1.4 seconds", "30 seconds", "31 seconds"]);
         let wait = |wait| Throttled::over_rate(&RateLimit::per_second(1), "it", wait);
         assert_eq!(
-            wait(Duration::from_nanos(1)).to_error().data,
-            Some(json!({"retryAfterMs": 1, "limit": 1, "remaining": 0}))
+            wait(Duration::from_nanos(1)).to_error().data.as_deref(),
+            Some(&json!({"retryAfterMs": 1, "limit": 1, "remaining": 0}))
         );
         #[cfg(feature = "http")]
         assert_eq!(

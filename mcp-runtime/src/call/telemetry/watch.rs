@@ -91,6 +91,31 @@ pub(crate) trait WatchedQuestion: Send {
     fn finish(self: Box<Self>, outcome: crate::observe::Outcome, code: Option<i64>);
 }
 
+/// A span that is entered. Not the guard of `tracing`, which costs a call without a span more than a comparison.
+#[derive(Debug)]
+pub(crate) struct Entered<'a>(Option<&'a Span>);
+
+impl Drop for Entered<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(span) = self.0 {
+            leave(span);
+        }
+    }
+}
+
+#[cold]
+fn enter(watched: &dyn Watched) -> Option<&Span> {
+    let span = watched.span()?;
+    span.with_subscriber(|(id, subscriber)| subscriber.enter(id));
+    Some(span)
+}
+
+#[cold]
+fn leave(span: &Span) {
+    span.with_subscriber(|(id, subscriber)| subscriber.exit(id));
+}
+
 /// A request that may be watched.
 #[derive(Debug, Default)]
 pub(crate) struct Watch(Option<Box<dyn Watched>>);
@@ -117,10 +142,13 @@ impl Watch {
         }
     }
 
-    /// The span of the call, entered until the guard is dropped.
+    /// Enters the span of the call, if it has one, until the guard is dropped.
     #[inline]
-    pub(crate) fn enter(&self) -> Option<tracing::span::EnteredSpan> {
-        Some(self.0.as_ref()?.span()?.clone().entered())
+    pub(crate) fn enter(&self) -> Entered<'_> {
+        Entered(match &self.0 {
+            None => None,
+            Some(watched) => enter(&**watched),
+        })
     }
 
     /// The span of the call.

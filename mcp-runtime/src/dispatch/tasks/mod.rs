@@ -196,7 +196,7 @@ fn concluded(task: TaskRecord) -> Outcome {
     match task.outcome {
         Some(TaskOutcome::Result(mut result)) => {
             result["_meta"][RELATED] = json!({"taskId": task.id});
-            Ok(Reply::Rendered(result))
+            Ok(Reply::Rendered(Box::new(result)))
         }
         Some(TaskOutcome::Error(error)) => match RpcError::of_json(&error) {
             Some(error) => Err(Failure::Protocol(error)),

@@ -226,7 +226,7 @@ fn begin_response(id: Id<'_>, out: &mut Vec<u8>) {
 fn error_value(RpcError { code, message, data }: RpcError) -> Value {
     let mut error = json!({"code": code, "message": message});
     if let Some(data) = data {
-        error["data"] = data;
+        error["data"] = *data;
     }
     error
 }

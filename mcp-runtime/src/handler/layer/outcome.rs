@@ -82,7 +82,7 @@ impl Outcome {
 
     /// The result of a custom method: the members of an object.
     pub fn custom(members: Meta) -> Self {
-        Outcome(Ok(Reply::Custom(members)))
+        Outcome(Ok(Reply::Custom(Box::new(members))))
     }
 
     /// Whether the call failed: with an [error](Self::error), or as a tool's result with `isError`.
@@ -188,7 +188,7 @@ impl CallError {
 
     /// The `data` of an error with a code, if it has any.
     pub fn data(&self) -> Option<&Value> {
-        if let Failure::Protocol(error) = &self.0 { error.data.as_ref() } else { None }
+        if let Failure::Protocol(error) = &self.0 { error.data.as_deref() } else { None }
     }
 
     /// What the handler returned, if it is an error of this type.

@@ -105,7 +105,7 @@ fn tool_result(id: &str, result: ToolResult) -> Value {
         block["isError"] = true.into();
     }
     if !result.meta.is_empty() {
-        block["_meta"] = result.meta.into();
+        block["_meta"] = result.meta.into_inner().into();
     }
     block
 }
