@@ -18,6 +18,15 @@ const OVER_THE_FLOOR: f64 = 2.5;
 /// A call must not get more expensive with the number of registered tools.
 const MANY_OVER_FEW: f64 = 1.05;
 
+/// What operators need, as modes of the server `operated`: nothing, all of it on another tool, and one of each on this one.
+pub const OPERATED: [&str; 5] = ["nothing", "elsewhere", "layer", "rate", "observer"];
+
+/// A call to a tool without layers and limits must not pay for those of others, but for what counting is off by.
+const ELSEWHERE: f64 = 1.01;
+
+/// A call may cost this many times as much with an observer that counts.
+const OBSERVED: f64 = 1.15;
+
 /// Over HTTP, a call to `add` may cost this many times what it costs bare hyper.
 const OVER_HYPER: f64 = 1.5;
 
@@ -34,10 +43,10 @@ const WITH_A_TOKEN: f64 = 1.10;
 const BESIDE_THE_SIGNATURE: f64 = 0.5;
 
 /// The number of rules for stdio, and for HTTP.
-const RULES: [usize; 2] = [2, 12];
+const RULES: [usize; 2] = [4, 12];
 
 /// The number of rules about counts, likewise.
-const RULES_FOR_COUNTS: [usize; 2] = [2, 8];
+const RULES_FOR_COUNTS: [usize; 2] = [4, 8];
 
 /// The numbers of other tools that count as few and as many.
 pub const OTHER_TOOLS: [usize; 2] = [1, 200];
@@ -79,6 +88,13 @@ pub fn judge(report: &Report) -> Vec<Verdict> {
     if let (Some(with_few), Some(with_many)) = (among(few), among(many)) {
         let rule = format!("instructions of add, among {many} / among {few} other tools");
         verdicts.push(Verdict { rule, measured: with_many / with_few, limit: MANY_OVER_FEW });
+    }
+    let operated = |mode| report.figure(&report::instructions_operated(mode), Subject::Ours);
+    for (mode, limit) in [("elsewhere", ELSEWHERE), ("observer", OBSERVED)] {
+        if let (Some(with), Some(without)) = (operated(mode), operated("nothing")) {
+            let rule = format!("instructions of add, {mode} / nothing");
+            verdicts.push(Verdict { rule, measured: with / without, limit });
+        }
     }
     for era in Era::ALL {
         judge_http(era, report, &mut verdicts);
@@ -159,7 +175,14 @@ mod tests {
         report.add(report::instructions(Tool::Add), Subject::Ours, ours);
         report.add(report::instructions_among(1), Subject::Ours, 100.0);
         report.add(report::instructions_among(200), Subject::Ours, among_many);
+        operated(&mut report, 1010.0, 1150.0);
         report
+    }
+
+    fn operated(report: &mut Report, elsewhere: f64, observer: f64) {
+        for (mode, figure) in [("nothing", 1000.0), ("elsewhere", elsewhere), ("observer", observer)] {
+            report.add(report::instructions_operated(mode), Subject::Ours, figure);
+        }
     }
 
     fn http(ours: f64, latency: f64, session: f64) -> Report {
@@ -197,6 +220,11 @@ mod tests {
         assert!(met(&stdio(250.0, 105.0)));
         assert!(!met(&stdio(251.0, 100.0)));
         assert!(!met(&stdio(200.0, 106.0)));
+        for (elsewhere, observer) in [(1011.0, 1150.0), (1010.0, 1151.0)] {
+            let mut report = stdio(250.0, 105.0);
+            operated(&mut report, elsewhere, observer);
+            assert!(!met(&report), "{elsewhere}, {observer}");
+        }
         assert!(!met(&Report::new(&Subject::ALL)), "nothing measured is nothing met");
     }
 

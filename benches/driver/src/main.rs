@@ -91,6 +91,12 @@ fn instructions(options: &Options, report: &mut Report) -> Result<()> {
             let count = valgrind::instructions_per_call(&program, options.lengths, life)?;
             report.add(report::instructions_among(others), Subject::Ours, count);
         }
+        for mode in bar::OPERATED {
+            eprintln!("counting instructions: {}, add, {mode}", Subject::Ours);
+            let life = |command, calls| valgrind::stdio_life(command, Tool::Add, calls);
+            let count = valgrind::instructions_per_call(&Program::ours_operated(mode)?, options.lengths, life)?;
+            report.add(report::instructions_operated(mode), Subject::Ours, count);
+        }
     }
     Ok(())
 }

@@ -50,6 +50,11 @@ pub fn instructions_among(others: usize) -> String {
     format!("instructions per call, add among {others} others")
 }
 
+/// The same in a server with this of what operators need.
+pub fn instructions_operated(mode: &str) -> String {
+    format!("instructions per call, add, {mode}")
+}
+
 pub fn allocations(tool: Tool) -> String {
     format!("allocations per call, {tool}")
 }

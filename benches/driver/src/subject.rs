@@ -100,6 +100,13 @@ impl Program {
         Ok(program)
     }
 
+    /// Our framework with this of what operators need.
+    pub fn ours_operated(mode: &str) -> Result<Self> {
+        let mut program = Self::find("operated")?;
+        program.arguments = vec![mode.to_owned()];
+        Ok(program)
+    }
+
     /// Our framework over HTTP, for callers with tokens like this one, or signed with one of these keys.
     pub fn ours_authorized(kind: &str, secret: &str) -> Result<Self> {
         let mut program = Self::find("ours-auth")?;

@@ -1,6 +1,8 @@
-//! What it costs to watch requests: CPU time per call of `add` over stdio, without an observer and with each kind.
+//! What operators need, and what it costs: `operated MODE` is a server with one of it, for the driver, which counts
+//! instructions.
 //!
-//! Starts itself as a server in each mode, sends calls in batches, and reads the server's CPU time from `/proc`.
+//! Without arguments, it compares the CPU time per call of `add` over stdio: it starts itself as a server in each mode, sends calls
+//! in batches, and reads the server's CPU time from `/proc`.
 #![forbid(unsafe_code)]
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -8,6 +10,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use mcp_runtime::RateLimit;
+use mcp_runtime::layers::{Call, Next, Outcome};
 use mcp_runtime::observe::{AccessLog, Finished, Spans};
 use mcp_runtime::prelude::*;
 
@@ -17,9 +21,23 @@ fn add(a: i64, b: i64) -> i64 {
     a + b
 }
 
-const MODES: [(&str, &str); 4] = [
-    ("off", "no observer"),
-    ("count", "an observer that counts"),
+/// Multiply two integers: with a layer and limits of its own.
+#[tool(layer = pass, rate = "1000000/s", burst = 1_000_000)]
+fn multiply(a: i64, b: i64) -> i64 {
+    a * b
+}
+
+/// The least that a layer can do.
+async fn pass(call: Call, next: Next) -> Outcome {
+    next.run(call).await
+}
+
+const MODES: [(&str, &str); 7] = [
+    ("nothing", "nothing"),
+    ("elsewhere", "a layer and a rate limit on another tool"),
+    ("layer", "a layer that does nothing"),
+    ("rate", "a rate limit per user"),
+    ("observer", "an observer that counts"),
     ("access", "`AccessLog`, no subscriber"),
     ("spans", "`Spans`, no subscriber"),
 ];
@@ -40,7 +58,10 @@ async fn serve(mode: &str) -> Result<()> {
     let server = Server::new("bench", "1").tools(tools![add]);
     let count = Arc::new(AtomicU64::new(0));
     let server = match mode {
-        "count" => server.observe(move |request: &Finished<'_>| {
+        "elsewhere" => server.tools(tools![multiply]),
+        "layer" => server.layer(pass),
+        "rate" => server.rate_limit(RateLimit::per_second(1_000_000_000)),
+        "observer" => server.observe(move |request: &Finished<'_>| {
             count.fetch_add(request.bytes_out as u64, Ordering::Relaxed);
         }),
         "access" => server.observe(AccessLog),
