@@ -7,8 +7,10 @@
 
 pub(crate) mod call;
 mod chain;
+mod json_texts;
 pub(crate) mod next;
 pub(crate) mod outcome;
+mod size;
 mod texts;
 
 use std::fmt;
