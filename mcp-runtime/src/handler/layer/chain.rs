@@ -80,10 +80,7 @@ pub(super) fn wrap(
     let enter = move |args: &Args<'_>, origin: Origin<'_>| {
         // Another template may match: a URI whose variables do not fit is not this one's call.
         if let (true, Endpoint::Handler { function, .. }) = (is_template, &chain.endpoint) {
-            let problems = function.schema_problems(args, policy);
-            if !problems.is_empty() {
-                return Err(problems);
-            }
+            function.fits(args, policy)?;
         }
         let threads = match origin {
             Origin::Request(invocation) => Some(invocation.channel.core.blocking_threads.clone()),
