@@ -30,6 +30,9 @@ const UNKNOWN_TOLD: usize = 10;
 /// Longer arguments get the first error only: a report of all takes memory, several times their length.
 const EXPLAINED_BYTES: usize = 256 * 1024;
 
+/// Whether a type accepts JSON text, or plain text.
+type Accepts = fn(&str) -> bool;
+
 /// A declared type, as far as its arguments need it at registration.
 #[derive(Debug)]
 pub(crate) struct DeclaredType {
@@ -40,7 +43,7 @@ pub(crate) struct DeclaredType {
     /// Whether it decodes an object with these names, not the argument itself.
     pub(crate) is_flattened: bool,
     /// Whether it accepts JSON text, or plain text for handlers whose arguments arrive as text.
-    pub(crate) accepts: fn(&str) -> bool,
+    pub(crate) accepts: Accepts,
 }
 
 /// The compiled schema of a handler's arguments.
@@ -54,7 +57,7 @@ pub(crate) struct ArgumentRules {
     /// Whether the schema forbids unknown arguments.
     is_closed: bool,
     /// Of arguments that arrive as text, which texts their types decode.
-    decoders: Vec<(Box<str>, fn(&str) -> bool)>,
+    decoders: Vec<(Box<str>, Accepts)>,
 }
 
 impl ArgumentRules {
@@ -157,7 +160,7 @@ impl ArgumentRules {
     pub(crate) fn undecodable(&self, args: &Args<'_>) -> Option<ArgumentError> {
         let Source::Uri(variables) = &args.source else { return None };
         let text = |name: &str| variables.iter().find(|(variable, _)| *variable == name).map(|(_, text)| text);
-        let refuses = |(name, accepts): &&(Box<str>, fn(&str) -> bool)| text(name).is_some_and(|text| !accepts(text));
+        let refuses = |(name, accepts): &&(Box<str>, Accepts)| text(name).is_some_and(|text| !accepts(text));
         let (name, _) = self.decoders.iter().find(refuses)?;
         Some(ArgumentError {
             field: Cow::Owned(name.to_string()),
