@@ -282,7 +282,7 @@ async fn results_deeper_than_parsers_go_are_redacted() {
     fn nested(depth: usize) -> Result<ToolResult> {
         let json = format!("{}\"card 4000123412341234\"{}", "[".repeat(depth), "]".repeat(depth));
         let raw = serde_json::value::RawValue::from_string(json)?;
-        Ok(ToolResult::new([]).with_structured(&raw)?)
+        ToolResult::new([]).with_structured(&raw)
     }
     let redact = Redact::patterns([r"\b\d{16}\b"], "[hidden]").unwrap();
     let site = Site::of(Server::new("nested", "1.0.0").tools(tools![nested]).layer(redact)).await;
