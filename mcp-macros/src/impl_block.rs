@@ -66,8 +66,7 @@ pub(crate) fn handlers(attr: TokenStream, item: &TokenStream) -> TokenStream {
     let collected = match &error {
         None => {
             let registered = found.iter().map(register);
-            // The innermost first: each goes around those before it.
-            let layers = layers.iter().rev().map(|layer| layer::add(layer, true));
+            let layers = layers.iter().map(|layer| layer::add(layer, true));
             let layered = quote!(#(let __handlers = __handlers.#layers;)*);
             quote! {
                 let __handlers = __mcp::Handlers::new();

@@ -211,6 +211,24 @@ impl User {
             principal.into()
         })
     }
+
+    /// The [principal](Self::principal) and the scopes in one text, which no other user has, nor this one with other scopes.
+    pub(crate) fn with_all_granted(&self) -> String {
+        let principal = self.principal();
+        // Lengths keep one part from looking like two.
+        let mut text = format!("{}:{principal}", principal.len());
+        match &self.granted {
+            // Not the same as none.
+            Granted::All => text.push('*'),
+            Granted::Only(scopes) => {
+                let mut scopes: Vec<&str> = scopes.iter().map(|scope| &**scope).collect();
+                scopes.sort_unstable();
+                scopes.dedup();
+                text.extend(scopes.iter().map(|scope| format!("{}:{scope}", scope.len())));
+            }
+        }
+        text
+    }
 }
 
 /// Without the claims, which may be personal.
@@ -246,6 +264,28 @@ mod tests {
         }
         let user = User::new("alice").with_issuer("https://auth.example.com").with_client_id("cli");
         assert_eq!(&**user.principal(), "https://auth.example.com|alice|cli");
+    }
+
+    #[test]
+    fn users_with_other_scopes_differ() {
+        let bob = || User::new("bob").with_issuer("i");
+        let users = [
+            bob(),
+            bob().with_granted(Granted::All),
+            bob().with_scopes(["admin"]),
+            bob().with_scopes(["*"]),
+            bob().with_scopes(["a", "b"]),
+            bob().with_scopes(["a1:b"]),
+            bob().with_scopes(["1:a1:b"]),
+            bob().with_client_id("cli"),
+            User::new("bob"),
+            User::new("bob\u{1f}admin").with_issuer("i"),
+            User::new("bob|admin").with_issuer("i"),
+        ];
+        let texts: HashSet<String> = users.iter().map(User::with_all_granted).collect();
+        assert_eq!(texts.len(), users.len(), "{texts:?}");
+        let ordered = bob().with_scopes(["b", "a", "b"]);
+        assert_eq!(ordered.with_all_granted(), bob().with_scopes(["a", "b"]).with_all_granted());
     }
 
     #[test]

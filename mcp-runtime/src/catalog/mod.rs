@@ -207,10 +207,11 @@ impl Catalog {
             || self.templates.all().any(|template| template.subscribable)
     }
 
-    /// Whether any handler takes a context, and so can log.
+    /// Whether any handler takes a context, or has a layer, which gets one: then it can log.
     fn can_log(&self) -> bool {
         let has_custom = !self.methods.is_empty() || !self.notifications.is_empty();
-        has_custom || self.handlers().any(|handler| handler.takes_context)
+        let is_layered = |handler: &Handler| self.settings.layers.is_some() || handler.layers.is_some();
+        has_custom || self.handlers().any(|handler| handler.takes_context || is_layered(handler))
     }
 
     fn handlers(&self) -> impl Iterator<Item = &Handler> {

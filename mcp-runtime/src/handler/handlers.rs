@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::layer::{self, DynLayer, Layer};
+use super::layer::{self, Layer, Wrap};
 use super::prompt::Prompt;
 use super::resource::Resource;
 use super::tool::Tool;
@@ -13,6 +13,8 @@ pub struct Handlers {
     pub(crate) tools: Vec<Tool>,
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) resources: Vec<Resource>,
+    /// The layers around each of them, outside of its own.
+    layers: Option<Arc<dyn Wrap>>,
 }
 
 impl Handlers {
@@ -39,8 +41,8 @@ impl Handlers {
         self
     }
 
-    /// Adds a [layer](crate::layers) around each of these handlers, outside of those they have. The same as
-    /// `#[handlers(layer = path)]`.
+    /// Adds a [layer](crate::layers) around each of these handlers, also those that are added later: outside of the layers
+    /// of handlers, and inside of those added here before. The same as `#[handlers(layer = path)]`.
     ///
     /// ```
     /// use mcp_runtime::Handlers;
@@ -61,12 +63,18 @@ impl Handlers {
     /// let server = Server::new("notes", "1.0.0").mount(Handlers::from(Notes).layer(ResponseLimit::new(64 * 1024)));
     /// ```
     pub fn layer(mut self, layer: impl Layer) -> Self {
-        let layer: Arc<dyn DynLayer> = Arc::new(layer);
+        layer::add(&mut self.layers, layer);
+        self
+    }
+
+    /// Gives its layers to each handler.
+    pub(crate) fn layered(mut self) -> Self {
+        let Some(outer) = self.layers.take() else { return self };
         let tools = self.tools.iter_mut().map(|tool| &mut tool.handler);
         let prompts = self.prompts.iter_mut().map(|prompt| &mut prompt.handler);
         let resources = self.resources.iter_mut().map(|resource| &mut resource.handler);
         for handler in tools.chain(prompts).chain(resources) {
-            layer::add_outer(&mut handler.layers, Arc::clone(&layer));
+            layer::surround(&mut handler.layers, &outer);
         }
         self
     }

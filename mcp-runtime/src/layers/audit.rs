@@ -23,10 +23,11 @@ use crate::jsonrpc::error::shorten;
 ///
 /// | field | |
 /// |---|---|
-/// | `kind`, `name` | what was called: `tool`, `"transfer"` |
-/// | `user`, `client`, `peer` | the authenticated caller, the name its client gives itself, its address |
+/// | `kind`, `name` | what was called: `tool`, `"transfer"`. Of a resource template, the template |
+/// | `user`, `issuer` | the authenticated caller, and who vouches for them |
+/// | `client`, `peer` | the name the client gives itself, its address |
 /// | `request_id`, `revision` | of the request |
-/// | `arguments` | the SHA-256 of their JSON text, or the HMAC with a [key](Self::keyed) |
+/// | `arguments` | the SHA-256 of their JSON text, or the HMAC with a [key](Self::keyed); of a template, its variables |
 /// | `outcome` | `ok`, `is_error`, `dropped` (cancelled, timed out, or waiting for the client's answers in another round), or the [kind](super::ErrorKind) of the error |
 /// | `code` | the JSON-RPC code, if the error has one of its own |
 /// | `bytes`, `took_ms` | the size of the result, and how long it took |
@@ -79,6 +80,7 @@ impl Drop for Record {
     fn drop(&mut self) {
         let Record { call, arguments, begun, result, code, bytes } = self;
         let ctx = call.ctx();
+        let (issuer, user) = call.caller_name();
         #[cfg(feature = "http")]
         let peer = ctx.peer().map(tracing::field::display);
         #[cfg(not(feature = "http"))]
@@ -87,8 +89,9 @@ impl Drop for Record {
         tracing::info!(
             target: "mcp_runtime::audit",
             kind = call.kind().as_str(),
-            name = quoted(Some(call.name())),
-            user = quoted(call.caller_name()),
+            name = quoted(Some(call.handler_name())),
+            user = quoted(user),
+            issuer = quoted(issuer),
             client = quoted(ctx.client_name()),
             peer,
             request_id = quoted(Some(ctx.request_id())),

@@ -12,10 +12,11 @@ use crate::sync::lock;
 
 /// Keeps results of `read_only` tools for a while, and answers the same call with them.
 ///
-/// The same call has the same tool, the same arguments (as JSON text), the same revision, and the same caller: user and
-/// scopes, or [principal](crate::Context::principal). Callers without a name share results. A tool whose result depends
-/// on anything else, such as a header, must not be cached. Errors, results with `isError` and results of calls that
-/// [asked](Call::has_asked) are not kept.
+/// The same call has the same tool, the same arguments (as JSON text), the same revision, and the same caller: the user
+/// with their client and scopes, or the [principal](crate::Context::principal). Callers without a name share results. A
+/// tool whose result depends on anything else, such as a header or another claim of the token, must not be cached. Errors,
+/// results with `isError` and results of handlers that asked are not kept. A tool that replaces another of its name begins
+/// without results.
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,7 +31,8 @@ use crate::sync::lock;
 /// }
 /// ```
 ///
-/// A clone is the same cache: keep one to [`clear`](Self::clear) it. Each replica has its own.
+/// A clone is the same cache: keep one to [`clear`](Self::clear) it. Each replica has its own, and so has each tool of each
+/// server that a cache is shared by; the bounds are for all of them.
 #[derive(Clone)]
 pub struct Cache {
     ttl: Duration,
@@ -45,7 +47,18 @@ struct Kept {
     /// The keys in the order of their entries, the oldest first.
     order: VecDeque<Arc<str>>,
     bytes: usize,
+    /// How often all results were dropped.
+    cleared: u64,
 }
+
+/// When a call looked for its result: what it returns is as old as that.
+#[derive(Clone, Copy)]
+struct Missed {
+    cleared: u64,
+}
+
+/// What an entry takes besides its key and its result: its places in the map and in the order.
+const ENTRY_BYTES: usize = 2 * size_of::<(Arc<str>, Entry)>();
 
 struct Entry {
     outcome: Outcome,
@@ -66,27 +79,32 @@ impl Cache {
         self
     }
 
-    /// The size at which the oldest results are dropped for a new one, in bytes. A result that is larger than an eighth
-    /// of it is not kept. Default: 16 MiB.
+    /// The memory at which the oldest results are dropped for a new one, in bytes: of results, with their `_meta`, and of
+    /// the arguments and callers that they are found by. A result that takes more than an eighth of it is not kept.
+    /// Default: 16 MiB.
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// Drops all results: what they are made of has changed.
+    /// Drops all results: what they are made of has changed. Calls that run now return theirs, but none is kept.
     pub fn clear(&self) {
-        let dropped = std::mem::take(&mut *lock(&self.kept));
+        let dropped = {
+            let mut kept = lock(&self.kept);
+            let cleared = kept.cleared.wrapping_add(1);
+            std::mem::replace(&mut *kept, Kept { cleared, ..Kept::default() })
+        };
         drop(dropped);
     }
 
-    fn find(&self, key: &str) -> Option<Outcome> {
+    fn find(&self, key: &str) -> Result<Outcome, Missed> {
         let kept = lock(&self.kept);
-        let entry = kept.entries.get(key).filter(|entry| entry.is_current())?;
-        entry.outcome.copied()
+        let entry = kept.entries.get(key).filter(|entry| entry.is_current());
+        entry.and_then(|entry| entry.outcome.copied()).ok_or(Missed { cleared: kept.cleared })
     }
 
-    fn keep(&self, key: String, outcome: &Outcome) {
-        let bytes = key.len().saturating_mul(2).saturating_add(outcome.size());
+    fn keep(&self, key: String, outcome: &Outcome, missed: Missed) {
+        let bytes = ENTRY_BYTES.saturating_add(key.len()).saturating_add(outcome.footprint());
         if bytes > self.max_bytes / 8 || self.max_entries == 0 {
             return;
         }
@@ -95,6 +113,9 @@ impl Cache {
         // A time too far away to be told is never.
         let expires = Instant::now().checked_add(self.ttl);
         let mut kept = lock(&self.kept);
+        if kept.cleared != missed.cleared {
+            return;
+        }
         kept.remove(&key);
         while kept.entries.len() >= self.max_entries || kept.bytes + bytes > self.max_bytes {
             kept.drop_oldest();
@@ -128,10 +149,10 @@ impl Kept {
     }
 }
 
-/// What makes a call the same as another. Lengths keep one part from looking like two.
+/// What makes a call the same as another. The length keeps one part from looking like two.
 fn key(call: &Call) -> String {
     let caller = call.caller().unwrap_or_default();
-    format!("{}:{}{}:{caller}{}{}", call.name().len(), call.name(), caller.len(), call.revision(), call.arguments())
+    format!("{} {}:{caller}{}{}", call.handler_id(), caller.len(), call.revision(), call.arguments())
 }
 
 impl Layer for Cache {
@@ -140,12 +161,15 @@ impl Layer for Cache {
             return next.run(call).await;
         }
         let key = key(&call);
-        if let Some(outcome) = self.find(&key) {
-            return outcome;
-        }
+        let missed = match self.find(&key) {
+            Ok(outcome) => return outcome,
+            Err(missed) => missed,
+        };
+        // A layer around this one may have asked already, which says nothing about the handler.
+        let asks = call.asks();
         let outcome = next.run(call.clone()).await;
-        if !outcome.is_error() && !call.has_asked() {
-            self.keep(key, &outcome);
+        if !outcome.is_error() && call.asks() == asks {
+            self.keep(key, &outcome, missed);
         }
         outcome
     }
@@ -159,28 +183,43 @@ impl fmt::Debug for Cache {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use crate::protocol::ToolResult;
+    use crate::protocol::{Content, ResourceContents, ResourceDescriptor, ToolResult};
 
     fn text(text: &str) -> Outcome {
         ToolResult::text(text).into()
     }
 
+    fn keep(cache: &Cache, key: &str, outcome: &Outcome) {
+        let missed = Missed { cleared: lock(&cache.kept).cleared };
+        cache.keep(key.to_owned(), outcome, missed);
+    }
+
+    /// What an entry with a key of one byte and such a text takes.
+    fn bytes_of(text: &Outcome) -> usize {
+        ENTRY_BYTES + 1 + text.footprint()
+    }
+
     #[tokio::test(start_paused = true)]
     async fn bounds_hold_and_results_expire() {
-        let cache = Cache::new(Duration::from_secs(1)).max_entries(2).max_bytes(800);
+        let most = 8 * bytes_of(&text(&"x".repeat(100)));
+        let cache = Cache::new(Duration::from_secs(1)).max_entries(2).max_bytes(most);
         for key in ["a", "b", "c"] {
-            cache.keep(key.to_owned(), &text(key));
+            keep(&cache, key, &text(key));
         }
-        assert!(cache.find("a").is_none() && cache.find("b").is_some() && cache.find("c").is_some());
-        cache.keep("d".to_owned(), &text(&"x".repeat(101)));
-        assert!(cache.find("d").is_none(), "too large to be kept");
-        cache.keep("b".to_owned(), &text("again"));
+        assert!(cache.find("a").is_err() && cache.find("b").is_ok() && cache.find("c").is_ok());
+        keep(&cache, "d", &text(&"x".repeat(101)));
+        assert!(cache.find("d").is_err(), "too large to be kept");
+        keep(&cache, "d", &text(&"x".repeat(100)));
+        assert!(cache.find("d").is_ok());
+        keep(&cache, "d", &text("again"));
         assert_eq!(lock(&cache.kept).order.len(), 2);
         tokio::time::advance(Duration::from_secs(1)).await;
-        assert!(cache.find("b").is_none());
-        cache.keep("b".to_owned(), &text("new"));
-        assert_eq!(cache.find("b").unwrap().as_tool().unwrap().texts().next(), Some("new"));
+        assert!(cache.find("d").is_err());
+        keep(&cache, "d", &text("new"));
+        assert_eq!(cache.find("d").ok().unwrap().as_tool().unwrap().texts().next(), Some("new"));
         cache.clear();
         let kept = lock(&cache.kept);
         assert_eq!((kept.bytes, kept.order.len()), (0, 0));
@@ -189,18 +228,50 @@ mod tests {
     #[test]
     fn results_may_be_kept_for_ever() {
         let cache = Cache::new(Duration::MAX);
-        cache.keep("a".to_owned(), &text("a"));
-        assert!(cache.find("a").is_some());
+        keep(&cache, "a", &text("a"));
+        assert!(cache.find("a").is_ok());
     }
 
     #[test]
     fn bytes_are_bounded() {
-        let cache = Cache::new(Duration::from_secs(1)).max_bytes(800);
-        for number in 0..100 {
-            cache.keep(number.to_string(), &text(&"x".repeat(90)));
+        let one = text(&"x".repeat(90));
+        let most = 8 * bytes_of(&one) + 7;
+        let cache = Cache::new(Duration::from_secs(1)).max_bytes(most);
+        for key in 'a'..='z' {
+            keep(&cache, &key.to_string(), &one);
             let kept = lock(&cache.kept);
-            assert!(kept.bytes <= 800 && kept.entries.len() == kept.order.len());
+            assert!(kept.bytes <= most && kept.entries.len() == kept.order.len());
         }
         assert_eq!(lock(&cache.kept).entries.len(), 8);
+    }
+
+    #[test]
+    fn parts_that_no_model_reads_are_counted() {
+        let long = "x".repeat(5000);
+        let link = ResourceDescriptor::new("a://b", long.clone()).with_title(long.clone());
+        let nested = json!({"a": [{"b": [long]}]});
+        let results = [
+            ToolResult::text("").with_meta("tests.example/a", long.clone()),
+            ToolResult::text("").with_meta("tests.example/a", nested),
+            ToolResult::new((0..100).map(|_| Content::text(""))),
+            ToolResult::new([Content::link(link)]),
+            ToolResult::new([Content::text("").with_meta(long.clone(), 1)]),
+            ToolResult::new([Content::resource(ResourceContents::text("").with_uri(long.clone()))]),
+            ToolResult::new([Content::image([], long.clone())]),
+        ];
+        for result in results.map(Outcome::from) {
+            assert!(result.footprint() > 5000, "{result:?}");
+        }
+    }
+
+    #[test]
+    fn result_from_before_the_cache_was_cleared_is_not_kept() {
+        let cache = Cache::new(Duration::from_secs(1));
+        let Err(missed) = cache.find("a") else { panic!("nothing is kept yet") };
+        cache.clear();
+        cache.keep("a".to_owned(), &text("old"), missed);
+        assert!(cache.find("a").is_err());
+        keep(&cache, "a", &text("new"));
+        assert!(cache.find("a").is_ok());
     }
 }

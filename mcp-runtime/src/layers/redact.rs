@@ -33,8 +33,9 @@ type Edit = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// ```
 ///
 /// [`Outcome::edit_texts`] says which texts these are. Each text is edited by itself, the values of structured results
-/// included. What a handler sends while it runs (progress, log messages, questions) is not redacted, and neither is
-/// base64 data.
+/// included, also those that are numbers. A replacement should not match a pattern itself: the text of a structured result
+/// is edited after its values. What a handler sends while it runs (progress, log messages, questions) is not redacted, and
+/// neither are base64 data and URIs.
 pub struct Redact(Edit);
 
 impl Redact {

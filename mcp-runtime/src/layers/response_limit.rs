@@ -7,7 +7,7 @@ use crate::protocol::ToolResult;
 /// Refuses results above a size, with a text that tells the model what to do.
 ///
 /// A long result fills the context of a model, and some clients reject it. The model gets an error instead, which says how
-/// long the result was and to ask for less.
+/// long the result was and to ask for less. A long error is replaced as well; it keeps its code.
 ///
 /// ```
 /// use mcp_runtime::layers::ResponseLimit;
@@ -52,39 +52,53 @@ impl ResponseLimit {
         self
     }
 
-    /// Keeps the beginning of a tool's result that is one text, and says that it was cut off. All others are refused: half
-    /// of a structured result does not match its schema.
+    /// Keeps the beginning of a tool's result that is one text, or of the text of an error, and says that it was cut off. All
+    /// other results are refused: half of a structured result does not match its schema.
     pub fn truncate(mut self) -> Self {
         self.truncates = true;
         self
     }
 
     fn refusal(&self, size: usize, kind: CallKind) -> Outcome {
-        let text = format!("The result has {size} bytes, and {} is the limit. {}", self.bytes, self.advice);
+        let text = self.too_long("result", size);
         match kind {
             CallKind::Tool => ToolResult::error(text).into(),
             _ => Error::internal(text).into(),
         }
     }
 
-    /// The beginning of a result, if it is one text.
-    fn beginning(&self, outcome: &Outcome) -> Option<Outcome> {
-        let result = outcome.as_tool().filter(|result| self.truncates && result.structured().is_none())?;
-        let text = result.only_text()?;
+    fn too_long(&self, what: &str, size: usize) -> String {
+        format!("The {what} has {size} bytes, and {} is the limit. {}", self.bytes, self.advice)
+    }
+
+    /// Cuts off a result that is one text. Returns whether it is.
+    fn truncate_result(&self, outcome: &mut Outcome) -> bool {
+        let result = outcome.as_tool_mut().filter(|result| self.truncates && result.structured().is_none());
+        let Some(text) = result.and_then(ToolResult::only_text_mut) else { return false };
+        *text = self.beginning(text);
+        true
+    }
+
+    fn beginning(&self, text: &str) -> String {
         let kept = &text[..text.floor_char_boundary(self.bytes)];
-        let notice = format!("[Cut off after {} of {} bytes. {}]", kept.len(), text.len(), self.advice);
-        Some(ToolResult::text(format!("{kept}\n\n{notice}")).with_error(result.is_error()).into())
+        format!("{kept}\n\n[Cut off after {} of {} bytes. {}]", kept.len(), text.len(), self.advice)
     }
 }
 
 impl Layer for ResponseLimit {
     async fn call(&self, call: Call, next: Next) -> Outcome {
         let kind = call.kind();
-        let outcome = next.run(call).await;
+        let mut outcome = next.run(call).await;
         let size = outcome.size();
-        if size <= self.bytes || outcome.error().is_some() {
+        if size <= self.bytes {
             return outcome;
         }
-        self.beginning(&outcome).unwrap_or_else(|| self.refusal(size, kind))
+        if let Some(error) = outcome.error() {
+            let message = error.message();
+            let cuts = self.truncates && message.len() > self.bytes;
+            let text = if cuts { self.beginning(&message) } else { self.too_long("error", size) };
+            return outcome.with_error_text(text);
+        }
+        if self.truncate_result(&mut outcome) { outcome } else { self.refusal(size, kind) }
     }
 }

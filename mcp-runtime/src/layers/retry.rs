@@ -10,8 +10,8 @@ type Predicate = Box<dyn Fn(&Outcome) -> bool + Send + Sync>;
 
 /// Repeats calls that fail, a few times and ever later.
 ///
-/// Only calls that [may be repeated](Call::is_idempotent), and that have [not asked](Call::has_asked) the client, whose
-/// user would be asked again. By default, only errors that the handler returns are worth another attempt: not invalid
+/// Only calls that [may be repeated](Call::is_idempotent), and whose handler has not asked the client, whose user would be
+/// asked again. By default, only errors that the handler returns are worth another attempt: not invalid
 /// arguments, protocol errors, refusals, panics, and results with `isError`.
 ///
 /// ```
@@ -98,8 +98,10 @@ impl Layer for Retry {
             return next.run(call).await;
         }
         for attempt in 1..self.attempts {
+            // A layer around this one may have asked already, which is not repeated.
+            let asks = call.asks();
             let outcome = next.run(call.clone()).await;
-            if !(self.worthwhile)(&outcome) || call.has_asked() || call.ctx().is_cancelled() {
+            if !(self.worthwhile)(&outcome) || call.asks() != asks || call.ctx().is_cancelled() {
                 return outcome;
             }
             tokio::time::sleep(self.pause(attempt)).await;

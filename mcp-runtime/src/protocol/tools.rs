@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Content, Icon, Meta, ResultMeta};
+use super::{Content, ContentKind, Icon, Meta, ResultMeta};
 
 /// A tool, as `tools/list` describes it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -162,11 +162,14 @@ impl ToolResult {
         one.into_iter().chain(list.iter().filter_map(Content::as_text))
     }
 
-    /// The text of a result that is nothing but one text.
-    pub(crate) fn only_text(&self) -> Option<&str> {
-        match &self.content {
+    /// The text of a result that is nothing but one text, to be changed in place.
+    pub(crate) fn only_text_mut(&mut self) -> Option<&mut String> {
+        match &mut self.content {
             Blocks::Text(text) => Some(text),
-            Blocks::List(list) if list.len() == 1 => list[0].as_text(),
+            Blocks::List(list) if list.len() == 1 => match &mut list[0].kind {
+                ContentKind::Text(text) => Some(text),
+                _ => None,
+            },
             Blocks::Mirror | Blocks::List(_) => None,
         }
     }

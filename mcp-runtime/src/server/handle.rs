@@ -69,7 +69,7 @@ impl ServerHandle {
     /// Adds the handlers of a value, like [`Server::mount`](crate::Server::mount). Fails without adding
     /// any if one of them cannot be added.
     pub fn mount(&self, handlers: impl IntoHandlers) -> Result<()> {
-        let Handlers { tools, prompts, resources } = handlers.into_handlers();
+        let Handlers { tools, prompts, resources, .. } = handlers.into_handlers().layered();
         let lists = [
             (Change::ToolList, tools.is_empty()),
             (Change::PromptList, prompts.is_empty()),

@@ -310,7 +310,7 @@ impl Server {
     /// `Arc` to keep using the value elsewhere.
     #[track_caller]
     pub fn mount(self, handlers: impl IntoHandlers) -> Self {
-        let handlers = handlers.into_handlers();
+        let handlers = handlers.into_handlers().layered();
         self.tools(handlers.tools).prompts(handlers.prompts).resources(handlers.resources)
     }
 

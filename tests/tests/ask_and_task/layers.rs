@@ -8,6 +8,7 @@ use mcp_runtime::layers::{Call, Layer, Next, Outcome};
 use mcp_runtime::prelude::*;
 use mcp_runtime::testing::{ElicitRequest, TestClient};
 use mcp_runtime::{Revision, ToolResult};
+use mcp_tests::http::{soon, until};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -172,13 +173,41 @@ async fn cancelled_task_drops_its_layers() -> Result<()> {
     let client = connect(server().layer(stuck), Revision::V2026_07_28).await?;
     let task = client.start_task("slow", json!({})).await?;
     task.cancel().await?;
-    for _ in 0..2000 {
-        if DROPPED.load(Ordering::SeqCst) == 1 {
-            return Ok(());
+    until(|| DROPPED.load(Ordering::SeqCst) == 1).await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn progress_inside_of_layers_is_that_of_the_task() -> Result<()> {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let (open, gate) = (Arc::new(tokio::sync::Notify::new()), Arc::new(tokio::sync::Notify::new()));
+        let (opened, gated) = (Arc::clone(&open), Arc::clone(&gate));
+        let reports = move |call: Call, next: Next| {
+            let (open, gate) = (Arc::clone(&opened), Arc::clone(&gated));
+            async move {
+                let ctx = call.ctx().clone();
+                ctx.progress_message(0, 2, "begun").await;
+                open.notified().await;
+                let outcome = next.run(call).await;
+                gate.notified().await;
+                outcome
+            }
+        };
+        let client = connect(server().layer(reports), revision).await?;
+        let task = client.start_task("slow", json!({})).await?;
+        for (message, next) in [("begun", &open), ("half way", &gate)] {
+            soon(async {
+                while task.status().await?.message.as_deref() != Some(message) {
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+                Ok::<(), ServerError>(())
+            })
+            .await?;
+            next.notify_one();
         }
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        assert_eq!(task.result().await?.text(), "is a task: true", "{revision}");
     }
-    panic!("the layer is still there");
+    Ok(())
 }
 
 #[tokio::test]

@@ -57,10 +57,11 @@ impl Dialogue {
         Ok(value)
     }
 
-    /// Whether the handler has asked, or run a `once` block, in this run or in an earlier round.
-    pub(crate) fn has_asked(&self) -> bool {
+    /// How many asks were made, and how many `once` blocks run or have returned, in this run of the call. An earlier
+    /// round of it is repeated by this one, and counted again.
+    pub(crate) fn asks(&self) -> usize {
         let state = self.state();
-        state.asks > 0 || !state.once_keys.is_empty()
+        state.asks + state.once_keys.len()
     }
 
     /// Whether a block runs that copies of this run wait for, or will not repeat.

@@ -30,9 +30,14 @@ impl CheckedFn {
         self.has_constraints
     }
 
-    /// What is wrong with the arguments by the schema alone: without decoding them, and without calling.
-    pub(crate) fn schema_problems(&self, args: &Args<'_>, policy: ArgumentPolicy) -> ArgumentErrors {
-        self.rules.as_ref().map(|rules| rules.all_problems(args, policy)).unwrap_or_default()
+    /// Whether the variables of a URI match the schema and can be decoded, without calling. The errors say why not.
+    pub(crate) fn fits(&self, args: &Args<'_>, policy: ArgumentPolicy) -> Result<(), ArgumentErrors> {
+        let Some(rules) = &self.rules else { return Ok(()) };
+        let mut problems = rules.all_problems(args, policy);
+        if problems.is_empty() {
+            problems.extend(rules.undecodable(args));
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
     /// Checks and decodes the arguments, and starts the handler.

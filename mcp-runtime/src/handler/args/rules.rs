@@ -30,6 +30,9 @@ const UNKNOWN_TOLD: usize = 10;
 /// Longer arguments get the first error only: a report of all takes memory, several times their length.
 const EXPLAINED_BYTES: usize = 256 * 1024;
 
+/// Whether a type accepts JSON text, or plain text.
+type Accepts = fn(&str) -> bool;
+
 /// A declared type, as far as its arguments need it at registration.
 #[derive(Debug)]
 pub(crate) struct DeclaredType {
@@ -40,7 +43,7 @@ pub(crate) struct DeclaredType {
     /// Whether it decodes an object with these names, not the argument itself.
     pub(crate) is_flattened: bool,
     /// Whether it accepts JSON text, or plain text for handlers whose arguments arrive as text.
-    pub(crate) accepts: fn(&str) -> bool,
+    pub(crate) accepts: Accepts,
 }
 
 /// The compiled schema of a handler's arguments.
@@ -53,6 +56,8 @@ pub(crate) struct ArgumentRules {
     constrains_whole: bool,
     /// Whether the schema forbids unknown arguments.
     is_closed: bool,
+    /// Of arguments that arrive as text, which texts their types decode.
+    decoders: Vec<(Box<str>, Accepts)>,
 }
 
 impl ArgumentRules {
@@ -63,7 +68,11 @@ impl ArgumentRules {
         let constrained = validator.properties().filter(|(_, node)| !validator.is_checked_by_type(*node));
         let constrained = constrained.map(|(name, node)| (name.into(), node)).collect();
         let (constrains_whole, is_closed) = (validator.constrains_whole(), validator.is_closed());
-        Ok(ArgumentRules { validator, constrained, constrains_whole, is_closed })
+        let texts = types.iter().filter(|declared| is_text && !declared.is_flattened);
+        let decoders = texts
+            .flat_map(|declared| declared.names.iter().map(|name| (name.clone().into_boxed_str(), declared.accepts)));
+        let decoders = decoders.collect();
+        Ok(ArgumentRules { validator, constrained, constrains_whole, is_closed, decoders })
     }
 
     /// The rules of a schema that no type stands behind: all of it is checked in each call.
@@ -72,7 +81,8 @@ impl ArgumentRules {
         // A null among JSON arguments would reach the handler; the lenient reading removes it.
         let validator = if is_text { validator.with_null_as_absent() } else { validator };
         let is_closed = validator.is_closed();
-        Ok(ArgumentRules { validator, constrained: Vec::new(), constrains_whole: true, is_closed })
+        let (constrained, decoders) = (Vec::new(), Vec::new());
+        Ok(ArgumentRules { validator, constrained, constrains_whole: true, is_closed, decoders })
     }
 
     /// Whether a call has anything to check beyond its types.
@@ -144,6 +154,20 @@ impl ArgumentRules {
             problems.extend(unknown.filter_map(|name| self.validator.unknown_member(name, &names, &instance)));
         }
         problems
+    }
+
+    /// The variable of a URI whose type cannot be decoded from its text, if there is one. The schema may allow that text.
+    pub(crate) fn undecodable(&self, args: &Args<'_>) -> Option<ArgumentError> {
+        let Source::Uri(variables) = &args.source else { return None };
+        let text = |name: &str| variables.iter().find(|(variable, _)| *variable == name).map(|(_, text)| text);
+        let refuses = |(name, accepts): &&(Box<str>, Accepts)| text(name).is_some_and(|text| !accepts(text));
+        let (name, _) = self.decoders.iter().find(refuses)?;
+        Some(ArgumentError {
+            field: Cow::Owned(name.to_string()),
+            expected_type: Cow::Borrowed("value"),
+            actual_type: Cow::Borrowed("string"),
+            text: format!("`{name}` cannot be read"),
+        })
     }
 
     /// The hint for an argument that is unknown, and close to the name of one that was not sent.

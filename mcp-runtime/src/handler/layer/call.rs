@@ -137,18 +137,30 @@ impl Call {
         self.context.user().ok()
     }
 
-    /// Whether the handler has asked the client so far, or run a `once` block: a repeated call would do so again.
+    /// Whether the client was asked in this call so far, or a `once` block has run: by the handler, or by any layer. A
+    /// handler that has asked would do so again if its call were repeated.
     pub fn has_asked(&self) -> bool {
-        self.context.dialogue.has_asked()
+        self.asks() > 0
     }
 
-    /// The name of the caller, if it is known.
-    pub(crate) fn caller_name(&self) -> Option<&str> {
+    /// How many asks and `once` blocks there were in this call so far. More of them after
+    /// [`next`](super::next::Next::run) are those of what it ran.
+    pub(crate) fn asks(&self) -> usize {
+        self.context.dialogue.asks()
+    }
+
+    /// Tells this handler from all others, also from one with the same name that replaces it.
+    pub(crate) fn handler_id(&self) -> u64 {
+        self.target.id
+    }
+
+    /// Who vouches for the caller, and the caller's name, as far as they are known.
+    pub(crate) fn caller_name(&self) -> (Option<&str>, Option<&str>) {
         #[cfg(feature = "auth")]
         if let Some(user) = self.user() {
-            return Some(user.subject());
+            return (Some(user.issuer()).filter(|issuer| !issuer.is_empty()), Some(user.subject()));
         }
-        self.context.principal()
+        (None, self.context.principal())
     }
 
     /// Whom a result is for, if the caller is known: results of one must not be given to another, nor those for some
@@ -156,11 +168,9 @@ impl Call {
     pub(crate) fn caller(&self) -> Option<String> {
         #[cfg(feature = "auth")]
         if let Some(user) = self.user() {
-            let mut scopes: Vec<&str> = user.scopes().collect();
-            scopes.sort_unstable();
-            return Some([&[user.issuer(), user.subject()], &*scopes].concat().join("\u{1f}"));
+            return Some(format!("user {}", user.with_all_granted()));
         }
-        self.context.principal().map(str::to_owned)
+        self.context.principal().map(|principal| format!("principal {principal}"))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A handler inside of its layers: how a call enters them, and what their outcome must be.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,8 @@ use crate::protocol::{CompletionContext, ToolAnnotations};
 
 /// What a chain ends in, by name.
 pub(super) struct Target {
+    /// Its own, in this process.
+    pub(super) id: u64,
     pub(super) kind: CallKind,
     pub(super) name: Box<str>,
     pub(super) annotations: ToolAnnotations,
@@ -31,7 +34,9 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn new(kind: CallKind, name: &str, annotations: Option<&ToolAnnotations>) -> Self {
-        Target { kind, name: name.into(), annotations: annotations.cloned().unwrap_or_default() }
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Target { id, kind, name: name.into(), annotations: annotations.cloned().unwrap_or_default() }
     }
 
     /// The completions of this target.
@@ -75,10 +80,7 @@ pub(super) fn wrap(
     let enter = move |args: &Args<'_>, origin: Origin<'_>| {
         // Another template may match: a URI whose variables do not fit is not this one's call.
         if let (true, Endpoint::Handler { function, .. }) = (is_template, &chain.endpoint) {
-            let problems = function.schema_problems(args, policy);
-            if !problems.is_empty() {
-                return Err(problems);
-            }
+            function.fits(args, policy)?;
         }
         let threads = match origin {
             Origin::Request(invocation) => Some(invocation.channel.core.blocking_threads.clone()),

@@ -7,8 +7,10 @@
 
 pub(crate) mod call;
 mod chain;
+mod json_texts;
 pub(crate) mod next;
 pub(crate) mod outcome;
+mod size;
 mod texts;
 
 use std::fmt;
@@ -23,6 +25,7 @@ use self::outcome::{IntoOutcome, Outcome};
 use super::args::rules::ArgumentPolicy;
 use super::builder::Handler;
 use super::custom::CustomMethod;
+use crate::call::progress::heartbeat;
 use crate::outcome as internal;
 use crate::protocol::ToolAnnotations;
 
@@ -155,12 +158,11 @@ pub(crate) fn add(to: &mut Option<Arc<dyn Wrap>>, layer: impl Layer) {
     });
 }
 
-/// Adds a layer outside of others.
-pub(crate) fn add_outer(to: &mut Option<Arc<dyn Wrap>>, layer: Arc<dyn DynLayer>) {
-    let outer = Stack(vec![layer]);
-    *to = Some(match to {
-        Some(inner) => inner.within(&outer),
-        None => Arc::new(outer),
+/// Adds layers outside of others.
+pub(crate) fn surround(inner: &mut Option<Arc<dyn Wrap>>, outer: &Arc<dyn Wrap>) {
+    *inner = Some(match inner {
+        Some(inner) => inner.within(&**outer),
+        None => Arc::clone(outer),
     });
 }
 
@@ -195,6 +197,9 @@ impl Wrap for Stack {
             let endpoint = Endpoint::Completion(Arc::clone(&handler.completers));
             handler.layered_completion = Some(Chain::new(self.0.clone(), endpoint).completion(completed));
         }
+        // A layer gets a context, and may wait, whatever the function inside of it does.
+        handler.takes_context = true;
+        handler.limits.accompany = Some(heartbeat::accompany);
         chain::wrap(handler, &self.0, target, is_template, policy);
     }
 

@@ -7,6 +7,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::error::{Error, HandlerError, chain};
+use crate::jsonrpc::error::RpcError;
 use crate::outcome::{self as internal, ArgumentError, Failure, Reply};
 use crate::protocol::{Meta, PromptResult, ReadResult, ToolResult};
 
@@ -144,6 +145,38 @@ impl Outcome {
         self
     }
 
+    /// The result of a tool, to be changed in place.
+    pub(crate) fn as_tool_mut(&mut self) -> Option<&mut ToolResult> {
+        if let Ok(Reply::Tool(result)) = &mut self.0 { Some(result) } else { None }
+    }
+
+    /// Replaces the text of an error that a handler can make as long as it likes. Its code stays; its `data` does not.
+    pub(crate) fn with_error_text(mut self, text: String) -> Self {
+        if let Err(CallError(failure)) = &mut self.0 {
+            match failure {
+                Failure::Protocol(error) => *error = RpcError::new(error.code, text),
+                Failure::Handler(source) => *source = text.into(),
+                Failure::Declined(why) => *why = text,
+                Failure::Arguments(errors) => {
+                    errors.truncate(1);
+                    for error in errors {
+                        (error.field, error.text) = (Cow::Borrowed("arguments"), text.clone());
+                    }
+                }
+                // In words of the server's own.
+                #[cfg(feature = "auth")]
+                Failure::Forbidden(_) => {}
+                Failure::ResourceNotFound(_)
+                | Failure::MissingCapability(_)
+                | Failure::Panicked
+                | Failure::TimedOut(_)
+                | Failure::Throttled(_)
+                | Failure::Unavailable(_) => {}
+            }
+        }
+        self
+    }
+
     /// The result, to be changed in place.
     pub(super) fn reply_mut(&mut self) -> Result<&mut Reply, &mut Failure> {
         self.0.as_mut().map_err(|error| &mut error.0)
@@ -196,7 +229,8 @@ impl CallError {
         if let Failure::Handler(source) = &self.0 { source.downcast_ref() } else { None }
     }
 
-    /// The text for the client or the model.
+    /// What went wrong, for logs and for texts of your own. Clients and models get the same in the words of their revision:
+    /// what a single argument should have been, or that the tool failed instead of that it panicked.
     pub fn message(&self) -> Cow<'_, str> {
         match &self.0 {
             Failure::Handler(source) => Cow::Owned(chain(&**source)),

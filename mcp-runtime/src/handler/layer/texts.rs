@@ -4,70 +4,45 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::json_texts::{self, Edit};
 use super::outcome::Outcome;
 use crate::error::chain;
+use crate::jsonrpc::error::RpcError;
 use crate::outcome::{Failure, Reply};
 use crate::protocol::{Blocks, Content, ContentKind, Meta, PromptMessage, ResourceContents, ToolResult};
-
-/// Replaces a text where a function has another one.
-type Edit<'a> = &'a mut dyn FnMut(&str) -> Option<String>;
 
 impl Outcome {
     /// Replaces texts: `edit` returns the new text, or `None` to keep a text as it is.
     ///
-    /// It gets every text of a result (content blocks, texts of resources, messages, the values of structured results,
-    /// custom results and `_meta`, the values of a completion), and the message and the `data` of an error. Not base64
-    /// data, URIs, and the names of members. A text that is embedded in a larger one is part of it: structured content
-    /// that is mirrored as text is edited once.
+    /// It gets every text of a result (content blocks, texts of resources, names, titles and descriptions of links,
+    /// messages, the values of structured results, custom results and `_meta`, the values of a completion), and the
+    /// message and the `data` of an error. Not base64 data, URIs, and the names of members.
+    ///
+    /// Numbers among these values are texts, too: `edit` gets their digits, and one that it changes becomes a string. A
+    /// tool whose schema wants a number there returns an error then, where results are
+    /// [checked](crate::Server::validate_output). Structured content that is mirrored as text is edited twice: value by
+    /// value, and then its text, as any other.
+    ///
+    /// If structured content cannot be read, the outcome becomes an error: nobody gets what was not edited.
     pub fn edit_texts(&mut self, mut edit: impl FnMut(&str) -> Option<String>) {
         let edit: Edit<'_> = &mut edit;
-        match self.reply_mut() {
-            Ok(reply) => reply_texts(reply, edit),
-            Err(failure) => failure_texts(failure, edit),
-        }
-    }
-
-    /// The size of a result in bytes: of its texts, its base64 data and its structured content.
-    pub fn size(&self) -> usize {
-        fn of_contents(contents: &ResourceContents) -> usize {
-            contents.encoded().len()
-        }
-        fn of_content(content: &Content) -> usize {
-            match &content.kind {
-                ContentKind::Text(text) => text.len(),
-                ContentKind::Image(data, _) | ContentKind::Audio(data, _) => data.len(),
-                ContentKind::Link(link) => link.uri.len() + link.description.as_ref().map_or(0, String::len),
-                ContentKind::Resource(contents) => of_contents(contents),
+        let unread = match self.reply_mut() {
+            Ok(reply) => reply_texts(reply, edit).err(),
+            Err(failure) => {
+                failure_texts(failure, edit);
+                None
             }
+        };
+        if let Some(error) = unread {
+            tracing::error!(%error, "the texts of a structured result cannot be edited");
+            *self = Outcome::failed(RpcError::new(RpcError::INTERNAL, "The result cannot be read").into());
         }
-        if let Some(result) = self.as_tool() {
-            let structured = result.structured.as_ref().map_or(0, String::len);
-            return structured
-                + match &result.content {
-                    Blocks::Text(text) => text.len(),
-                    Blocks::Mirror => structured,
-                    Blocks::List(list) => list.iter().map(of_content).sum(),
-                };
-        }
-        if let Some(result) = self.as_prompt() {
-            return result.messages.iter().map(|message| of_content(&message.content)).sum();
-        }
-        if let Some(result) = self.as_resource() {
-            return result.contents.iter().map(of_contents).sum();
-        }
-        if let Some(values) = self.as_completion() {
-            return values.iter().map(String::len).sum();
-        }
-        if let Some(members) = self.as_custom() {
-            return serde_json::to_string(members).map_or(0, |json| json.len());
-        }
-        self.error().map_or(0, |error| error.message().len())
     }
 }
 
-fn reply_texts(reply: &mut Reply, edit: Edit<'_>) {
+fn reply_texts(reply: &mut Reply, edit: Edit<'_>) -> Result<(), serde_json::Error> {
     match reply {
-        Reply::Tool(result) => tool_texts(result, edit),
+        Reply::Tool(result) => tool_texts(result, edit)?,
         Reply::Prompt(result) => {
             if let Some(description) = &mut result.description {
                 text(description, edit);
@@ -87,22 +62,27 @@ fn reply_texts(reply: &mut Reply, edit: Edit<'_>) {
         Reply::Custom(result) => members(result, edit),
         _ => {}
     }
+    Ok(())
 }
 
-fn tool_texts(result: &mut ToolResult, edit: Edit<'_>) {
+fn tool_texts(result: &mut ToolResult, edit: Edit<'_>) -> Result<(), serde_json::Error> {
+    if let Some(structured) = &mut result.structured
+        && let Some(edited) = json_texts::edited(structured, edit)?
+    {
+        *structured = edited;
+    }
     match &mut result.content {
         Blocks::Text(block) => text(block, edit),
-        // The structured result itself.
-        Blocks::Mirror => {}
+        // It may match where no value does: across members, and in their names.
+        Blocks::Mirror => {
+            if let Some(edited) = result.structured.as_deref().and_then(&mut *edit) {
+                result.content = Blocks::Text(edited);
+            }
+        }
         Blocks::List(list) => list.iter_mut().for_each(|content| content_texts(content, edit)),
     }
-    if let Some(structured) = &mut result.structured
-        && let Ok(mut json) = serde_json::from_str::<Value>(structured)
-        && value(&mut json, edit)
-    {
-        *structured = crate::jsonrpc::raw::to_text(&json);
-    }
     members(&mut result.meta, edit);
+    Ok(())
 }
 
 fn content_texts(content: &mut Content, edit: Edit<'_>) {
@@ -110,6 +90,7 @@ fn content_texts(content: &mut Content, edit: Edit<'_>) {
         ContentKind::Text(block) => text(block, edit),
         ContentKind::Image(..) | ContentKind::Audio(..) => {}
         ContentKind::Link(link) => {
+            text(&mut link.name, edit);
             for shown in [&mut link.title, &mut link.description].into_iter().flatten() {
                 text(shown, edit);
             }
@@ -172,21 +153,19 @@ fn members(members: &mut Meta, edit: Edit<'_>) {
     }
 }
 
-/// Edits the texts of a JSON value. Returns whether there was one to edit.
-fn value(json: &mut Value, edit: Edit<'_>) -> bool {
+/// Edits the texts of a JSON value, and its numbers.
+fn value(json: &mut Value, edit: Edit<'_>) {
     match json {
-        Value::String(block) => match edit(block) {
-            Some(edited) => {
-                *block = edited;
-                true
+        Value::String(block) => text(block, edit),
+        Value::Number(number) => {
+            let digits = number.to_string();
+            // What stays the same stays a number.
+            if let Some(edited) = edit(&digits).filter(|edited| *edited != digits) {
+                *json = Value::String(edited);
             }
-            None => false,
-        },
-        // All of them, also after one that was edited.
-        Value::Array(items) => items.iter_mut().filter_map(|item| value(item, edit).then_some(())).count() > 0,
-        Value::Object(entries) => {
-            entries.iter_mut().filter_map(|(_, item)| value(item, edit).then_some(())).count() > 0
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::Array(items) => items.iter_mut().for_each(|item| value(item, edit)),
+        Value::Object(entries) => members(entries, edit),
+        Value::Null | Value::Bool(_) => {}
     }
 }
