@@ -15,13 +15,24 @@ use crate::protocol::Revision;
 /// What stands for a name that only clients know.
 pub(crate) const OTHER: &str = "_OTHER";
 
-/// The codes that are the caller's fault, not the server's.
+/// The codes of which OpenTelemetry's conventions say that they are the caller's fault, not the server's.
 const OF_CALLER: [i32; 5] = [
     RpcError::PARSE,
     RpcError::INVALID_REQUEST,
     RpcError::METHOD_NOT_FOUND,
     RpcError::INVALID_PARAMS,
     RpcError::RESOURCE_NOT_FOUND,
+];
+
+/// Other codes that are no failure of the server's: the caller lacks scopes, the user says no or has to open a URL first,
+/// a header or a capability is missing, a revision is not spoken.
+const NOT_OF_SERVER: [i32; 6] = [
+    RpcError::FORBIDDEN,
+    RpcError::USER_DECLINED,
+    RpcError::URL_REQUIRED,
+    RpcError::HEADER_MISMATCH,
+    RpcError::MISSING_CAPABILITY,
+    RpcError::UNSUPPORTED_VERSION,
 ];
 
 /// A request that is over. The argument of [`Observer::finished`](super::Observer::finished).
@@ -80,12 +91,14 @@ impl<'a> Finished<'a> {
     }
 
     /// Why it failed, as OpenTelemetry's `error.type`: the code of an error (`-32603`), `tool_error`, `timeout`,
-    /// `cancelled` or `client_gone`. `None` if it succeeded, or failed by the caller's fault.
+    /// `cancelled` or `client_gone`. `None` if it succeeded, or failed by the caller's fault. A client ends a
+    /// `subscriptions/listen` by leaving or cancelling it, which is no failure.
     pub fn error_type(&self) -> Option<Cow<'static, str>> {
         match self.outcome {
             Outcome::Answered | Outcome::InputRequired | Outcome::TaskCreated => None,
             Outcome::ToolError => Some("tool_error".into()),
             Outcome::TimedOut => Some("timeout".into()),
+            Outcome::Cancelled | Outcome::ClientGone if self.method == "subscriptions/listen" => None,
             Outcome::Cancelled => Some("cancelled".into()),
             Outcome::ClientGone => Some("client_gone".into()),
             Outcome::Error | Outcome::Refused | Outcome::Panicked => match self.code {
@@ -96,9 +109,17 @@ impl<'a> Finished<'a> {
         }
     }
 
-    /// Whether the server failed: [`error_type`](Self::error_type) is there, and neither the client nor its connection
-    /// ended the request.
+    /// Whether the server failed, so that its operator should look: [`error_type`](Self::error_type) is there, neither the
+    /// client nor its connection ended the request, and the code is none that callers or their users cause: missing
+    /// scopes (-31403), a rate limit (-32000), a user who declines (-1) or has to open a URL first (-32042), -32020,
+    /// -32021 and -32022.
     pub fn is_server_error(&self) -> bool {
+        let is_rate = self.outcome == Outcome::Refused && self.code == Some(RpcError::THROTTLED);
+        self.is_span_error() && !is_rate && !self.code.is_some_and(|code| NOT_OF_SERVER.contains(&code))
+    }
+
+    /// Whether its span has the status of an error, by the conventions.
+    pub(crate) fn is_span_error(&self) -> bool {
         !matches!(self.outcome, Outcome::Cancelled | Outcome::ClientGone) && self.error_type().is_some()
     }
 }
@@ -209,19 +230,26 @@ pub struct Asked<'a> {
     /// [`TimedOut`](Outcome::TimedOut), [`ClientGone`](Outcome::ClientGone), or [`Cancelled`](Outcome::Cancelled) if the
     /// call that asked was dropped.
     pub outcome: Outcome,
-    /// The code of the client's error.
+    /// The code of the client's error. Clients choose it: not a label.
     pub code: Option<i64>,
 }
 
 impl Asked<'_> {
-    /// Why it failed, as OpenTelemetry's `error.type`. On this side, every code is a failure.
+    /// Why it failed, as OpenTelemetry's `error.type`. On this side, every code is a failure. Codes that JSON-RPC does not
+    /// reserve are `_OTHER`, except -1, by which users decline: a client may send any number, and this may be a label.
     pub fn error_type(&self) -> Option<Cow<'static, str>> {
         match (self.outcome, self.code) {
             (outcome, _) if outcome.is_success() => None,
-            (Outcome::Error, Some(code)) => Some(code.to_string().into()),
+            (Outcome::Error, Some(_)) => self.status_code(),
             (Outcome::TimedOut, _) => Some("timeout".into()),
             (outcome, _) => Some(outcome.as_str().into()),
         }
+    }
+
+    /// The code of the client's error as a label.
+    pub(crate) fn status_code(&self) -> Option<Cow<'static, str>> {
+        let known = |code: i64| matches!(code, -32768..=-32000 | -1);
+        self.code.map(|code| if known(code) { code.to_string().into() } else { OTHER.into() })
     }
 }
 
@@ -237,4 +265,106 @@ pub struct SessionEnded {
     pub duration: Duration,
     /// The HTTP session.
     pub session: Option<SessionHash>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished(outcome: Outcome, code: Option<i32>) -> Finished<'static> {
+        Finished {
+            method: "tools/call",
+            target: None,
+            uri: None,
+            revision: None,
+            transport: Transport::Stdio,
+            duration: Duration::ZERO,
+            outcome,
+            code,
+            status: None,
+            bytes_in: 0,
+            bytes_out: 0,
+            user: None,
+            peer: None,
+            session: None,
+            client: ClientField::Unknown,
+        }
+    }
+
+    /// Every code with the outcomes that have one: `error.type`, and whose fault it is.
+    #[test]
+    fn codes_are_the_callers_the_conventions_or_the_servers() {
+        let table = [
+            (RpcError::PARSE, None, false),
+            (RpcError::INVALID_REQUEST, None, false),
+            (RpcError::METHOD_NOT_FOUND, None, false),
+            (RpcError::INVALID_PARAMS, None, false),
+            (RpcError::RESOURCE_NOT_FOUND, None, false),
+            (RpcError::INTERNAL, Some("-32603"), true),
+            (RpcError::USER_DECLINED, Some("-1"), false),
+            (RpcError::FORBIDDEN, Some("-31403"), false),
+            (RpcError::URL_REQUIRED, Some("-32042"), false),
+            (RpcError::MISSING_CAPABILITY, Some("-32021"), false),
+            (RpcError::HEADER_MISMATCH, Some("-32020"), false),
+            (RpcError::UNSUPPORTED_VERSION, Some("-32022"), false),
+            (4004, Some("4004"), true),
+        ];
+        for (code, error_type, of_server) in table {
+            for outcome in [Outcome::Error, Outcome::Refused, Outcome::Panicked] {
+                let finished = finished(outcome, Some(code));
+                assert_eq!(finished.error_type().as_deref(), error_type, "{outcome} {code}");
+                assert_eq!(finished.is_server_error(), of_server, "{outcome} {code}");
+                assert_eq!(finished.is_span_error(), error_type.is_some(), "{outcome} {code}");
+            }
+        }
+        // A rate limit refuses. A handler may use the same code for anything.
+        for (outcome, of_server) in [(Outcome::Refused, false), (Outcome::Error, true)] {
+            let finished = finished(outcome, Some(RpcError::THROTTLED));
+            assert_eq!((finished.error_type().as_deref(), finished.is_server_error()), (Some("-32000"), of_server));
+        }
+    }
+
+    #[test]
+    fn outcomes_without_a_code() {
+        for &outcome in Outcome::ALL {
+            let (error_type, of_server) = match outcome {
+                Outcome::Answered | Outcome::InputRequired | Outcome::TaskCreated => (None, false),
+                Outcome::ToolError | Outcome::Panicked => (Some("tool_error"), true),
+                Outcome::TimedOut => (Some("timeout"), true),
+                Outcome::Cancelled => (Some("cancelled"), false),
+                Outcome::ClientGone => (Some("client_gone"), false),
+                Outcome::Error | Outcome::Refused => (None, false),
+            };
+            let told = finished(outcome, None);
+            assert_eq!((told.error_type().as_deref(), told.is_server_error()), (error_type, of_server), "{outcome}");
+        }
+        for outcome in [Outcome::Cancelled, Outcome::ClientGone] {
+            let listen = Finished { method: "subscriptions/listen", ..finished(outcome, None) };
+            assert_eq!(listen.error_type(), None, "a stream ends that way");
+        }
+        let refused = |status| Finished { status: Some(status), ..finished(Outcome::Refused, None) };
+        assert_eq!((refused(404).error_type(), refused(503).error_type().as_deref()), (None, Some("503")));
+    }
+
+    #[test]
+    fn ten_thousand_codes_of_clients_are_few_labels() {
+        let label = |code: i64| {
+            let asked = Asked {
+                method: "roots/list",
+                revision: Revision::V2025_11_25,
+                transport: Transport::Stdio,
+                duration: Duration::ZERO,
+                outcome: Outcome::Error,
+                code: Some(code),
+            };
+            assert_eq!(asked.status_code(), asked.error_type());
+            asked.error_type().unwrap()
+        };
+        let labels: std::collections::HashSet<_> = (0..10_000)
+            .map(|code| label(code * 7 - 3))
+            .chain([i64::MIN, i64::MAX, -31_999, -32_769].map(label))
+            .collect();
+        assert_eq!(labels, [OTHER.into()].into());
+        assert_eq!([label(-1), label(-32_601), label(-32_768), label(-32_000)], ["-1", "-32601", "-32768", "-32000"]);
+    }
 }

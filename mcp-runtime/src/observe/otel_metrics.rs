@@ -87,7 +87,7 @@ impl Observer for OtelMetrics {
         ];
         attributes.extend(protocol(request.transport));
         attributes.extend(request.error_type().map(|kind| KeyValue::new("error.type", kind)));
-        attributes.extend(request.code.map(|code| KeyValue::new("rpc.response.status_code", code.to_string())));
+        attributes.extend(request.status_code().map(|code| KeyValue::new("rpc.response.status_code", code)));
         self.questions.record(request.duration.as_secs_f64(), &attributes);
     }
 

@@ -32,7 +32,8 @@ pub(super) fn adopt(span: &Span, meta: Option<Raw<'_>>) {
 
 /// The context that the `_meta` of a request carries.
 fn parent(entries: &Object<'_>) -> Option<Context> {
-    let text = |key: &str| entries.get(key).and_then(Raw::text);
+    // A text that is too long even if all of it is escaped is not decoded.
+    let text = |key: &str| entries.get(key).filter(|raw| raw.get().len() <= 6 * BAGGAGE_BYTES).and_then(Raw::text);
     let traceparent = text("traceparent").filter(|text| trace_context::is_parent(text))?;
     let mut parts = traceparent.split('-').skip(1);
     let trace = TraceId::from_hex(parts.next()?).ok()?;
