@@ -19,7 +19,7 @@ use crate::call::in_flight::{CallKind, TaskSet};
 use crate::call::notifier::CloseOnDrop;
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::call::run::PendingCall;
-use crate::call::telemetry::watch::{AcceptedRequest, Watch, WatchedSession};
+use crate::call::telemetry::watch::{AcceptedRequest, Watch};
 use crate::era::encode::{self, ResponseTo, notification};
 use crate::era::{self, Accepted, Era, LegacySession, Method, RequestParams};
 use crate::jsonrpc::error::RpcError;
@@ -49,8 +49,6 @@ pub(crate) struct Connection {
     pub(crate) exited: Option<Exited>,
     /// Whether the client has sent `initialized`.
     pub(crate) initialized: bool,
-    /// Told when the session is over, if anybody is told.
-    pub(crate) watched_session: Option<Box<dyn WatchedSession>>,
     consecutive_errors: usize,
 }
 
@@ -111,7 +109,6 @@ impl Connection {
             subscription: None,
             exited: None,
             initialized: false,
-            watched_session: None,
             consecutive_errors: 0,
         }
     }
@@ -251,9 +248,11 @@ impl Connection {
             Ok(None) => Ok(call),
             Ok(Some(waiting)) => Err(Handled::Waiting(Box::new(waiting))),
             Err(failure) => {
-                let (at, outcome) = (out.len(), Err(failure));
+                let (at, mut outcome) = (out.len(), Err(failure));
                 note_denial(outbox, &outcome);
+                watch.settle(&mut outcome, to);
                 encode::answer(&self.core.info, to, outcome, out);
+                std::mem::take(watch).finish(&out[at..]);
                 Err(Handled::Answered { at })
             }
         }

@@ -221,3 +221,20 @@ async fn question_is_a_client_span_below_its_call() {
     let asked = collected.span(|span| span.name == "elicitation/create" && is_in(span, trace)).await;
     assert_eq!((asked.span_kind, asked.parent_span_id), (SpanKind::Client, call.span_context.span_id()));
 }
+
+/// Count to three.
+#[tool(blocking)]
+fn count_slowly() -> u32 {
+    let _own = tracing::info_span!(target: "observe", "counting").entered();
+    3
+}
+
+#[tokio::test]
+async fn blocking_handler_runs_inside_its_span() {
+    let collected = subscriber::set();
+    let server = Server::new("spans", "1.0.0").tools(tools![count_slowly]).spans(Spans::new());
+    let client = TestClient::connect(server).await.unwrap();
+    client.call("count_slowly", json!({})).await.unwrap();
+    let (call, inside) = (collected.named("tools/call count_slowly").await, collected.named("counting").await);
+    assert_eq!(inside.parent_span_id, call.span_context.span_id());
+}

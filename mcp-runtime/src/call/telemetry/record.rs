@@ -8,7 +8,9 @@ use std::time::Instant;
 use tracing::Span;
 
 use super::span;
-use super::watch::{AcceptedRequest, Arrived, Lifeline, Place, Watched, WatchedQuestion, WatchedSession, Watcher};
+use super::watch::{
+    AcceptedRequest, Arrived, Lifeline, LifelineState, Place, Watched, WatchedQuestion, WatchedSession, Watcher,
+};
 use crate::era::client_info::ClientInfo;
 use crate::era::encode::{self, ResponseTo};
 use crate::era::{Accepted, Method};
@@ -101,7 +103,8 @@ impl Watcher for Shared {
     }
 
     fn session(&self, revision: Revision, place: Place) -> Box<dyn WatchedSession> {
-        Box::new(OpenSession { telemetry: Arc::clone(&self.0), revision, place, opened: Instant::now() })
+        let (telemetry, opened) = (Arc::clone(&self.0), Instant::now());
+        Box::new(OpenSession { telemetry, revision, place, opened, is_forgotten: false })
     }
 
     fn question(&self, method: &str, revision: Revision, transport: Transport) -> Box<dyn WatchedQuestion> {
@@ -181,8 +184,14 @@ impl Watched for Record {
         let aborted = match outcome {
             Err(Failure::TimedOut(_)) => Some(observe::Outcome::TimedOut),
             Err(Failure::Panicked) => Some(observe::Outcome::Panicked),
+            // Of these, no handler has run.
+            Err(Failure::Throttled(_) | Failure::Busy(_)) => Some(observe::Outcome::Refused),
+            #[cfg(feature = "auth")]
+            Err(Failure::Forbidden(_)) => Some(observe::Outcome::Refused),
             _ => None,
         };
+        #[cfg(feature = "http")]
+        self.settled(outcome);
         encode::settle(outcome, to);
         let became = match outcome {
             Ok(Reply::Tool(result)) if result.is_error => observe::Outcome::ToolError,
@@ -207,6 +216,11 @@ impl Watched for Record {
         self.peer = Some(peer);
     }
 
+    fn replaced(&mut self, code: i32, message: &str) {
+        self.outcome = Some(observe::Outcome::Error);
+        self.failed(Some(code), message);
+    }
+
     fn sent(&mut self, bytes: usize) {
         self.bytes_out = bytes;
     }
@@ -217,6 +231,10 @@ impl Watched for Record {
     }
 
     fn refused_with(&mut self, line: &[u8]) {
+        #[cfg(feature = "http")]
+        if self.status.is_none() {
+            self.status = answered_with(self.place.transport);
+        }
         #[derive(serde::Deserialize)]
         struct Line {
             error: RpcError,
@@ -237,7 +255,32 @@ impl Watched for Record {
     }
 }
 
+/// The status of a response in a session, or to a request without one of the older revisions, that has an answer.
+#[cfg(feature = "http")]
+fn answered_with(transport: Transport) -> Option<u16> {
+    match transport {
+        Transport::Stdio => None,
+        Transport::Http | Transport::HttpSession => Some(200),
+        // The answer is on the stream.
+        Transport::Sse => Some(202),
+    }
+}
+
 impl Record {
+    /// The status of the response to it, as its outcome has it. Stateless requests have others, and say so themselves.
+    #[cfg(feature = "http")]
+    fn settled(&mut self, outcome: &Outcome) {
+        let answered = answered_with(self.place.transport);
+        self.status = match outcome {
+            #[cfg(feature = "auth")]
+            Err(Failure::Forbidden(denied)) => answered.map(|_| if denied.is_anonymous { 401 } else { 403 }),
+            Err(Failure::Throttled(throttled)) if self.place.transport != Transport::Sse => {
+                answered.map(|_| if throttled.is_busy { 503 } else { 429 })
+            }
+            _ => answered,
+        };
+    }
+
     fn failed(&mut self, code: Option<i32>, message: &str) {
         self.code = code;
         if self.telemetry.spans.is_some() {
@@ -245,13 +288,26 @@ impl Record {
         }
     }
 
+    /// What became of a request that was dropped, and the code it was answered with.
+    fn dropped(&self) -> (observe::Outcome, Option<i32>) {
+        let state = match &self.lifeline {
+            // Nothing else ends these: their connection has.
+            _ if self.place.transport == Transport::Http => LifelineState::Gone,
+            Some(lifeline) => lifeline.state(),
+            None => LifelineState::Gone,
+        };
+        match state {
+            LifelineState::Alive => (observe::Outcome::Cancelled, None),
+            LifelineState::Gone => (observe::Outcome::ClientGone, None),
+            LifelineState::GivenUp => (observe::Outcome::Error, Some(RpcError::INTERNAL)),
+        }
+    }
+
     /// What is known. A request without an outcome is over because nobody waits for it.
     fn finished(&self) -> Finished<'_> {
-        let dropped = || match &self.lifeline {
-            // Nothing else ends these: their connection has.
-            _ if self.place.transport == Transport::Http => observe::Outcome::ClientGone,
-            Some(lifeline) if lifeline.has_ended() => observe::Outcome::ClientGone,
-            _ => observe::Outcome::Cancelled,
+        let (outcome, code) = match self.outcome {
+            Some(outcome) => (outcome, self.code),
+            None => self.dropped(),
         };
         Finished {
             method: &self.method,
@@ -260,8 +316,8 @@ impl Record {
             revision: self.revision,
             transport: self.place.transport,
             duration: self.started.elapsed(),
-            outcome: self.outcome.unwrap_or_else(dropped),
-            code: self.code,
+            outcome,
+            code,
             status: self.status,
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
@@ -285,8 +341,9 @@ impl Drop for Record {
     fn drop(&mut self) {
         let finished = self.finished();
         if self.telemetry.spans.is_some() {
-            // One that was refused has no span yet.
-            let late = if self.span.is_none() { span::of_refused(&finished) } else { None };
+            // One that was refused has no span yet. That of a call is not wanted if it has none.
+            let is_late = self.span.is_none() && self.revision.is_none();
+            let late = if is_late { span::of_refused(&finished) } else { None };
             if let Some(span) = self.span.as_ref().or(late.as_ref()) {
                 span::close(span, &finished, self.message.as_deref());
             }
@@ -309,12 +366,21 @@ struct OpenSession {
     revision: Revision,
     place: Place,
     opened: Instant,
+    /// It goes on elsewhere.
+    is_forgotten: bool,
 }
 
-impl WatchedSession for OpenSession {}
+impl WatchedSession for OpenSession {
+    fn forget(mut self: Box<Self>) {
+        self.is_forgotten = true;
+    }
+}
 
 impl Drop for OpenSession {
     fn drop(&mut self) {
+        if self.is_forgotten {
+            return;
+        }
         let OpenSession { revision, place: Place { transport, session }, opened, .. } = *self;
         let ended = SessionEnded { revision, transport, duration: opened.elapsed(), session };
         self.telemetry.tell(|observer| observer.session_ended(&ended));

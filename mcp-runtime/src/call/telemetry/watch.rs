@@ -34,6 +34,20 @@ pub(crate) struct Place {
     pub(crate) session: Option<SessionHash>,
 }
 
+/// The length of a message, and when it was there; now, if nobody has noted it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    pub(crate) bytes: usize,
+    pub(crate) at: Option<Instant>,
+}
+
+impl Arrival {
+    #[inline]
+    pub(crate) fn now(bytes: usize) -> Self {
+        Arrival { bytes, at: None }
+    }
+}
+
 /// A request as it arrives, before it is known whether it is valid.
 pub(crate) struct Arrived<'a> {
     /// As the client sent it; nothing if its message could not be read.
@@ -55,9 +69,20 @@ pub(crate) struct AcceptedRequest<'a> {
     pub(crate) peer: Option<Peer>,
 }
 
+/// What a call that is dropped was dropped for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LifelineState {
+    /// Its connection goes on: it was cancelled.
+    Alive,
+    /// Its connection has ended.
+    Gone,
+    /// The server has given it up in a shutdown, and has answered so.
+    GivenUp,
+}
+
 /// A connection, whose end is the end of its calls.
 pub(crate) trait Lifeline: fmt::Debug + Send + Sync {
-    fn has_ended(&self) -> bool;
+    fn state(&self) -> LifelineState;
 }
 
 /// A request that is watched. Dropped before it is finished, it was cancelled.
@@ -73,6 +98,8 @@ pub(crate) trait Watched: fmt::Debug + Send {
     fn status(&mut self, status: u16);
     /// It came from there.
     fn from(&mut self, peer: Peer);
+    /// Its answer could not be sent, and this error is sent instead.
+    fn replaced(&mut self, code: i32, message: &str);
     /// The response to it has so many bytes.
     fn sent(&mut self, bytes: usize);
     /// It was refused, with this error.
@@ -84,7 +111,10 @@ pub(crate) trait Watched: fmt::Debug + Send {
 }
 
 /// A session that is watched. It is over when this is dropped.
-pub(crate) trait WatchedSession: fmt::Debug + Send + Sync {}
+pub(crate) trait WatchedSession: fmt::Debug + Send + Sync {
+    /// It is not over, but no longer watched here.
+    fn forget(self: Box<Self>);
+}
 
 /// A question to a client that is watched. Dropped before it is finished, it was cancelled.
 pub(crate) trait WatchedQuestion: Send {

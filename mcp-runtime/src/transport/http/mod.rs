@@ -269,7 +269,7 @@ impl HttpService {
         }
         async move {
             let (headers, mut admitted) = (Headers::of(&parts.headers), None);
-            let unclaimed = UnclaimedPost::of(&self.0.core, &parts, peer);
+            let unclaimed = UnclaimedPost::of(&self.0.core, &parts, &headers, peer);
             if let Some(response) = self.0.aside(&parts) {
                 return Ok(response.await);
             }

@@ -102,12 +102,12 @@ impl Sessions {
     /// Makes room for one more session of a principal: removes expired sessions, and evicts an idle one if need be.
     pub(super) fn make_room(&self, principal: Option<&str>, limits: &Limits) -> Result<(), Full> {
         let mut table = self.table();
-        make_room(&mut table, limits, EVICTABLE_AFTER)?;
+        let (removed, room) = make_room(&mut table, limits, EVICTABLE_AFTER);
         let own = || table.values().filter(|session| session.principal.as_deref() == principal).count();
-        if principal.is_some() && own() >= limits.sessions_per_principal {
-            return Err(Full::Principal);
-        }
-        Ok(())
+        let too_many = room.is_ok() && principal.is_some() && own() >= limits.sessions_per_principal;
+        drop(table);
+        removed.end();
+        if too_many { Err(Full::Principal) } else { room }
     }
 
     /// Adds a session under a new id, which is random: it is the client's credential.
@@ -137,7 +137,9 @@ impl Sessions {
 
     /// Makes room for the copy of a stored session. Any idle copy can be evicted, since it can be restored.
     pub(super) fn make_room_for_copy(&self, limits: &Limits) -> Result<(), Full> {
-        make_room(&mut self.table(), limits, Duration::ZERO)
+        let (removed, room) = make_room(&mut self.table(), limits, Duration::ZERO);
+        removed.end();
+        room
     }
 
     /// The sessions with an open stream or a running call.
@@ -151,8 +153,10 @@ impl Sessions {
         let session = table.get(id).filter(|session| session.principal.as_deref() == principal)?;
         let age = session.age();
         if session.has_expired(age, limits) {
-            if let Some(session) = table.remove(id) {
-                session.control.abort();
+            let session = table.remove(id);
+            drop(table);
+            if let Some(session) = session {
+                session.end_expired();
             }
             return None;
         }
@@ -172,6 +176,10 @@ impl Sessions {
     pub(super) fn end_all(&self) {
         let all = std::mem::take(&mut *self.table());
         for session in all.values() {
+            // Other replicas go on with one that is in a store.
+            if session.stored.is_some() {
+                session.control.forget_session();
+            }
             session.control.abort();
         }
     }
@@ -219,28 +227,47 @@ impl Drop for ShutdownGuard<'_> {
     }
 }
 
-/// Makes room for another session: removes the expired ones, then evicts one if need be.
-fn make_room(table: &mut HashMap<Box<str>, Arc<Session>>, limits: &Limits, min_idle: Duration) -> Result<(), Full> {
-    if table.len() < limits.sessions {
-        return Ok(());
-    }
-    table.retain(|_, session| {
-        let expired = session.has_expired(session.age(), limits);
-        if expired {
-            session.control.abort();
+/// Sessions that were removed from the table. They are ended when it is not locked: observers are told.
+#[derive(Default)]
+struct Removed {
+    expired: Vec<Arc<Session>>,
+    evicted: Option<Arc<Session>>,
+}
+
+impl Removed {
+    fn end(self) {
+        for session in &self.expired {
+            session.end_expired();
         }
-        !expired
-    });
+        let Some(evicted) = self.evicted else { return };
+        match evicted.stored {
+            None => drop(evicted.control.abort()),
+            // A concurrent request may just have found a copy, and can still be served. The copy ends when it is dropped;
+            // its session does not.
+            Some(_) => evicted.control.forget_session(),
+        }
+    }
+}
+
+/// Makes room for another session: removes the expired ones, then evicts one if need be.
+fn make_room(
+    table: &mut HashMap<Box<str>, Arc<Session>>,
+    limits: &Limits,
+    min_idle: Duration,
+) -> (Removed, Result<(), Full>) {
+    let mut removed = Removed::default();
     if table.len() < limits.sessions {
-        return Ok(());
+        return (removed, Ok(()));
+    }
+    removed.expired =
+        table.extract_if(|_, session| session.has_expired(session.age(), limits)).map(|(_, session)| session).collect();
+    if table.len() < limits.sessions {
+        return (removed, Ok(()));
     }
     let candidates: Vec<_> = table.iter().map(|(id, session)| (id.clone(), session.candidate())).collect();
-    let evicted = eviction::victim(&candidates, min_idle).and_then(|id| table.remove(id)).ok_or(Full::Server)?;
-    // A concurrent request may just have found a copy, and can still be served. The copy ends when it is dropped.
-    if evicted.stored.is_none() {
-        evicted.control.abort();
-    }
-    Ok(())
+    removed.evicted = eviction::victim(&candidates, min_idle).and_then(|id| table.remove(id));
+    let room = removed.evicted.as_ref().map(drop).ok_or(Full::Server);
+    (removed, room)
 }
 
 impl Session {
@@ -364,6 +391,10 @@ impl Session {
 /// Ends the connection: streams and tasks may still hold its control.
 impl Drop for Session {
     fn drop(&mut self) {
+        // A session in a store outlives its copies.
+        if self.stored.is_some() {
+            self.control.forget_session();
+        }
         self.control.abort();
     }
 }
