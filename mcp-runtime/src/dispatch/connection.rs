@@ -241,6 +241,7 @@ impl Connection {
             names: &**self.view.catalog(),
             user: outbox.principal(),
             peer: outbox.peer(),
+            network: outbox.network(),
         });
         let to = ResponseTo { id: request.id, method: call.method, revision: call.envelope.revision };
         // Caught, because a `visible_if` predicate of the user's may panic.
@@ -292,7 +293,8 @@ impl Connection {
     }
 
     /// Finishes a call in a task, which sends its answer to `answers`.
-    pub(super) fn spawn(&mut self, call: WaitingCall, answers: mpsc::Sender<Outgoing>) {
+    pub(super) fn spawn(&mut self, mut call: WaitingCall, answers: mpsc::Sender<Outgoing>) {
+        call.to.watch.waits(|| Arc::clone(&self.control) as _);
         let (id, method) = (call.to.id.clone(), call.to.method);
         let (core, in_flight) = (Arc::clone(&self.core), Arc::clone(&self.control.in_flight));
         // Made outside of the task: a task that is aborted before its first poll runs nothing, but drops what it

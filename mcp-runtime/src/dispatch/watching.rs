@@ -1,10 +1,10 @@
 //! The part of a [`Connection`] that has its requests watched, if anybody does.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::connection::{Connection, Handled};
-use crate::call::telemetry::watch::{Arrival, Arrived, Watch};
+use crate::call::outbox::Outbox;
+use crate::call::telemetry::watch::{Arrival, Arrived, Network, NotifiedRequest, Watch, Watcher};
 #[cfg(feature = "http")]
 use crate::observe::SessionHash;
 use crate::observe::Transport;
@@ -26,8 +26,29 @@ impl Connection {
             bytes,
             started: at.unwrap_or_else(Instant::now),
             place: self.control.place(),
-            lifeline: Some(Arc::clone(&self.control) as _),
+            network: Network::default(),
         })
+    }
+
+    /// Tells of a notification that has been handled, if anybody is told.
+    #[cold]
+    pub(super) fn notified(
+        &self,
+        watcher: &dyn Watcher,
+        method: &str,
+        bytes: usize,
+        outbox: &Outbox,
+        started: Instant,
+    ) {
+        watcher.notified(&NotifiedRequest {
+            method,
+            names: &**self.view.catalog(),
+            revision: self.session.client().map(|_| self.session.revision()),
+            bytes,
+            started,
+            place: self.control.place(),
+            network: outbox.network(),
+        });
     }
 
     /// Begins to watch a session whose `initialize` is being answered, if anybody does. Over HTTP it may yet fail, and

@@ -45,7 +45,7 @@ pub struct Finished<'a> {
     /// The method: of the protocol, or one of the server's own. `_OTHER` for every other, and for a message that could
     /// not be read.
     pub method: &'a str,
-    /// The name of the tool or prompt, or the URI or URI template of the resource, as the server has it. `_OTHER` if it
+    /// The name of the tool or prompt, also of one whose arguments are completed, or the URI or URI template of the resource, as the server has it. `_OTHER` if it
     /// has none of that name. `None` if the method names nothing.
     pub target: Option<&'a str>,
     /// The URI of the resource, as the client sent it; at most 300 bytes of it.
@@ -54,13 +54,18 @@ pub struct Finished<'a> {
     pub revision: Option<Revision>,
     /// How it arrived.
     pub transport: Transport,
+    /// The version of HTTP, as OpenTelemetry's `network.protocol.version`: `1.1`, `2`. `None` on stdio and HTTP+SSE.
+    pub http_version: Option<&'static str>,
+    /// Whether it came over a Unix socket of the server's own.
+    pub is_unix_socket: bool,
     /// From the complete message to its answer, or to its end without one.
     pub duration: Duration,
     /// What became of it.
     pub outcome: Outcome,
     /// The code of the JSON-RPC error it was answered with.
     pub code: Option<i32>,
-    /// The status of the HTTP response, if it was decided with the answer.
+    /// The status of the HTTP response. 202 over HTTP+SSE, whose answers are on the stream. In rare cases a 503 is sent
+    /// instead of an answer that has been told: if a store fails then, or memory for a long response.
     pub status: Option<u16>,
     /// The length of its message.
     pub bytes_in: usize,
@@ -107,6 +112,11 @@ impl<'a> Finished<'a> {
                 None => self.status.filter(|status| *status >= 500).map(|status| status.to_string().into()),
             },
         }
+    }
+
+    /// OpenTelemetry's `network.transport`: `pipe`, `tcp` or `unix`.
+    pub fn network_transport(&self) -> &'static str {
+        if self.is_unix_socket { "unix" } else { self.transport.network() }
     }
 
     /// Whether the server failed, so that its operator should look: [`error_type`](Self::error_type) is there, neither the
@@ -253,6 +263,35 @@ impl Asked<'_> {
     }
 }
 
+/// A notification of a client's that was handled. The argument of [`Observer::notified`](super::Observer::notified).
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Notified<'a> {
+    /// The method: one that clients of some revision send, or one of the server's own. `_OTHER` for every other.
+    pub method: &'a str,
+    /// The revision of the session. `None` without one.
+    pub revision: Option<Revision>,
+    /// How it arrived.
+    pub transport: Transport,
+    /// The version of HTTP: `1.1`, `2`.
+    pub http_version: Option<&'static str>,
+    /// Whether it came over a Unix socket of the server's own.
+    pub is_unix_socket: bool,
+    /// How long it took to take it. A handler of the server's own may go on.
+    pub duration: Duration,
+    /// The length of its message.
+    pub bytes_in: usize,
+    /// The HTTP session it belongs to.
+    pub session: Option<SessionHash>,
+}
+
+impl Notified<'_> {
+    /// OpenTelemetry's `network.transport`: `pipe`, `tcp` or `unix`.
+    pub fn network_transport(&self) -> &'static str {
+        if self.is_unix_socket { "unix" } else { self.transport.network() }
+    }
+}
+
 /// A session that is over. The argument of [`Observer::session_ended`](super::Observer::session_ended).
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -268,103 +307,4 @@ pub struct SessionEnded {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn finished(outcome: Outcome, code: Option<i32>) -> Finished<'static> {
-        Finished {
-            method: "tools/call",
-            target: None,
-            uri: None,
-            revision: None,
-            transport: Transport::Stdio,
-            duration: Duration::ZERO,
-            outcome,
-            code,
-            status: None,
-            bytes_in: 0,
-            bytes_out: 0,
-            user: None,
-            peer: None,
-            session: None,
-            client: ClientField::Unknown,
-        }
-    }
-
-    /// Every code with the outcomes that have one: `error.type`, and whose fault it is.
-    #[test]
-    fn codes_are_the_callers_the_conventions_or_the_servers() {
-        let table = [
-            (RpcError::PARSE, None, false),
-            (RpcError::INVALID_REQUEST, None, false),
-            (RpcError::METHOD_NOT_FOUND, None, false),
-            (RpcError::INVALID_PARAMS, None, false),
-            (RpcError::RESOURCE_NOT_FOUND, None, false),
-            (RpcError::INTERNAL, Some("-32603"), true),
-            (RpcError::USER_DECLINED, Some("-1"), false),
-            (RpcError::FORBIDDEN, Some("-31403"), false),
-            (RpcError::URL_REQUIRED, Some("-32042"), false),
-            (RpcError::MISSING_CAPABILITY, Some("-32021"), false),
-            (RpcError::HEADER_MISMATCH, Some("-32020"), false),
-            (RpcError::UNSUPPORTED_VERSION, Some("-32022"), false),
-            (4004, Some("4004"), true),
-        ];
-        for (code, error_type, of_server) in table {
-            for outcome in [Outcome::Error, Outcome::Refused, Outcome::Panicked] {
-                let finished = finished(outcome, Some(code));
-                assert_eq!(finished.error_type().as_deref(), error_type, "{outcome} {code}");
-                assert_eq!(finished.is_server_error(), of_server, "{outcome} {code}");
-                assert_eq!(finished.is_span_error(), error_type.is_some(), "{outcome} {code}");
-            }
-        }
-        // A rate limit refuses. A handler may use the same code for anything.
-        for (outcome, of_server) in [(Outcome::Refused, false), (Outcome::Error, true)] {
-            let finished = finished(outcome, Some(RpcError::THROTTLED));
-            assert_eq!((finished.error_type().as_deref(), finished.is_server_error()), (Some("-32000"), of_server));
-        }
-    }
-
-    #[test]
-    fn outcomes_without_a_code() {
-        for &outcome in Outcome::ALL {
-            let (error_type, of_server) = match outcome {
-                Outcome::Answered | Outcome::InputRequired | Outcome::TaskCreated => (None, false),
-                Outcome::ToolError | Outcome::Panicked => (Some("tool_error"), true),
-                Outcome::TimedOut => (Some("timeout"), true),
-                Outcome::Cancelled => (Some("cancelled"), false),
-                Outcome::ClientGone => (Some("client_gone"), false),
-                Outcome::Error | Outcome::Refused => (None, false),
-            };
-            let told = finished(outcome, None);
-            assert_eq!((told.error_type().as_deref(), told.is_server_error()), (error_type, of_server), "{outcome}");
-        }
-        for outcome in [Outcome::Cancelled, Outcome::ClientGone] {
-            let listen = Finished { method: "subscriptions/listen", ..finished(outcome, None) };
-            assert_eq!(listen.error_type(), None, "a stream ends that way");
-        }
-        let refused = |status| Finished { status: Some(status), ..finished(Outcome::Refused, None) };
-        assert_eq!((refused(404).error_type(), refused(503).error_type().as_deref()), (None, Some("503")));
-    }
-
-    #[test]
-    fn ten_thousand_codes_of_clients_are_few_labels() {
-        let label = |code: i64| {
-            let asked = Asked {
-                method: "roots/list",
-                revision: Revision::V2025_11_25,
-                transport: Transport::Stdio,
-                duration: Duration::ZERO,
-                outcome: Outcome::Error,
-                code: Some(code),
-            };
-            assert_eq!(asked.status_code(), asked.error_type());
-            asked.error_type().unwrap()
-        };
-        let labels: std::collections::HashSet<_> = (0..10_000)
-            .map(|code| label(code * 7 - 3))
-            .chain([i64::MIN, i64::MAX, -31_999, -32_769].map(label))
-            .collect();
-        assert_eq!(labels, [OTHER.into()].into());
-        assert_eq!([label(-1), label(-32_601), label(-32_768), label(-32_000)], ["-1", "-32601", "-32768", "-32000"]);
-    }
-}
+mod tests;

@@ -221,3 +221,102 @@ async fn message_that_never_arrives_took_no_time() {
     assert_eq!((row.outcome, row.status), (Outcome::Refused, Some(408)));
     assert!(row.duration < Duration::from_millis(200), "{:?}", row.duration);
 }
+
+/// What becomes of a request, and what is told: the same without a session and in one.
+#[tokio::test]
+async fn table_of_errors_over_http() {
+    let table = [
+        ("add", Outcome::ToolError, None, Some("tool_error")),
+        ("fail", Outcome::ToolError, None, Some("tool_error")),
+        ("fail_own", Outcome::Error, Some(4004), Some("4004")),
+        ("fail_params", Outcome::Error, Some(-32602), None),
+        ("panic", Outcome::Panicked, None, Some("tool_error")),
+        ("panic_later", Outcome::Panicked, None, Some("tool_error")),
+        ("late", Outcome::TimedOut, None, Some("timeout")),
+        ("nothing_of_that_name", Outcome::Error, Some(-32602), None),
+        ("murmur", Outcome::Answered, None, None),
+    ];
+    let (server, recorder, _) = watched();
+    let site = Site::of(server).await;
+    let session = site.session(Revision::V2025_11_25).await;
+    for (row, (tool, outcome, code, error_type)) in table.into_iter().enumerate() {
+        let stateless = site.ask(&call(tool, &json!({}))).await.status;
+        let in_session = site.ask(&call_in(&session, row as u64, tool, &json!({}))).await.status;
+        let rows = recorder.calls(2 * (row + 1)).await;
+        for (told, status) in rows[2 * row..].iter().zip([stateless, in_session]) {
+            let expected = (outcome, code, error_type.map(str::to_owned), Some(status));
+            assert_eq!((told.outcome, told.code, told.error_type.clone(), told.status), expected, "{tool}");
+            assert_eq!(told.network, ("tcp", Some("1.1")));
+        }
+    }
+    let unknown = json!({"jsonrpc": "2.0", "id": 1, "method": "no/such/method"});
+    for ask in [modern("no/such/method", json!({})), in_session(&session, &unknown)] {
+        let status = site.ask(&ask).await.status;
+        let told = recorder.rows().pop().unwrap();
+        assert_eq!((told.outcome, told.code, told.error_type), (Outcome::Refused, Some(-32601), None));
+        assert_eq!((told.status, told.method.as_str()), (Some(status), "_OTHER"));
+    }
+    let later = json!({"io.modelcontextprotocol/protocolVersion": "2027-01-01"});
+    let later = modern("tools/call", json!({"name": "greet", "arguments": {}, "_meta": later}));
+    for (ask, code) in [
+        (call("add", &json!({})).but("Mcp-Name", "other"), -32020),
+        (later.but("MCP-Protocol-Version", "2027-01-01"), -32022),
+        (call("greet", &json!({})), -32021),
+    ] {
+        let status = site.ask(&ask).await.status;
+        let told = recorder.rows().pop().unwrap();
+        assert_eq!((told.code, told.status), (Some(code), Some(status)));
+        assert_eq!(told.error_type, Some(code.to_string()), "an error by the conventions");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn unix_socket_is_told() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let (server, recorder, _) = watched();
+    let path = std::env::temp_dir().join(format!("mcp-observe-{}.sock", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = tokio::net::UnixListener::bind(&path).unwrap();
+    let serving = tokio::spawn(server.into_service().serve_on(listener));
+    let mut stream = tokio::net::UnixStream::connect(&path).await.unwrap();
+    stream.write_all(&call("add", &json!({"a": 1, "b": 2})).bytes()).await.unwrap();
+    let row = recorder.call().await;
+    assert_eq!(row.network, ("unix", Some("1.1")));
+    let mut some = [0; 12];
+    stream.read_exact(&mut some).await.unwrap();
+    assert_eq!(&some, b"HTTP/1.1 200");
+    serving.abort();
+    let _ = std::fs::remove_file(&path);
+}
+
+/// What is no failure, and whose fault it is if the user says no.
+#[tokio::test]
+async fn questions_and_tasks_are_told_over_http() {
+    let (server, recorder, _) = watched();
+    let site = Site::of(server).await;
+    let able = json!({"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}});
+    let ask = |tool: &str, more: Value| {
+        let mut params = json!({"name": tool, "arguments": {}, "_meta": able});
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        modern("tools/call", params)
+    };
+    let told = |count: usize| {
+        let recorder = recorder.clone();
+        async move {
+            let row = recorder.calls(count).await.pop().unwrap();
+            (row.outcome, row.code, row.error_type, row.status)
+        }
+    };
+    site.ask(&ask("work", json!({}))).await;
+    assert_eq!(told(1).await, (Outcome::TaskCreated, None, None, Some(200)));
+    let round = site.ask(&ask("greet", json!({}))).await.json();
+    assert_eq!(told(2).await, (Outcome::InputRequired, None, None, Some(200)));
+    let key = round["result"]["inputRequests"].as_object().unwrap().keys().next().unwrap().clone();
+    let answers =
+        json!({"inputResponses": {key: {"action": "decline"}}, "requestState": round["result"]["requestState"]});
+    site.ask(&ask("greet", answers)).await;
+    // For a tool, the model is told that the user has declined.
+    assert_eq!(told(3).await, (Outcome::ToolError, None, Some("tool_error".to_owned()), Some(200)));
+}

@@ -33,7 +33,12 @@ pub(super) fn of_call(call: &Finished<'_>, spans: &Spans, request: &AcceptedRequ
         span.record("gen_ai.tool.call.arguments", bounded(arguments.get()));
     }
     #[cfg(feature = "otel")]
-    super::otel::adopt(&span, request.call.envelope.meta);
+    {
+        super::otel::adopt(&span, request.call.envelope.meta);
+        if spans.payloads && request.call.method == Method::PromptsGet {
+            super::otel::record_variables(&span, request.call.params.get("arguments"), PAYLOAD);
+        }
+    }
     Some(span)
 }
 
@@ -56,6 +61,8 @@ fn make(call: &Finished<'_>, method: Method) -> Option<Span> {
     let (tool, prompt) = match method {
         Method::ToolsCall => (call.target, None),
         Method::PromptsGet => (None, call.target),
+        // The target may also be the template of a resource.
+        Method::Complete => (None, call.target.filter(|target| !target.contains(':'))),
         _ => (None, None),
     };
     let span = tracing::info_span!(
@@ -77,8 +84,9 @@ fn make(call: &Finished<'_>, method: Method) -> Option<Span> {
         "jsonrpc.request.id" = Empty,
         "rpc.response.status_code" = Empty,
         "error.type" = Empty,
-        "network.transport" = call.transport.network(),
+        "network.transport" = call.network_transport(),
         "network.protocol.name" = call.transport.protocol(),
+        "network.protocol.version" = call.http_version,
         "client.address" = call.peer.map(display),
     );
     (!span.is_disabled()).then_some(span)
@@ -143,6 +151,16 @@ pub(super) fn of_question(method: &str, revision: Revision, transport: Transport
         "network.protocol.name" = transport.protocol(),
     );
     (!span.is_disabled()).then_some(span)
+}
+
+/// The span of a task, which goes on after the call that created it, and is not below it.
+pub(super) fn of_task() -> Option<Span> {
+    let span = tracing::info_span!(target: "mcp_runtime::call", parent: None, "mcp.task", "otel.kind" = "internal");
+    if span.is_disabled() {
+        return None;
+    }
+    span.follows_from(Span::current());
+    Some(span)
 }
 
 /// The question is over.

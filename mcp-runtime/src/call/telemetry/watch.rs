@@ -25,6 +25,21 @@ pub(crate) trait Watcher: fmt::Debug + Send + Sync {
     fn session(&self, revision: Revision, place: Place) -> Box<dyn WatchedSession>;
     /// The server asks a client.
     fn question(&self, method: &str, revision: Revision, transport: Transport) -> Box<dyn WatchedQuestion>;
+    /// A notification of a client's has been handled.
+    fn notified(&self, notification: &NotifiedRequest<'_>);
+    /// The span of a task that goes on after the call that is current, if spans are wanted.
+    fn task_span(&self) -> Option<Span>;
+}
+
+/// A notification as it arrives.
+pub(crate) struct NotifiedRequest<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) names: &'a dyn Names,
+    pub(crate) revision: Option<Revision>,
+    pub(crate) bytes: usize,
+    pub(crate) started: Instant,
+    pub(crate) place: Place,
+    pub(crate) network: Network,
 }
 
 /// Where a message belongs.
@@ -56,8 +71,35 @@ pub(crate) struct Arrived<'a> {
     pub(crate) bytes: usize,
     pub(crate) started: Instant,
     pub(crate) place: Place,
-    /// What it is over with, if it has one.
-    pub(crate) lifeline: Option<Arc<dyn Lifeline>>,
+    pub(crate) network: Network,
+}
+
+/// What is known of the connection a message came by.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Network {
+    /// The version of HTTP.
+    pub(crate) http: Option<&'static str>,
+    /// Whether it is a Unix socket.
+    pub(crate) is_unix: bool,
+}
+
+/// The connection is a Unix socket: an extension of its requests, if they are watched.
+#[cfg(feature = "http")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OverUnixSocket;
+
+#[cfg(feature = "http")]
+impl Network {
+    pub(crate) fn of(parts: &http::request::Parts) -> Self {
+        let http = match parts.version {
+            http::Version::HTTP_10 => Some("1.0"),
+            http::Version::HTTP_11 => Some("1.1"),
+            http::Version::HTTP_2 => Some("2"),
+            http::Version::HTTP_3 => Some("3"),
+            _ => None,
+        };
+        Network { http, is_unix: parts.extensions.get::<OverUnixSocket>().is_some() }
+    }
 }
 
 /// A request that has been accepted.
@@ -67,6 +109,7 @@ pub(crate) struct AcceptedRequest<'a> {
     pub(crate) names: &'a dyn Names,
     pub(crate) user: Option<&'a Arc<str>>,
     pub(crate) peer: Option<Peer>,
+    pub(crate) network: Network,
 }
 
 /// What a call that is dropped was dropped for.
@@ -88,6 +131,8 @@ pub(crate) trait Lifeline: fmt::Debug + Send + Sync {
 /// A request that is watched. Dropped before it is finished, it was cancelled.
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has responses and peers"))]
 pub(crate) trait Watched: fmt::Debug + Send {
+    /// It has to wait, and is over with this connection at the latest.
+    fn waits(&mut self, lifeline: Arc<dyn Lifeline>);
     /// It is valid, and will be served.
     fn accepted(&mut self, request: &AcceptedRequest<'_>);
     /// The span of its call.
@@ -118,6 +163,9 @@ pub(crate) trait WatchedSession: fmt::Debug + Send + Sync {
 
 /// A question to a client that is watched. Dropped before it is finished, it was cancelled.
 pub(crate) trait WatchedQuestion: Send {
+    /// What the client needs to continue the trace: a `traceparent`.
+    #[cfg(feature = "otel")]
+    fn traceparent(&self) -> Option<String>;
     fn finish(self: Box<Self>, outcome: crate::observe::Outcome, code: Option<i64>);
 }
 
@@ -137,6 +185,14 @@ impl Watch {
     #[inline]
     pub(crate) fn get(&mut self) -> Option<&mut (dyn Watched + 'static)> {
         self.0.as_deref_mut()
+    }
+
+    /// The request has to wait.
+    #[inline]
+    pub(crate) fn waits(&mut self, lifeline: impl FnOnce() -> Arc<dyn Lifeline>) {
+        if let Some(watched) = &mut self.0 {
+            watched.waits(lifeline());
+        }
     }
 
     /// The request is valid, and will be served.

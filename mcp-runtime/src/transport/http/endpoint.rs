@@ -11,7 +11,7 @@ use super::request::{HttpRequest, body};
 use super::response::denied;
 use super::route::{self, EmptyRoute, MessageRoute, Route, Target, Unanswered};
 use super::session::{open, serve};
-use super::{Admitted, Body, Responding, Service, legacy_no_session, response, stateless};
+use super::{Admitted, Body, Responding, Service, legacy_no_session, legacy_sse, response, stateless};
 use crate::call::blocking::profile::{LONG, some_answers_are_long};
 use crate::call::blocking::turns;
 use crate::call::in_flight::CallKind;
@@ -41,7 +41,7 @@ impl Service {
             Target::Endpoint => http.parts.method == Method::POST,
             Target::SseMessages => {
                 if let Some(post) = http.unclaimed {
-                    post.is_sse(http.parts);
+                    post.is_sse(legacy_sse::session_id(http.parts));
                 }
                 true
             }

@@ -56,6 +56,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 #[cfg(feature = "auth")]
 use crate::auth::gate::Gate;
 use crate::call::blocking::watchdog;
+use crate::call::telemetry::watch::OverUnixSocket;
 use crate::dispatch::tasks::takeover;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
@@ -263,6 +264,10 @@ impl HttpService {
         // Outside of the future, which would carry the size of the whole request as long as it lives.
         let (parts, body) = request.into_parts();
         let mut parts = Arc::new(parts);
+        // Of the listener's connections, those over Unix sockets have no address.
+        if self.0.core.watcher.is_some() && idle.is_some() && peer.is_none() {
+            Arc::make_mut(&mut parts).extensions.insert(OverUnixSocket);
+        }
         let peer = self.0.peer(peer, &mut parts);
         if let Some(edge) = &self.0.options.edge {
             edge.receive(&mut parts);

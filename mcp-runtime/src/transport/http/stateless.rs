@@ -81,6 +81,7 @@ fn respond<'a>(
         names: &*catalog,
         user: outbox.principal(),
         peer: outbox.peer(),
+        network: outbox.network(),
     });
     let env = CallEnv { core, catalog: &catalog, outbox: &outbox, control: None };
     if let Err(error) = check_header_args(&env, request.id, &call, http.headers) {

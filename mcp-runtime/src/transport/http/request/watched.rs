@@ -8,14 +8,13 @@ use http::request::Parts;
 use http::{Method, Response};
 
 use super::headers::{Field, Headers};
-use crate::call::telemetry::watch::{Arrival, Arrived, Place, Watch};
+use crate::call::telemetry::watch::{Arrival, Arrived, Network, Place, Watch};
 use crate::era;
 use crate::jsonrpc::Request;
 use crate::observe::{SessionHash, Transport};
 use crate::server::core::Core;
 use crate::server::peer::Peer;
 use crate::sync::lock;
-use crate::transport::http::legacy_sse;
 use crate::transport::http::refusals::Reason;
 use crate::transport::http::response::body::Body;
 
@@ -24,6 +23,7 @@ use crate::transport::http::response::body::Body;
 pub(crate) struct UnclaimedPost<'a> {
     core: &'a Core,
     peer: Option<Peer>,
+    network: Network,
     seen: Mutex<Seen>,
 }
 
@@ -42,10 +42,10 @@ impl<'a> UnclaimedPost<'a> {
     #[inline]
     pub(crate) fn of(core: &'a Core, parts: &Parts, headers: &Headers<'_>, peer: Option<Peer>) -> Option<Box<Self>> {
         core.watcher.as_ref()?;
-        (parts.method == Method::POST).then(|| Box::new(Self::new(core, headers, peer)))
+        (parts.method == Method::POST).then(|| Box::new(Self::new(core, parts, headers, peer)))
     }
 
-    fn new(core: &'a Core, headers: &Headers<'_>, peer: Option<Peer>) -> Self {
+    fn new(core: &'a Core, parts: &Parts, headers: &Headers<'_>, peer: Option<Peer>) -> Self {
         // A revision without sessions has none, whatever other headers say.
         let is_modern = headers.version().is_ok_and(|version| version.is_some_and(era::is_modern_date));
         let session = match headers.session {
@@ -55,7 +55,7 @@ impl<'a> UnclaimedPost<'a> {
         let transport = if session.is_some() { Transport::HttpSession } else { Transport::Http };
         let place = Place { transport, session };
         let seen = Seen { method: None, arrival: Arrival::now(0), place, is_claimed: false };
-        UnclaimedPost { core, peer, seen: Mutex::new(seen) }
+        UnclaimedPost { core, peer, network: Network::of(parts), seen: Mutex::new(seen) }
     }
 
     /// Its message has arrived.
@@ -64,8 +64,8 @@ impl<'a> UnclaimedPost<'a> {
     }
 
     /// It is a message of HTTP+SSE.
-    pub(crate) fn is_sse(&self, parts: &Parts) {
-        let session = legacy_sse::session_id(parts).map(SessionHash::of);
+    pub(crate) fn is_sse(&self, session: Option<&str>) {
+        let session = session.map(SessionHash::of);
         lock(&self.seen).place = Place { transport: Transport::Sse, session };
     }
 
@@ -104,7 +104,7 @@ impl<'a> UnclaimedPost<'a> {
             // One that was refused before it had arrived took no time.
             started: at.unwrap_or_else(Instant::now),
             place,
-            lifeline: None,
+            network: self.network,
         });
         if let (Some(watched), Some(peer)) = (watch.get(), self.peer) {
             watched.from(peer);
@@ -136,7 +136,7 @@ pub(crate) fn begin(core: &Core, post: Option<&UnclaimedPost<'_>>, request: &Req
         bytes,
         started: at.unwrap_or_else(Instant::now),
         place: Place { transport: Transport::Http, session: None },
-        lifeline: None,
+        network: post.map_or_else(Network::default, |post| post.network),
     })
 }
 
