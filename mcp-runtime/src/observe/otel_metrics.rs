@@ -75,7 +75,7 @@ impl Observer for OtelMetrics {
             // That of a completion may be the template of a resource.
             ("completion/complete", Some(target)) if target.contains(':') => {}
             ("prompts/get" | "completion/complete", Some(prompt)) => {
-                attributes.push(KeyValue::new("gen_ai.prompt.name", prompt.to_owned()))
+                attributes.push(KeyValue::new("gen_ai.prompt.name", prompt.to_owned()));
             }
             _ => {}
         }

@@ -251,13 +251,13 @@ impl Watched for Record {
     }
 
     fn refused_with(&mut self, line: &[u8]) {
-        #[cfg(feature = "http")]
-        if self.status.is_none() {
-            self.status = answered_with(self.place.transport);
-        }
         #[derive(serde::Deserialize)]
         struct Line {
             error: RpcError,
+        }
+        #[cfg(feature = "http")]
+        if self.status.is_none() {
+            self.status = answered_with(self.place.transport);
         }
         match from_bytes::<Line>(line) {
             Some(Line { error }) => self.refused(Some(error.code), &error.message),

@@ -156,6 +156,7 @@ pub(crate) trait Watched: fmt::Debug + Send {
 }
 
 /// A session that is watched. It is over when this is dropped.
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only sessions over HTTP are in stores"))]
 pub(crate) trait WatchedSession: fmt::Debug + Send + Sync {
     /// It is not over, but no longer watched here.
     fn forget(self: Box<Self>);

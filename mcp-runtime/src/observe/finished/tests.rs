@@ -61,12 +61,11 @@ fn codes_are_the_callers_the_conventions_or_the_servers() {
 fn outcomes_without_a_code() {
     for &outcome in Outcome::ALL {
         let (error_type, of_server) = match outcome {
-            Outcome::Answered | Outcome::InputRequired | Outcome::TaskCreated => (None, false),
             Outcome::ToolError | Outcome::Panicked => (Some("tool_error"), true),
             Outcome::TimedOut => (Some("timeout"), true),
             Outcome::Cancelled => (Some("cancelled"), false),
             Outcome::ClientGone => (Some("client_gone"), false),
-            Outcome::Error | Outcome::Refused => (None, false),
+            _ => (None, false),
         };
         let told = finished(outcome, None);
         assert_eq!((told.error_type().as_deref(), told.is_server_error()), (error_type, of_server), "{outcome}");
