@@ -76,6 +76,8 @@ pub(crate) enum Failure {
     Forbidden(Box<Denied>),
     /// The call is over a rate limit, or finds no place to run; over HTTP 429 or 503.
     Throttled(Box<Throttled>),
+    /// There is no room for it among the calls and streams that wait. Nothing of it has run; this error is sent unchanged.
+    Busy(RpcError),
     /// What the call needs is away for the moment, a store for example: this text, and over HTTP 503.
     Unavailable(&'static str),
     /// A JSON-RPC error, sent unchanged.

@@ -4,6 +4,7 @@ use mcp_runtime::prelude::*;
 
 #[tokio::main]
 async fn main() -> Result<()> {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init(); // shows the access log
     let (router, handle) = metrics::app();
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:8080".to_owned());
     let listener = tokio::net::TcpListener::bind(address).await?;

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use serde_json::Value;
+#[cfg(feature = "otel")]
+use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::AskError;
@@ -182,6 +184,16 @@ impl SessionChannel {
         let asked = CancelOnDrop { channel: self, number };
         let transport = || self.control.place().transport;
         let watched = self.watcher.as_ref().map(|watcher| watcher.question(method, self.revision, transport()));
+        #[cfg(feature = "otel")]
+        let continued = watched.as_ref().and_then(|watched| watched.traceparent()).map(|parent| {
+            let mut params = params.as_object().cloned().unwrap_or_default();
+            if let Some(meta) = params.entry("_meta").or_insert_with(|| json!({})).as_object_mut() {
+                meta.insert("traceparent".to_owned(), parent.into());
+            }
+            Value::from(params)
+        });
+        #[cfg(feature = "otel")]
+        let params = continued.as_ref().unwrap_or(params);
         let answer = async {
             self.notifier.send(notification::question(&self.control.pending_requests.id(number), method, params)).await;
             answer.await.unwrap_or(Err(AskError::Disconnected))

@@ -5,17 +5,17 @@
 //! stopped polling the future that serves.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::in_flight::InFlight;
 use super::task_streams::TaskStreams;
-use super::telemetry::watch::{Lifeline, Place};
+use super::telemetry::watch::{Lifeline, LifelineState, Place, WatchedSession};
 use crate::ask::PendingRequests;
 use crate::observe::{SessionHash, Transport};
-use crate::sync::until;
+use crate::sync::{lock, until};
 
 /// State shared by a connection and the transport that can close it.
 #[derive(Debug, Default)]
@@ -32,6 +32,10 @@ pub(crate) struct ConnectionControl {
     closing: AtomicBool,
     /// Nothing is received or written any more.
     ended: AtomicBool,
+    /// The server has ended it before its calls were over.
+    gave_up: AtomicBool,
+    /// Told when the session is over, if anybody is told.
+    watched_session: Mutex<Option<Box<dyn WatchedSession>>>,
     /// Whether the reader has messages that are neither answered and written, nor handed to a task.
     reading: AtomicBool,
     /// Notified when one of the flags has changed.
@@ -93,8 +97,8 @@ impl ConnectionControl {
     }
 
     /// Ends the connection gracefully: waits up to `limit` for calls in flight, and cancels the rest. Returns the ids
-    /// of the cancelled calls.
-    pub(crate) async fn drain(&self, limit: Duration) -> Vec<Box<str>> {
+    /// of the cancelled calls. `has_left`: the client has ended the connection, not the server.
+    pub(crate) async fn drain(&self, limit: Duration, has_left: bool) -> Vec<Box<str>> {
         self.close();
         let done = async {
             // A message that the reader has may still become a call. Afterwards it receives no more.
@@ -103,6 +107,7 @@ impl ConnectionControl {
         };
         if tokio::time::timeout(limit, done).await.is_err() {
             tracing::warn!(?limit, "calls exceeded the drain timeout and were cancelled");
+            self.gave_up.store(!has_left, Ordering::SeqCst);
         }
         self.abort()
     }
@@ -114,7 +119,26 @@ impl ConnectionControl {
         self.close();
         // A handler may ask from its own thread or task, which no call tracks.
         self.pending_requests.close();
-        self.in_flight.cancel_all()
+        let calls = self.in_flight.cancel_all();
+        let session = lock(&self.watched_session).take();
+        // Not under the lock: it tells observers.
+        drop(session);
+        calls
+    }
+
+    /// Its session has been opened, and is watched until the connection ends.
+    pub(crate) fn watch_session(&self, session: Box<dyn WatchedSession>) {
+        let before = lock(&self.watched_session).replace(session);
+        drop(before);
+    }
+
+    /// Its session goes on elsewhere: nobody is told of an end.
+    #[cfg(feature = "http")]
+    pub(crate) fn forget_session(&self) {
+        let session = lock(&self.watched_session).take();
+        if let Some(session) = session {
+            session.forget();
+        }
     }
 
     pub(crate) fn has_ended(&self) -> bool {
@@ -128,7 +152,11 @@ impl ConnectionControl {
 }
 
 impl Lifeline for ConnectionControl {
-    fn has_ended(&self) -> bool {
-        self.has_ended()
+    fn state(&self) -> LifelineState {
+        match () {
+            () if self.gave_up.load(Ordering::SeqCst) => LifelineState::GivenUp,
+            () if self.has_ended() => LifelineState::Gone,
+            () => LifelineState::Alive,
+        }
     }
 }

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 #[cfg(feature = "auth")]
 use crate::auth::access::{Access, Denied};
+use crate::call::telemetry::watch::Network;
 #[cfg(all(feature = "auth", feature = "http"))]
 use crate::outcome::Failure;
 use crate::outcome::Outcome;
@@ -289,6 +290,11 @@ impl Outbox {
         self.peer
     }
 
+    /// The connection that the request came by.
+    pub(crate) fn network(&self) -> Network {
+        self.parts.as_deref().map(Network::of).unwrap_or_default()
+    }
+
     /// Whether the client of a request reads its response. `None` for a connection, which ends when its client leaves.
     pub(crate) fn presence(&self) -> Option<Presence> {
         match self.queue {
@@ -372,6 +378,10 @@ impl Outbox {
 
     pub(crate) fn peer(&self) -> Option<Peer> {
         None
+    }
+
+    pub(crate) fn network(&self) -> Network {
+        Network::default()
     }
 
     pub(crate) fn presence(&self) -> Option<Presence> {

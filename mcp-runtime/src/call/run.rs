@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tracing::Span;
 
 use crate::ask::Dialogue;
 use crate::call::blocking::BlockingProfile;
@@ -221,12 +222,15 @@ pub(crate) fn run_blocking(threads: &BlockingThreads, work: BlockingWork) -> Res
     start_blocking(threads, CallLog::current(), work)
 }
 
-/// Wraps work for another thread. If the call's `tracing` events go to its client, they go to this thread's
-/// subscriber there, too.
+/// Wraps work for another thread. It runs in the span it was begun in there, too. If there is one, or if the call's
+/// `tracing` events go to its client, they go to this thread's subscriber.
 fn with_subscriber<T>(log: Option<CallLog>, work: impl FnOnce() -> T) -> impl FnOnce() -> Option<T> {
-    let subscriber = log.is_some().then(|| tracing::dispatcher::get_default(tracing::Dispatch::clone));
+    let span = Some(Span::current()).filter(|span| !span.is_none());
+    let is_followed = log.is_some() || span.is_some();
+    let subscriber = is_followed.then(|| tracing::dispatcher::get_default(tracing::Dispatch::clone));
     move || {
         let _default = subscriber.as_ref().map(tracing::dispatcher::set_default);
+        let _entered = span.map(Span::entered);
         catch(|| CallLog::with(log.as_ref(), work))
     }
 }
@@ -268,7 +272,7 @@ impl BlockingThreads {
 
 /// The answer to a call beyond the limit.
 fn busy() -> Failure {
-    RpcError::new(RpcError::INTERNAL, "Too many calls in flight: wait for an answer, then try again").into()
+    Failure::Busy(RpcError::new(RpcError::INTERNAL, "Too many calls in flight: wait for an answer, then try again"))
 }
 
 impl PendingCall {

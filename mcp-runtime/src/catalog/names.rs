@@ -1,10 +1,11 @@
 //! The names of a [`Catalog`], for telemetry: what a client may name is endless, what a server offers is not.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use super::Catalog;
 use crate::era::{Method, Names};
-use crate::handler::prompt::Prompt;
-use crate::handler::tool::Tool;
-use crate::jsonrpc::object::Object;
+use crate::jsonrpc::object::{Object, optional_object};
 use crate::jsonrpc::raw::Raw;
 
 impl Names for Catalog {
@@ -12,18 +13,34 @@ impl Names for Catalog {
         self.methods.at(self.methods.index_of(name)?).map(|method| &*method.name)
     }
 
-    fn target(&self, method: Method, params: &Object<'_>) -> Option<&str> {
-        let named = |key: &str| params.get(key).and_then(Raw::text);
+    fn custom_notification(&self, name: &str) -> Option<&str> {
+        self.notifications.get(name).map(|notification| &*notification.name)
+    }
+
+    fn target(&self, method: Method, params: &Object<'_>) -> Option<&Arc<str>> {
         match method {
-            Method::ToolsCall => self.tools.get(&named("name")?).map(Tool::name),
-            Method::PromptsGet => self.prompts.get(&named("name")?).map(Prompt::name),
-            Method::ResourcesRead | Method::Subscribe | Method::Unsubscribe => {
-                let uri = named("uri")?;
-                let fixed = self.resources.get(&uri).map(|resource| resource.descriptor.uri.as_str());
-                let family = || self.templates.iter().find(|(_, family)| family.template.matches(&uri).is_some());
-                fixed.or_else(|| family().map(|(template, _)| template))
+            Method::ToolsCall => self.tools.name(&text(params, "name")?),
+            Method::PromptsGet => self.prompts.name(&text(params, "name")?),
+            Method::ResourcesRead | Method::Subscribe | Method::Unsubscribe => self.resource(&text(params, "uri")?),
+            Method::Complete => {
+                let reference = optional_object("ref", params.get("ref")).ok()?;
+                match text(&reference, "uri") {
+                    Some(uri) => self.templates.name(&uri).or_else(|| self.resource(&uri)),
+                    None => self.prompts.name(&text(&reference, "name")?),
+                }
             }
             _ => None,
         }
     }
+}
+
+impl Catalog {
+    fn resource(&self, uri: &str) -> Option<&Arc<str>> {
+        let family = || self.templates.name_where(|family| family.template.matches(uri).is_some());
+        self.resources.name(uri).or_else(family)
+    }
+}
+
+fn text<'a>(params: &Object<'a>, key: &str) -> Option<Cow<'a, str>> {
+    params.get(key).and_then(Raw::text)
 }

@@ -13,7 +13,8 @@ pub(crate) struct Table<T> {
 
 #[derive(Debug)]
 struct Entry<T> {
-    name: Box<str>,
+    /// Shared with who is told of calls.
+    name: Arc<str>,
     item: Arc<T>,
     enabled: bool,
 }
@@ -27,7 +28,7 @@ pub(crate) enum Edit {
 
 impl<T> Clone for Entry<T> {
     fn clone(&self) -> Self {
-        Entry { name: self.name.clone(), item: Arc::clone(&self.item), enabled: self.enabled }
+        Entry { name: Arc::clone(&self.name), item: Arc::clone(&self.item), enabled: self.enabled }
     }
 }
 
@@ -48,6 +49,17 @@ impl<T> Table<T> {
     pub(crate) fn get(&self, name: &str) -> Option<&T> {
         let entry = &self.entries[*self.index.get(name)?];
         entry.enabled.then_some(&*entry.item)
+    }
+
+    /// The name of the item called `name`, as it may be kept, unless it is disabled.
+    pub(crate) fn name(&self, name: &str) -> Option<&Arc<str>> {
+        let entry = &self.entries[*self.index.get(name)?];
+        entry.enabled.then_some(&entry.name)
+    }
+
+    /// The name of the first enabled item for which `is_it` holds.
+    pub(crate) fn name_where(&self, is_it: impl Fn(&T) -> bool) -> Option<&Arc<str>> {
+        self.entries.iter().find(|entry| entry.enabled && is_it(&entry.item)).map(|entry| &entry.name)
     }
 
     /// The enabled items in order, with their names.

@@ -2,6 +2,7 @@
 //! handler of the server's own.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::connection::{Connection, Exited};
 use super::router::custom_params;
@@ -24,6 +25,14 @@ impl Connection {
     /// Handles a notification. Notifications are never answered, even malformed ones; errors go to the
     /// `on_protocol_error` hook.
     pub(crate) fn notification(&mut self, notification: &Notification<'_>, raw: &[u8], outbox: &Outbox) {
+        let watched = self.core.watcher.clone().map(|watcher| (watcher, Instant::now()));
+        self.take_notification(notification, raw, outbox);
+        if let Some((watcher, started)) = watched {
+            self.notified(&*watcher, &notification.method, raw.len(), outbox, started);
+        }
+    }
+
+    fn take_notification(&mut self, notification: &Notification<'_>, raw: &[u8], outbox: &Outbox) {
         let catalog = Arc::clone(self.view.catalog());
         let custom = catalog.notifications.get(&notification.method);
         match &*notification.method {
@@ -128,7 +137,7 @@ pub(super) fn cancelled_id<'a>(notification: &Notification<'a>) -> Option<Id<'a>
 fn error_of(failure: Failure) -> RpcError {
     match failure {
         Failure::Handler(source) => internal(chain(&*source)),
-        Failure::Protocol(error) => error,
+        Failure::Protocol(error) | Failure::Busy(error) => error,
         Failure::Panicked => internal("the handler panicked".to_owned()),
         other => internal(format!("{other:?}")),
     }

@@ -19,7 +19,7 @@ use crate::call::in_flight::{CallKind, TaskSet};
 use crate::call::notifier::CloseOnDrop;
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::call::run::PendingCall;
-use crate::call::telemetry::watch::{AcceptedRequest, Watch, WatchedSession};
+use crate::call::telemetry::watch::{AcceptedRequest, Watch};
 use crate::era::encode::{self, ResponseTo, notification};
 use crate::era::{self, Accepted, Era, LegacySession, Method, RequestParams};
 use crate::jsonrpc::error::RpcError;
@@ -49,8 +49,6 @@ pub(crate) struct Connection {
     pub(crate) exited: Option<Exited>,
     /// Whether the client has sent `initialized`.
     pub(crate) initialized: bool,
-    /// Told when the session is over, if anybody is told.
-    pub(crate) watched_session: Option<Box<dyn WatchedSession>>,
     consecutive_errors: usize,
 }
 
@@ -111,7 +109,6 @@ impl Connection {
             subscription: None,
             exited: None,
             initialized: false,
-            watched_session: None,
             consecutive_errors: 0,
         }
     }
@@ -245,6 +242,7 @@ impl Connection {
             names: &**self.view.catalog(),
             user: outbox.principal(),
             peer: outbox.peer(),
+            network: outbox.network(),
         });
         let to = ResponseTo { id: request.id, method: call.method, revision: call.envelope.revision };
         // Caught, because a `visible_if` predicate of the user's may panic.
@@ -252,9 +250,11 @@ impl Connection {
             Ok(None) => Ok(call),
             Ok(Some(waiting)) => Err(Handled::Waiting(Box::new(waiting))),
             Err(failure) => {
-                let (at, outcome) = (out.len(), Err(failure));
+                let (at, mut outcome) = (out.len(), Err(failure));
                 note_denial(outbox, &outcome);
+                watch.settle(&mut outcome, to);
                 encode::answer(&self.core.info, to, outcome, out);
+                std::mem::take(watch).finish(&out[at..]);
                 Err(Handled::Answered { at })
             }
         }
@@ -294,7 +294,8 @@ impl Connection {
     }
 
     /// Finishes a call in a task, which sends its answer to `answers`.
-    pub(super) fn spawn(&mut self, call: WaitingCall, answers: mpsc::Sender<Outgoing>) {
+    pub(super) fn spawn(&mut self, mut call: WaitingCall, answers: mpsc::Sender<Outgoing>) {
+        call.to.watch.waits(|| Arc::clone(&self.control) as _);
         let (id, method) = (call.to.id.clone(), call.to.method);
         let (core, in_flight) = (Arc::clone(&self.core), Arc::clone(&self.control.in_flight));
         // Made outside of the task: a task that is aborted before its first poll runs nothing, but drops what it

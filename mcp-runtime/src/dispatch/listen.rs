@@ -66,7 +66,7 @@ impl Connection {
     ) -> Result<WaitingCall, Failure> {
         let limit = self.core.limits.streams;
         if !self.control.in_flight.has_room(CallKind::Stream, limit, &mut self.streams) {
-            return Err(too_many(limit).into());
+            return Err(Failure::Busy(too_many(limit)));
         }
         let stream = open(&CallEnv { control: None, ..self.env(outbox) }, to.id, call)?;
         let control = Arc::clone(&self.control);

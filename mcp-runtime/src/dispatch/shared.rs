@@ -8,6 +8,7 @@ use super::connection::{self, Connection, Handled, Received};
 use crate::call::begin::CallEnv;
 use crate::call::in_flight::CallKind;
 use crate::call::outbox::Outbox;
+use crate::call::telemetry::watch::Arrival;
 use crate::era::{self, Era, RequestParams};
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::{self, Message, Request, depth};
@@ -22,7 +23,7 @@ pub(crate) fn receive(shared: &Mutex<Connection>, frame: &[u8], outbox: &Outbox,
     {
         let params = era::read(&request);
         let era = era::of(&request, params.as_ref().ok());
-        return receive_request(shared, era, &request, params, frame.len(), outbox, out);
+        return receive_request(shared, era, &request, params, Arrival::now(frame.len()), outbox, out);
     }
     lock(shared).receive(frame, outbox, out)
 }
@@ -33,13 +34,13 @@ pub(crate) fn receive_request<'a>(
     era: Era,
     request: &Request<'a>,
     params: Result<RequestParams<'a>, RpcError>,
-    received: usize,
+    arrival: Arrival,
     outbox: &Outbox,
     out: &mut Vec<u8>,
 ) -> Received {
     let mut connection = lock(shared);
     connection.refresh();
-    let mut watch = connection.watch(&request.method, received);
+    let mut watch = connection.watch_since(&request.method, arrival);
     let call = match connection.accept(era, request, params, outbox, &mut watch, out) {
         Ok(call) => call,
         Err(handled) => return connection.conclude(handled.watched(watch, out), outbox),

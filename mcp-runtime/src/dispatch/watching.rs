@@ -1,10 +1,10 @@
 //! The part of a [`Connection`] that has its requests watched, if anybody does.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::connection::{Connection, Handled};
-use crate::call::telemetry::watch::{Arrived, Watch};
+use crate::call::outbox::Outbox;
+use crate::call::telemetry::watch::{Arrival, Arrived, Network, NotifiedRequest, Watch, Watcher};
 #[cfg(feature = "http")]
 use crate::observe::SessionHash;
 use crate::observe::Transport;
@@ -14,14 +14,41 @@ impl Connection {
     /// Begins to watch a request of this method, if anybody does.
     #[inline]
     pub(super) fn watch(&self, method: &str, bytes: usize) -> Watch {
+        self.watch_since(method, Arrival::now(bytes))
+    }
+
+    /// The same, for a request that has arrived before.
+    #[inline]
+    pub(super) fn watch_since(&self, method: &str, Arrival { bytes, at }: Arrival) -> Watch {
         Watch::begin(self.core.watcher.as_ref(), || Arrived {
             method,
             names: Some(&**self.view.catalog()),
             bytes,
-            started: Instant::now(),
+            started: at.unwrap_or_else(Instant::now),
             place: self.control.place(),
-            lifeline: Some(Arc::clone(&self.control) as _),
+            network: Network::default(),
         })
+    }
+
+    /// Tells of a notification that has been handled, if anybody is told.
+    #[cold]
+    pub(super) fn notified(
+        &self,
+        watcher: &dyn Watcher,
+        method: &str,
+        bytes: usize,
+        outbox: &Outbox,
+        started: Instant,
+    ) {
+        watcher.notified(&NotifiedRequest {
+            method,
+            names: &**self.view.catalog(),
+            revision: self.session.client().map(|_| self.session.revision()),
+            bytes,
+            started,
+            place: self.control.place(),
+            network: outbox.network(),
+        });
     }
 
     /// Begins to watch a session whose `initialize` is being answered, if anybody does. Over HTTP it may yet fail, and
@@ -30,7 +57,7 @@ impl Connection {
         if let Some(watcher) = &self.core.watcher
             && matches!(self.control.place().transport, Transport::Stdio | Transport::Sse)
         {
-            self.watched_session = Some(watcher.session(revision, self.control.place()));
+            self.control.watch_session(watcher.session(revision, self.control.place()));
         }
     }
 
@@ -39,7 +66,7 @@ impl Connection {
     pub(crate) fn opened_session(&mut self, id: &str) {
         self.belongs_to(Transport::HttpSession, id);
         if let Some(watcher) = &self.core.watcher {
-            self.watched_session = Some(watcher.session(self.session.revision(), self.control.place()));
+            self.control.watch_session(watcher.session(self.session.revision(), self.control.place()));
         }
     }
 

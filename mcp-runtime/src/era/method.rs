@@ -1,5 +1,7 @@
 //! Request methods, and the revisions that have them.
 
+use std::sync::Arc;
+
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::object::Object;
 use crate::protocol::Revision;
@@ -18,8 +20,10 @@ pub(crate) trait Offers {
 pub(crate) trait Names {
     /// The name of a custom method, if it is one.
     fn custom_method(&self, name: &str) -> Option<&str>;
+    /// The name of a custom notification, if it is one.
+    fn custom_notification(&self, name: &str) -> Option<&str>;
     /// The name of what a request is for, if the server has it.
-    fn target(&self, method: Method, params: &Object<'_>) -> Option<&str>;
+    fn target(&self, method: Method, params: &Object<'_>) -> Option<&Arc<str>>;
 }
 
 /// A method of the protocol, or a custom one.

@@ -25,7 +25,6 @@ impl RpcError {
     /// rejects a request. <https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#error-handling>
     pub(crate) const USER_DECLINED: i32 = -1;
     /// The caller lacks scopes. No revision has a code for that; over HTTP the status says it.
-    #[cfg(any(feature = "auth", feature = "http"))]
     pub(crate) const FORBIDDEN: i32 = -31403;
     /// A rate limit or a limit of concurrency. No revision has a code for that; this is the one other servers use.
     pub(crate) const THROTTLED: i32 = -32000;
@@ -36,7 +35,6 @@ impl RpcError {
     /// The client does not declare a capability the call needs, from 2026-07-28.
     pub(crate) const MISSING_CAPABILITY: i32 = -32021;
     /// A header contradicts the body, from 2026-07-28.
-    #[cfg(feature = "http")]
     pub(crate) const HEADER_MISMATCH: i32 = -32020;
     /// Unsupported protocol version, from 2026-07-28.
     pub(crate) const UNSUPPORTED_VERSION: i32 = -32022;

@@ -1,8 +1,12 @@
 //! [`AccessLog`]: one line per request.
 
 use std::fmt;
+use std::sync::LazyLock;
 
-use super::{Finished, Observer};
+use super::{Finished, Observer, Outcome, Repeated};
+
+/// The refused requests of this process, by method and code.
+static REFUSED: LazyLock<Repeated<(Box<str>, Option<i32>)>> = LazyLock::new(Repeated::default);
 
 /// Of a text from the wire, a line shows so many characters.
 const SHOWN: usize = 64;
@@ -12,6 +16,9 @@ const SHOWN: usize = 64;
 /// Fields: `method`, `target_name`, `outcome`, `code`, `micros`, `revision`, `transport`, `status`, `bytes_in`,
 /// `bytes_out`, `user`, `peer`, `session` (a hash), `client` and `client_version`. What clients choose is bounded, and
 /// its control characters are escaped: a name cannot forge a line. Neither arguments nor results are logged.
+///
+/// Refused requests cost their senders nothing, so of each method and code one per second is logged; `more` is how many
+/// were not logged since.
 ///
 /// ```
 /// use mcp_runtime::Server;
@@ -31,6 +38,14 @@ impl Observer for AccessLog {
         if !tracing::enabled!(target: "mcp_runtime::access", tracing::Level::INFO) {
             return;
         }
+        // Whoever is refused can send as many as they like. Methods and codes are few.
+        let more = match request.outcome {
+            Outcome::Refused => match REFUSED.is_due((request.method.into(), request.code)) {
+                Some(more) => (more > 0).then_some(more),
+                None => return,
+            },
+            _ => None,
+        };
         let client = request.client();
         let (name, version) = client.map(|client| (client.name, client.version)).unzip();
         let micros = u64::try_from(request.duration.as_micros()).unwrap_or(u64::MAX);
@@ -51,6 +66,7 @@ impl Observer for AccessLog {
             session = request.session.map(tracing::field::display),
             client = name.as_deref().map(shown),
             client_version = version.as_deref().map(shown),
+            more,
             "request"
         );
     }

@@ -15,13 +15,24 @@ use crate::protocol::Revision;
 /// What stands for a name that only clients know.
 pub(crate) const OTHER: &str = "_OTHER";
 
-/// The codes that are the caller's fault, not the server's.
+/// The codes of which OpenTelemetry's conventions say that they are the caller's fault, not the server's.
 const OF_CALLER: [i32; 5] = [
     RpcError::PARSE,
     RpcError::INVALID_REQUEST,
     RpcError::METHOD_NOT_FOUND,
     RpcError::INVALID_PARAMS,
     RpcError::RESOURCE_NOT_FOUND,
+];
+
+/// Other codes that are no failure of the server's: the caller lacks scopes, the user says no or has to open a URL first,
+/// a header or a capability is missing, a revision is not spoken.
+const NOT_OF_SERVER: [i32; 6] = [
+    RpcError::FORBIDDEN,
+    RpcError::USER_DECLINED,
+    RpcError::URL_REQUIRED,
+    RpcError::HEADER_MISMATCH,
+    RpcError::MISSING_CAPABILITY,
+    RpcError::UNSUPPORTED_VERSION,
 ];
 
 /// A request that is over. The argument of [`Observer::finished`](super::Observer::finished).
@@ -34,7 +45,7 @@ pub struct Finished<'a> {
     /// The method: of the protocol, or one of the server's own. `_OTHER` for every other, and for a message that could
     /// not be read.
     pub method: &'a str,
-    /// The name of the tool or prompt, or the URI or URI template of the resource, as the server has it. `_OTHER` if it
+    /// The name of the tool or prompt, also of one whose arguments are completed, or the URI or URI template of the resource, as the server has it. `_OTHER` if it
     /// has none of that name. `None` if the method names nothing.
     pub target: Option<&'a str>,
     /// The URI of the resource, as the client sent it; at most 300 bytes of it.
@@ -43,13 +54,18 @@ pub struct Finished<'a> {
     pub revision: Option<Revision>,
     /// How it arrived.
     pub transport: Transport,
+    /// The version of HTTP, as OpenTelemetry's `network.protocol.version`: `1.1`, `2`. `None` on stdio and HTTP+SSE.
+    pub http_version: Option<&'static str>,
+    /// Whether it came over a Unix socket of the server's own.
+    pub is_unix_socket: bool,
     /// From the complete message to its answer, or to its end without one.
     pub duration: Duration,
     /// What became of it.
     pub outcome: Outcome,
     /// The code of the JSON-RPC error it was answered with.
     pub code: Option<i32>,
-    /// The status of the HTTP response, if it was decided with the answer.
+    /// The status of the HTTP response. 202 over HTTP+SSE, whose answers are on the stream. In rare cases a 503 is sent
+    /// instead of an answer that has been told: if a store fails then, or memory for a long response.
     pub status: Option<u16>,
     /// The length of its message.
     pub bytes_in: usize,
@@ -80,12 +96,14 @@ impl<'a> Finished<'a> {
     }
 
     /// Why it failed, as OpenTelemetry's `error.type`: the code of an error (`-32603`), `tool_error`, `timeout`,
-    /// `cancelled` or `client_gone`. `None` if it succeeded, or failed by the caller's fault.
+    /// `cancelled` or `client_gone`. `None` if it succeeded, or failed by the caller's fault. A client ends a
+    /// `subscriptions/listen` by leaving or cancelling it, which is no failure.
     pub fn error_type(&self) -> Option<Cow<'static, str>> {
         match self.outcome {
             Outcome::Answered | Outcome::InputRequired | Outcome::TaskCreated => None,
             Outcome::ToolError => Some("tool_error".into()),
             Outcome::TimedOut => Some("timeout".into()),
+            Outcome::Cancelled | Outcome::ClientGone if self.method == "subscriptions/listen" => None,
             Outcome::Cancelled => Some("cancelled".into()),
             Outcome::ClientGone => Some("client_gone".into()),
             Outcome::Error | Outcome::Refused | Outcome::Panicked => match self.code {
@@ -96,9 +114,22 @@ impl<'a> Finished<'a> {
         }
     }
 
-    /// Whether the server failed: [`error_type`](Self::error_type) is there, and neither the client nor its connection
-    /// ended the request.
+    /// OpenTelemetry's `network.transport`: `pipe`, `tcp` or `unix`.
+    pub fn network_transport(&self) -> &'static str {
+        if self.is_unix_socket { "unix" } else { self.transport.network() }
+    }
+
+    /// Whether the server failed, so that its operator should look: [`error_type`](Self::error_type) is there, neither the
+    /// client nor its connection ended the request, and the code is none that callers or their users cause: missing
+    /// scopes (-31403), a rate limit (-32000), a user who declines (-1) or has to open a URL first (-32042), -32020,
+    /// -32021 and -32022.
     pub fn is_server_error(&self) -> bool {
+        let is_rate = self.outcome == Outcome::Refused && self.code == Some(RpcError::THROTTLED);
+        self.is_span_error() && !is_rate && !self.code.is_some_and(|code| NOT_OF_SERVER.contains(&code))
+    }
+
+    /// Whether its span has the status of an error, by the conventions.
+    pub(crate) fn is_span_error(&self) -> bool {
         !matches!(self.outcome, Outcome::Cancelled | Outcome::ClientGone) && self.error_type().is_some()
     }
 }
@@ -209,19 +240,55 @@ pub struct Asked<'a> {
     /// [`TimedOut`](Outcome::TimedOut), [`ClientGone`](Outcome::ClientGone), or [`Cancelled`](Outcome::Cancelled) if the
     /// call that asked was dropped.
     pub outcome: Outcome,
-    /// The code of the client's error.
+    /// The code of the client's error. Clients choose it: not a label.
     pub code: Option<i64>,
 }
 
 impl Asked<'_> {
-    /// Why it failed, as OpenTelemetry's `error.type`. On this side, every code is a failure.
+    /// Why it failed, as OpenTelemetry's `error.type`. On this side, every code is a failure. Codes that JSON-RPC does not
+    /// reserve are `_OTHER`, except -1, by which users decline: a client may send any number, and this may be a label.
     pub fn error_type(&self) -> Option<Cow<'static, str>> {
         match (self.outcome, self.code) {
             (outcome, _) if outcome.is_success() => None,
-            (Outcome::Error, Some(code)) => Some(code.to_string().into()),
+            (Outcome::Error, Some(_)) => self.status_code(),
             (Outcome::TimedOut, _) => Some("timeout".into()),
             (outcome, _) => Some(outcome.as_str().into()),
         }
+    }
+
+    /// The code of the client's error as a label.
+    pub(crate) fn status_code(&self) -> Option<Cow<'static, str>> {
+        let known = |code: i64| matches!(code, -32768..=-32000 | -1);
+        self.code.map(|code| if known(code) { code.to_string().into() } else { OTHER.into() })
+    }
+}
+
+/// A notification of a client's that was handled. The argument of [`Observer::notified`](super::Observer::notified).
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Notified<'a> {
+    /// The method: one that clients of some revision send, or one of the server's own. `_OTHER` for every other.
+    pub method: &'a str,
+    /// The revision of the session. `None` without one.
+    pub revision: Option<Revision>,
+    /// How it arrived.
+    pub transport: Transport,
+    /// The version of HTTP: `1.1`, `2`.
+    pub http_version: Option<&'static str>,
+    /// Whether it came over a Unix socket of the server's own.
+    pub is_unix_socket: bool,
+    /// How long it took to take it. A handler of the server's own may go on.
+    pub duration: Duration,
+    /// The length of its message.
+    pub bytes_in: usize,
+    /// The HTTP session it belongs to.
+    pub session: Option<SessionHash>,
+}
+
+impl Notified<'_> {
+    /// OpenTelemetry's `network.transport`: `pipe`, `tcp` or `unix`.
+    pub fn network_transport(&self) -> &'static str {
+        if self.is_unix_socket { "unix" } else { self.transport.network() }
     }
 }
 
@@ -238,3 +305,6 @@ pub struct SessionEnded {
     /// The HTTP session.
     pub session: Option<SessionHash>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,15 +5,17 @@ mod finished;
 #[cfg(feature = "otel")]
 mod otel_metrics;
 mod outcome;
+mod repeated;
 mod session_hash;
 mod spans;
 
 pub use self::access_log::AccessLog;
-pub use self::finished::{Asked, ClientName, Finished, SessionEnded, Transport};
+pub use self::finished::{Asked, ClientName, Finished, Notified, SessionEnded, Transport};
 pub(crate) use self::finished::{ClientField, OTHER};
 #[cfg(feature = "otel")]
 pub use self::otel_metrics::OtelMetrics;
 pub use self::outcome::Outcome;
+pub(crate) use self::repeated::Repeated;
 pub use self::session_hash::SessionHash;
 pub use self::spans::Spans;
 
@@ -63,7 +65,14 @@ pub trait Observer: Send + Sync + 'static {
         let _ = request;
     }
 
-    /// A session is over: `initialize` has opened it.
+    /// A notification of a client's was taken. Those that are refused before that are told of nowhere.
+    fn notified(&self, notification: &Notified<'_>) {
+        let _ = notification;
+    }
+
+    /// A session is over: `initialize` has opened it. With a [backend](crate::Server::backend) or a session store, the
+    /// replica that opened it tells; not if its copy of the session was idle or had to make room, because the session may
+    /// go on at another.
     fn session_ended(&self, session: &SessionEnded) {
         let _ = session;
     }

@@ -3,14 +3,14 @@
 use opentelemetry::metrics::{Histogram, Meter};
 use opentelemetry::{KeyValue, global};
 
-use super::{Asked, Finished, Observer, SessionEnded, Transport};
+use super::{Asked, Finished, Notified, Observer, SessionEnded, Transport};
 
 /// The conventions' buckets, in seconds. A view of the application's can set others: many calls take less than 10 ms.
 const BUCKETS: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1., 2., 5., 10., 30., 60., 120., 300.];
 
 /// An [`Observer`] that records the histograms of [OpenTelemetry's conventions for
 /// MCP](https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md), in seconds:
-/// `mcp.server.operation.duration` of requests, `mcp.client.operation.duration` of questions to clients, and
+/// `mcp.server.operation.duration` of requests and notifications, `mcp.client.operation.duration` of questions to clients, and
 /// `mcp.server.session.duration`. Requires the feature `otel`.
 ///
 /// The exporter is the application's: set the global meter provider first. Without one, nothing is recorded.
@@ -59,24 +59,45 @@ fn protocol(transport: Transport) -> Option<KeyValue> {
     transport.protocol().map(|name| KeyValue::new("network.protocol.name", name))
 }
 
+fn version(http: Option<&'static str>) -> Option<KeyValue> {
+    http.map(|version| KeyValue::new("network.protocol.version", version))
+}
+
 impl Observer for OtelMetrics {
     fn finished(&self, request: &Finished<'_>) {
-        let mut attributes = Vec::with_capacity(9);
+        let mut attributes = Vec::with_capacity(10);
         attributes.push(KeyValue::new("mcp.method.name", request.method.to_owned()));
         match (request.method, request.target) {
             ("tools/call", Some(tool)) => {
                 attributes.push(KeyValue::new("gen_ai.tool.name", tool.to_owned()));
                 attributes.push(KeyValue::new("gen_ai.operation.name", "execute_tool"));
             }
-            ("prompts/get", Some(prompt)) => attributes.push(KeyValue::new("gen_ai.prompt.name", prompt.to_owned())),
+            // That of a completion may be the template of a resource.
+            ("completion/complete", Some(target)) if target.contains(':') => {}
+            ("prompts/get" | "completion/complete", Some(prompt)) => {
+                attributes.push(KeyValue::new("gen_ai.prompt.name", prompt.to_owned()));
+            }
             _ => {}
         }
         attributes.extend(request.error_type().map(|kind| KeyValue::new("error.type", kind)));
         attributes.extend(request.code.map(|code| KeyValue::new("rpc.response.status_code", code.to_string())));
         attributes.extend(request.revision.map(|revision| KeyValue::new("mcp.protocol.version", revision.as_str())));
-        attributes.push(KeyValue::new("network.transport", request.transport.network()));
+        attributes.push(KeyValue::new("network.transport", request.network_transport()));
         attributes.extend(protocol(request.transport));
+        attributes.extend(version(request.http_version));
         self.operations.record(request.duration.as_secs_f64(), &attributes);
+    }
+
+    fn notified(&self, notification: &Notified<'_>) {
+        let mut attributes = vec![
+            KeyValue::new("mcp.method.name", notification.method.to_owned()),
+            KeyValue::new("network.transport", notification.network_transport()),
+        ];
+        let revision = notification.revision.map(crate::Revision::as_str);
+        attributes.extend(revision.map(|revision| KeyValue::new("mcp.protocol.version", revision)));
+        attributes.extend(protocol(notification.transport));
+        attributes.extend(version(notification.http_version));
+        self.operations.record(notification.duration.as_secs_f64(), &attributes);
     }
 
     fn asked(&self, request: &Asked<'_>) {
@@ -87,7 +108,7 @@ impl Observer for OtelMetrics {
         ];
         attributes.extend(protocol(request.transport));
         attributes.extend(request.error_type().map(|kind| KeyValue::new("error.type", kind)));
-        attributes.extend(request.code.map(|code| KeyValue::new("rpc.response.status_code", code.to_string())));
+        attributes.extend(request.status_code().map(|code| KeyValue::new("rpc.response.status_code", code)));
         self.questions.record(request.duration.as_secs_f64(), &attributes);
     }
 

@@ -16,8 +16,8 @@ pub enum Outcome {
     ToolError,
     /// It was answered with a JSON-RPC error.
     Error,
-    /// It was refused before its handler was looked for: a malformed message, an unknown method or session, a missing
-    /// token, a limit.
+    /// It was refused before its handler ran: a malformed message, an unknown method or session, a missing token or
+    /// scope, a limit.
     Refused,
     /// Its handler exceeded its timeout.
     TimedOut,

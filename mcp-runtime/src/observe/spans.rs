@@ -6,11 +6,11 @@
 ///
 /// The spans have the level INFO and the target `mcp_runtime::call`, and are made only if a subscriber enables them. A
 /// handler runs inside its span, so that its own spans and events are below it. Questions to the client are spans, too,
-/// of target `mcp_runtime::ask`.
+/// of target `mcp_runtime::ask`, and so is the work of a task (`mcp.task`), which follows from that of its call.
 ///
 /// With the feature `otel`, a span continues the client's trace: its parent is the `traceparent` in the `_meta` of the
 /// request, with `tracestate` and `baggage`, if they are well-formed; the span around it, that of an HTTP layer for
-/// example, becomes a link.
+/// example, becomes a link. Questions to the client carry the `traceparent` of their spans.
 #[derive(Debug, Clone, Default)]
 pub struct Spans {
     pub(crate) payloads: bool,
@@ -23,7 +23,8 @@ impl Spans {
     }
 
     /// Sets whether the arguments and results of tools are recorded, up to 8 KiB each: `gen_ai.tool.call.arguments`
-    /// and `gen_ai.tool.call.result`. Default: no.
+    /// and `gen_ai.tool.call.result`. With the feature `otel`, also the arguments of prompts:
+    /// `gen_ai.prompt.variable.NAME`. Default: no.
     ///
     /// **Sensitive**: they have what users and models say, personal data and secrets included, and go wherever the
     /// spans go.

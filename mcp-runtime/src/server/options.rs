@@ -12,7 +12,8 @@ use super::hooks::{ConnectedClient, DisconnectReason, ProtocolError};
 use crate::ask::sealed_state::StateSealer;
 #[cfg(feature = "tracing-layer")]
 use crate::call::telemetry::layer::ClientLogLayer;
-use crate::call::telemetry::record::{Observing, Telemetry};
+use crate::call::telemetry::record::Observing;
+use crate::call::telemetry::told::Telemetry;
 use crate::catalog::Settings;
 use crate::error::ServerError;
 use crate::handler::custom;

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tracing::Instrument as _;
+
 #[cfg(feature = "http")]
 use super::durable::Durable;
 use super::watch::TaskWatch;
@@ -161,7 +163,7 @@ impl Job {
             _ if self.task.revision.task_negotiation() == TaskNegotiation::ByServer => {
                 !self.asks_first && answer.is_ok()
             }
-            Err(Failure::Protocol(_)) => false,
+            Err(Failure::Protocol(_) | Failure::Busy(_)) => false,
             _ => true,
         }
     }
@@ -207,10 +209,14 @@ impl Job {
     /// Runs the handler in a Tokio task, and stores the outcome.
     pub(crate) fn begin(self: Arc<Self>, work: PendingCall) {
         let running = self.core.tasks.running.running();
+        let span = self.core.watcher.as_ref().and_then(|watcher| watcher.task_span());
         spawn(async move {
             let _running = running;
             let notifier = CloseOnDrop(Some(Arc::clone(&self.notifier)));
-            let answer = self.run(work).await;
+            let answer = match span {
+                Some(span) => self.run(work).instrument(span).await,
+                None => self.run(work).await,
+            };
             drop(notifier);
             match answer {
                 RunEnd::Returned(answer, turns) => {

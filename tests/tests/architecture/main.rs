@@ -148,7 +148,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "observe",
         why: "what observers are told of requests: bounded, and borrowed",
-        imports: "protocol jsonrpc",
+        imports: "protocol jsonrpc sync",
     },
     Folder {
         name: "throttle",

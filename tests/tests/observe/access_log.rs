@@ -31,3 +31,22 @@ async fn every_request_is_one_line_that_nobody_can_forge() {
         assert!(own[0].contains(part), "{part} in {}", own[0]);
     }
 }
+
+#[tokio::test]
+async fn flood_of_refused_requests_is_a_few_lines() {
+    let log = subscriber::set();
+    let (server, recorder, _) = watched();
+    let client = TestClient::connect(server.observe(AccessLog)).await.unwrap();
+    let begun = std::time::Instant::now();
+    for number in 0..500 {
+        // A code that no other test is refused with.
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":7}}"#);
+        client.exchange(&line).await.unwrap();
+    }
+    assert_eq!(recorder.calls(500).await.len(), 500, "observers are told of all");
+    let lines = log.access_log.all();
+    let of_flood =
+        lines.iter().filter(|line| line.contains(r#"method="_OTHER" outcome="refused" code=-32600"#)).count();
+    let seconds = usize::try_from(begun.elapsed().as_secs()).unwrap();
+    assert!((1..=seconds + 1).contains(&of_flood), "{of_flood} in {seconds} s");
+}

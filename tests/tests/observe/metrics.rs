@@ -72,6 +72,7 @@ async fn operations_questions_and_sessions_are_measured() {
             1,
         ),
         (format!("gen_ai.prompt.name=poem mcp.method.name=prompts/get {common}"), 1),
+        (format!("mcp.method.name=notifications/initialized {common}"), 1),
         ("mcp.method.name=_OTHER network.transport=pipe rpc.response.status_code=-32601".to_owned(), 100),
     ] {
         assert!(operations.contains(&(attributes.clone(), count)), "{attributes} in {operations:#?}");
@@ -89,6 +90,21 @@ async fn operations_questions_and_sessions_are_measured() {
     let site = Site::of(server.observe(metrics)).await;
     site.ask(&call("add", &json!({"a": 1, "b": 2}))).await;
     let operations = points(&provider, &exporter, "mcp.server.operation.duration");
-    let http = "mcp.protocol.version=2026-07-28 network.protocol.name=http network.transport=tcp";
+    let http =
+        "mcp.protocol.version=2026-07-28 network.protocol.name=http network.protocol.version=1.1 network.transport=tcp";
     assert!(operations.contains(&(format!("{tool}=add mcp.method.name=tools/call {http}"), 1)), "{operations:#?}");
+}
+
+/// What an application does: it sets the provider, and names no meter.
+#[tokio::test]
+async fn global_meter_is_found() {
+    let exporter = InMemoryMetricExporter::default();
+    let provider = SdkMeterProvider::builder().with_periodic_exporter(exporter.clone()).build();
+    opentelemetry::global::set_meter_provider(provider.clone());
+    let (server, recorder, _) = watched();
+    let site = Site::of(server.observe(OtelMetrics::new())).await;
+    site.ask(&call("add", &json!({"a": 1, "b": 2}))).await;
+    recorder.call().await;
+    let operations = points(&provider, &exporter, "mcp.server.operation.duration");
+    assert!(operations.iter().any(|(attributes, _)| attributes.contains("gen_ai.tool.name=add")), "{operations:?}");
 }

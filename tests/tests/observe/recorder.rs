@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::observe::{Asked, Finished, Observer, Outcome, SessionEnded, Transport};
+use mcp_runtime::observe::{Asked, Finished, Notified, Observer, Outcome, SessionEnded, Transport};
 use mcp_runtime::prelude::*;
 use mcp_tests::http::server::TestServer;
 use mcp_tests::http::until;
@@ -25,6 +25,7 @@ pub(crate) struct Row {
     pub(crate) session: Option<String>,
     pub(crate) client: Option<(String, String)>,
     pub(crate) error_type: Option<String>,
+    pub(crate) network: (&'static str, Option<&'static str>),
     pub(crate) duration: Duration,
 }
 
@@ -36,6 +37,7 @@ pub(crate) struct Recorder {
     rows: Arc<Mutex<Vec<Row>>>,
     asked: Arc<Mutex<Vec<AskedRow>>>,
     sessions: Arc<Mutex<Vec<Transport>>>,
+    notified: Arc<Mutex<Vec<(String, Transport)>>>,
 }
 
 impl Observer for Recorder {
@@ -55,12 +57,18 @@ impl Observer for Recorder {
             session: request.session.map(|session| session.to_string()),
             client: request.client().map(|client| (client.name.into_owned(), client.version.into_owned())),
             error_type: request.error_type().map(std::borrow::Cow::into_owned),
+            network: (request.network_transport(), request.http_version),
             duration: request.duration,
         });
     }
 
     fn asked(&self, request: &Asked<'_>) {
         self.asked.lock().unwrap().push((request.method.to_owned(), request.outcome, request.code));
+    }
+
+    fn notified(&self, notification: &Notified<'_>) {
+        assert!(notification.bytes_in > 0);
+        self.notified.lock().unwrap().push((notification.method.to_owned(), notification.transport));
     }
 
     fn session_ended(&self, session: &SessionEnded) {
@@ -92,6 +100,11 @@ impl Recorder {
 
     pub(crate) fn asked_rows(&self) -> Vec<(String, Outcome, Option<i64>)> {
         self.asked.lock().unwrap().clone()
+    }
+
+    /// The notifications of clients.
+    pub(crate) fn notifications(&self) -> Vec<(String, Transport)> {
+        self.notified.lock().unwrap().clone()
     }
 
     pub(crate) fn ended(&self) -> Vec<Transport> {
@@ -130,9 +143,13 @@ fn memo(id: u64) -> String {
     format!("note {id}")
 }
 
+fn subjects(_: &str) -> Vec<String> {
+    vec!["rain".to_owned()]
+}
+
 /// A poem.
 #[prompt]
-fn poem(about: String) -> String {
+fn poem(#[arg(complete = subjects)] about: String) -> String {
     format!("Write a poem about {about}.")
 }
 
@@ -144,6 +161,7 @@ pub(crate) fn watched() -> (Server, Recorder, Arc<TestServer>) {
         .resources(resources![memo])
         .prompts(prompts![poem])
         .method("example.com/own", |_ctx, (): ()| async { Ok(1) })
+        .notification("example.com/told", |_ctx, (): ()| async { Ok(()) })
         .observe(recorder.clone());
     (server, recorder, state)
 }

@@ -221,3 +221,83 @@ async fn question_is_a_client_span_below_its_call() {
     let asked = collected.span(|span| span.name == "elicitation/create" && is_in(span, trace)).await;
     assert_eq!((asked.span_kind, asked.parent_span_id), (SpanKind::Client, call.span_context.span_id()));
 }
+
+/// Count to three.
+#[tool(blocking)]
+fn count_slowly() -> u32 {
+    let _own = tracing::info_span!(target: "observe", "counting").entered();
+    3
+}
+
+#[tokio::test]
+async fn blocking_handler_runs_inside_its_span() {
+    let collected = subscriber::set();
+    let server = Server::new("spans", "1.0.0").tools(tools![count_slowly]).spans(Spans::new());
+    let client = TestClient::connect(server).await.unwrap();
+    client.call("count_slowly", json!({})).await.unwrap();
+    let (call, inside) = (collected.named("tools/call count_slowly").await, collected.named("counting").await);
+    assert_eq!(inside.parent_span_id, call.span_context.span_id());
+}
+
+/// Toil for long.
+#[tool(task)]
+async fn toil() -> &'static str {
+    let own = tracing::info_span!(target: "observe", "toiling");
+    tokio::time::sleep(std::time::Duration::from_millis(1)).instrument(own).await;
+    "done"
+}
+
+#[tokio::test]
+async fn task_has_a_span_of_its_own() {
+    let collected = subscriber::set();
+    let server = Server::new("spans", "1.0.0").tools(tools![toil]).spans(Spans::new());
+    let client = TestClient::builder(server).tasks().connect().await.unwrap();
+    assert_eq!(client.call("toil", json!({})).await.unwrap().text(), "done");
+    let (call, toiling) = (collected.named("tools/call toil").await, collected.named("toiling").await);
+    let task = collected.span(|span| span.span_context.span_id() == toiling.parent_span_id).await;
+    assert_eq!(task.name, "mcp.task");
+    assert_eq!(task.links.links[0].span_context.span_id(), call.span_context.span_id(), "it follows from the call");
+}
+
+#[tokio::test]
+async fn arguments_of_a_prompt_are_recorded_only_if_asked_for() {
+    let collected = subscriber::set();
+    for (index, payloads) in [false, true].into_iter().enumerate() {
+        let trace = format!("3af7651916cd43dd8448eb211c80aa{index:02x}");
+        let (server, _, _) = watched();
+        let server = server.spans(Spans::new().payloads(payloads));
+        let client = TestClient::builder(server).meta("traceparent", traced(&trace)).connect().await.unwrap();
+        client.get_prompt("poem", json!({"about": "rain"})).await.unwrap();
+        let span = collected.span(|span| span.name == "prompts/get poem" && is_in(span, &trace)).await;
+        assert_eq!(attribute(&span, "gen_ai.prompt.variable.about").as_deref(), payloads.then_some("rain"));
+    }
+}
+
+/// The client can continue the trace that it has begun.
+#[tokio::test]
+async fn question_carries_its_span() {
+    let collected = subscriber::set();
+    let (server, _, _) = watched();
+    let trace = "3af7651916cd43dd8448eb211c80bbbb";
+    let site = Site::of(server.spans(Spans::new())).await;
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "tester", "version": "1"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello});
+    let opened = site.ask(&mcp_tests::http::Ask::post(hello.to_string())).await;
+    let session = opened.header("mcp-session-id").unwrap();
+    let params = json!({"name": "greet", "arguments": {}, "_meta": {"traceparent": traced(trace)}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let (head, mut wire) = site.begin(&mcp_tests::http::in_session(session, &call)).await;
+    assert_eq!(head.status, 200);
+    let question = loop {
+        let event = wire.event().await.unwrap();
+        if event["method"] == "elicitation/create" {
+            break event;
+        }
+    };
+    let parent = question["params"]["_meta"]["traceparent"].as_str().unwrap_or_else(|| panic!("{question}")).to_owned();
+    let answer =
+        json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"name": "Ann"}}});
+    assert_eq!(site.ask(&mcp_tests::http::in_session(session, &answer)).await.status, 202);
+    let asked = collected.span(|span| span.name == "elicitation/create" && is_in(span, trace)).await;
+    assert_eq!(parent, format!("00-{trace}-{}-01", asked.span_context.span_id()));
+}

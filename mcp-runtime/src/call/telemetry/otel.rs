@@ -15,6 +15,9 @@ use crate::jsonrpc::raw::Raw;
 const STATE_BYTES: usize = 512;
 const BAGGAGE_BYTES: usize = 8192;
 const BAGGAGE_ENTRIES: usize = 64;
+/// How many arguments of a prompt are recorded, and the longest name of one.
+const VARIABLES: usize = 16;
+const VARIABLE_BYTES: usize = 64;
 
 /// Gives the span of a call the parent that its request names, if it names one.
 pub(super) fn adopt(span: &Span, meta: Option<Raw<'_>>) {
@@ -30,9 +33,30 @@ pub(super) fn adopt(span: &Span, meta: Option<Raw<'_>>) {
     }
 }
 
+/// The `traceparent` of what is below a span.
+pub(super) fn traceparent(span: &Span) -> Option<String> {
+    let context = span.context();
+    let span = context.span().span_context().clone();
+    let flags = span.trace_flags() & TraceFlags::SAMPLED;
+    span.is_valid().then(|| format!("00-{}-{}-{:02x}", span.trace_id(), span.span_id(), flags.to_u8()))
+}
+
+/// Records the arguments of a prompt, each as an attribute of its own, of which so many bytes are kept.
+pub(super) fn record_variables(span: &Span, arguments: Option<Raw<'_>>, bytes: usize) {
+    let Some(arguments) = arguments.and_then(|arguments| Object::read(arguments).ok()) else { return };
+    for (name, value) in arguments.iter().filter(|(name, _)| name.len() <= VARIABLE_BYTES).take(VARIABLES) {
+        let value = value.text().unwrap_or(value.get().into());
+        span.set_attribute(
+            format!("gen_ai.prompt.variable.{name}"),
+            value[..value.floor_char_boundary(bytes)].to_owned(),
+        );
+    }
+}
+
 /// The context that the `_meta` of a request carries.
 fn parent(entries: &Object<'_>) -> Option<Context> {
-    let text = |key: &str| entries.get(key).and_then(Raw::text);
+    // A text that is too long even if all of it is escaped is not decoded.
+    let text = |key: &str| entries.get(key).filter(|raw| raw.get().len() <= 6 * BAGGAGE_BYTES).and_then(Raw::text);
     let traceparent = text("traceparent").filter(|text| trace_context::is_parent(text))?;
     let mut parts = traceparent.split('-').skip(1);
     let trace = TraceId::from_hex(parts.next()?).ok()?;

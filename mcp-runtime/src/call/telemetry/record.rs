@@ -7,46 +7,22 @@ use std::time::Instant;
 
 use tracing::Span;
 
+use super::ended::{OpenSession, Question};
 use super::span;
-use super::watch::{AcceptedRequest, Arrived, Lifeline, Place, Watched, WatchedQuestion, WatchedSession, Watcher};
+use super::told::Telemetry;
+use super::watch::{
+    AcceptedRequest, Arrived, Lifeline, LifelineState, Network, NotifiedRequest, Place, Watched, WatchedQuestion,
+    WatchedSession, Watcher,
+};
 use crate::era::client_info::ClientInfo;
 use crate::era::encode::{self, ResponseTo};
 use crate::era::{Accepted, Method};
 use crate::jsonrpc::error::{RpcError, shorten};
 use crate::jsonrpc::raw::{Raw, from_bytes};
-use crate::observe::{self, Asked, ClientField, Finished, OTHER, Observer, SessionEnded, Spans, Transport};
+use crate::observe::{self, ClientField, Finished, Notified, OTHER, Spans, Transport};
 use crate::outcome::{Failure, Outcome, Reply};
-use crate::panic;
 use crate::protocol::Revision;
 use crate::server::peer::Peer;
-
-/// Who is told of requests.
-#[derive(Default)]
-pub(crate) struct Telemetry {
-    pub(crate) observers: Vec<Box<dyn Observer>>,
-    pub(crate) spans: Option<Spans>,
-}
-
-impl fmt::Debug for Telemetry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Telemetry").field("observers", &self.observers.len()).field("spans", &self.spans).finish()
-    }
-}
-
-impl Telemetry {
-    /// Starts to watch.
-    fn start(self) -> Arc<dyn Watcher> {
-        Arc::new(Shared(Arc::new(self)))
-    }
-
-    fn tell(&self, tell: impl Fn(&dyn Observer)) {
-        for observer in &self.observers {
-            if panic::catch(|| tell(&**observer)).is_none() {
-                tracing::error!("an observer panicked");
-            }
-        }
-    }
-}
 
 /// Who is told of requests, and the code that tells them: only servers that have an observer link it.
 #[derive(Debug)]
@@ -57,7 +33,7 @@ pub(crate) struct Observing {
 
 impl Observing {
     pub(crate) fn new() -> Self {
-        Observing { telemetry: Telemetry::default(), start: Telemetry::start }
+        Observing { telemetry: Telemetry::default(), start: |telemetry| Arc::new(Shared(Arc::new(telemetry))) }
     }
 
     pub(crate) fn start(self) -> Arc<dyn Watcher> {
@@ -70,7 +46,7 @@ struct Shared(Arc<Telemetry>);
 
 impl Watcher for Shared {
     fn request(&self, arrived: Arrived<'_>) -> Box<dyn Watched> {
-        let Arrived { method, names, bytes, started, place, lifeline } = arrived;
+        let Arrived { method, names, bytes, started, place, network } = arrived;
         let method = match Method::known(method) {
             Some(known) => Cow::Borrowed(known),
             None => match names.and_then(|names| names.custom_method(method)) {
@@ -83,7 +59,8 @@ impl Watcher for Shared {
             started,
             method,
             place,
-            lifeline,
+            network,
+            lifeline: None,
             bytes_in: bytes,
             bytes_out: 0,
             target: None,
@@ -101,7 +78,8 @@ impl Watcher for Shared {
     }
 
     fn session(&self, revision: Revision, place: Place) -> Box<dyn WatchedSession> {
-        Box::new(OpenSession { telemetry: Arc::clone(&self.0), revision, place, opened: Instant::now() })
+        let (telemetry, opened) = (Arc::clone(&self.0), Instant::now());
+        Box::new(OpenSession { telemetry, revision, place, opened, is_forgotten: false })
     }
 
     fn question(&self, method: &str, revision: Revision, transport: Transport) -> Box<dyn WatchedQuestion> {
@@ -116,7 +94,35 @@ impl Watcher for Shared {
             code: None,
         })
     }
+
+    fn notified(&self, notification: &NotifiedRequest<'_>) {
+        let NotifiedRequest { method, names, revision, bytes, started, place, network } = *notification;
+        let known = NOTIFICATIONS.into_iter().find(|known| *known == method);
+        let notified = Notified {
+            method: known.or_else(|| names.custom_notification(method)).unwrap_or(OTHER),
+            revision,
+            transport: place.transport,
+            http_version: network.http,
+            is_unix_socket: network.is_unix,
+            duration: started.elapsed(),
+            bytes_in: bytes,
+            session: place.session,
+        };
+        self.0.tell(|observer| observer.notified(&notified));
+    }
+
+    fn task_span(&self) -> Option<Span> {
+        self.0.spans.as_ref().and_then(|_| span::of_task())
+    }
 }
+
+/// The notifications that clients of any revision send.
+const NOTIFICATIONS: [&str; 4] = [
+    "notifications/cancelled",
+    "notifications/initialized",
+    "notifications/progress",
+    "notifications/roots/list_changed",
+];
 
 /// A request, as far as it is known.
 struct Record {
@@ -124,10 +130,12 @@ struct Record {
     started: Instant,
     method: Cow<'static, str>,
     place: Place,
+    network: Network,
+    /// Of a call that has to wait: what it is over with.
     lifeline: Option<Arc<dyn Lifeline>>,
     bytes_in: usize,
     bytes_out: usize,
-    target: Option<Box<str>>,
+    target: Option<NamedTarget>,
     uri: Option<Box<str>>,
     revision: Option<Revision>,
     user: Option<Arc<str>>,
@@ -139,6 +147,12 @@ struct Record {
     /// The message of the error, for the span.
     message: Option<Box<str>>,
     span: Option<Span>,
+}
+
+/// What it is for.
+enum NamedTarget {
+    Known(Arc<str>),
+    Other,
 }
 
 /// Who sent it.
@@ -155,12 +169,21 @@ impl fmt::Debug for Record {
 }
 
 impl Watched for Record {
+    fn waits(&mut self, lifeline: Arc<dyn Lifeline>) {
+        self.lifeline = Some(lifeline);
+    }
+
     fn accepted(&mut self, request: &AcceptedRequest<'_>) {
         let call = request.call;
         self.revision = Some(call.envelope.revision);
         self.uri = uri(call);
-        let names_something = matches!(call.method, Method::ToolsCall | Method::PromptsGet) || self.uri.is_some();
-        self.target = names_something.then(|| request.names.target(call.method, &call.params).unwrap_or(OTHER).into());
+        let names_something =
+            matches!(call.method, Method::ToolsCall | Method::PromptsGet | Method::Complete) || self.uri.is_some();
+        self.target = names_something.then(|| match request.names.target(call.method, &call.params) {
+            Some(name) => NamedTarget::Known(Arc::clone(name)),
+            None => NamedTarget::Other,
+        });
+        self.network = request.network;
         self.user = request.user.cloned();
         self.peer = request.peer;
         self.client = match call.envelope.client_source() {
@@ -181,8 +204,14 @@ impl Watched for Record {
         let aborted = match outcome {
             Err(Failure::TimedOut(_)) => Some(observe::Outcome::TimedOut),
             Err(Failure::Panicked) => Some(observe::Outcome::Panicked),
+            // Of these, no handler has run.
+            Err(Failure::Throttled(_) | Failure::Busy(_)) => Some(observe::Outcome::Refused),
+            #[cfg(feature = "auth")]
+            Err(Failure::Forbidden(_)) => Some(observe::Outcome::Refused),
             _ => None,
         };
+        #[cfg(feature = "http")]
+        self.settled(outcome);
         encode::settle(outcome, to);
         let became = match outcome {
             Ok(Reply::Tool(result)) if result.is_error => observe::Outcome::ToolError,
@@ -207,6 +236,11 @@ impl Watched for Record {
         self.peer = Some(peer);
     }
 
+    fn replaced(&mut self, code: i32, message: &str) {
+        self.outcome = Some(observe::Outcome::Error);
+        self.failed(Some(code), message);
+    }
+
     fn sent(&mut self, bytes: usize) {
         self.bytes_out = bytes;
     }
@@ -220,6 +254,10 @@ impl Watched for Record {
         #[derive(serde::Deserialize)]
         struct Line {
             error: RpcError,
+        }
+        #[cfg(feature = "http")]
+        if self.status.is_none() {
+            self.status = answered_with(self.place.transport);
         }
         match from_bytes::<Line>(line) {
             Some(Line { error }) => self.refused(Some(error.code), &error.message),
@@ -237,7 +275,32 @@ impl Watched for Record {
     }
 }
 
+/// The status of a response in a session, or to a request without one of the older revisions, that has an answer.
+#[cfg(feature = "http")]
+fn answered_with(transport: Transport) -> Option<u16> {
+    match transport {
+        Transport::Stdio => None,
+        Transport::Http | Transport::HttpSession => Some(200),
+        // The answer is on the stream.
+        Transport::Sse => Some(202),
+    }
+}
+
 impl Record {
+    /// The status of the response to it, as its outcome has it. Stateless requests have others, and say so themselves.
+    #[cfg(feature = "http")]
+    fn settled(&mut self, outcome: &Outcome) {
+        let answered = answered_with(self.place.transport);
+        self.status = match outcome {
+            #[cfg(feature = "auth")]
+            Err(Failure::Forbidden(denied)) => answered.map(|_| if denied.is_anonymous { 401 } else { 403 }),
+            Err(Failure::Throttled(throttled)) if self.place.transport != Transport::Sse => {
+                answered.map(|_| if throttled.is_busy { 503 } else { 429 })
+            }
+            _ => answered,
+        };
+    }
+
     fn failed(&mut self, code: Option<i32>, message: &str) {
         self.code = code;
         if self.telemetry.spans.is_some() {
@@ -245,23 +308,41 @@ impl Record {
         }
     }
 
+    /// What became of a request that was dropped, and the code it was answered with.
+    fn dropped(&self) -> (observe::Outcome, Option<i32>) {
+        let state = match &self.lifeline {
+            // Nothing else ends these: their connection has.
+            _ if self.place.transport == Transport::Http => LifelineState::Gone,
+            Some(lifeline) => lifeline.state(),
+            None => LifelineState::Gone,
+        };
+        match state {
+            LifelineState::Alive => (observe::Outcome::Cancelled, None),
+            LifelineState::Gone => (observe::Outcome::ClientGone, None),
+            LifelineState::GivenUp => (observe::Outcome::Error, Some(RpcError::INTERNAL)),
+        }
+    }
+
     /// What is known. A request without an outcome is over because nobody waits for it.
     fn finished(&self) -> Finished<'_> {
-        let dropped = || match &self.lifeline {
-            // Nothing else ends these: their connection has.
-            _ if self.place.transport == Transport::Http => observe::Outcome::ClientGone,
-            Some(lifeline) if lifeline.has_ended() => observe::Outcome::ClientGone,
-            _ => observe::Outcome::Cancelled,
+        let (outcome, code) = match self.outcome {
+            Some(outcome) => (outcome, self.code),
+            None => self.dropped(),
         };
         Finished {
             method: &self.method,
-            target: self.target.as_deref(),
+            target: self.target.as_ref().map(|target| match target {
+                NamedTarget::Known(name) => &**name,
+                NamedTarget::Other => OTHER,
+            }),
             uri: self.uri.as_deref(),
             revision: self.revision,
             transport: self.place.transport,
+            http_version: self.network.http,
+            is_unix_socket: self.network.is_unix,
             duration: self.started.elapsed(),
-            outcome: self.outcome.unwrap_or_else(dropped),
-            code: self.code,
+            outcome,
+            code,
             status: self.status,
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
@@ -285,8 +366,9 @@ impl Drop for Record {
     fn drop(&mut self) {
         let finished = self.finished();
         if self.telemetry.spans.is_some() {
-            // One that was refused has no span yet.
-            let late = if self.span.is_none() { span::of_refused(&finished) } else { None };
+            // One that was refused has no span yet. That of a call is not wanted if it has none.
+            let is_late = self.span.is_none() && self.revision.is_none();
+            let late = if is_late { span::of_refused(&finished) } else { None };
             if let Some(span) = self.span.as_ref().or(late.as_ref()) {
                 span::close(span, &finished, self.message.as_deref());
             }
@@ -300,53 +382,4 @@ fn uri(call: &Accepted<'_>) -> Option<Box<str>> {
     let named = matches!(call.method, Method::ResourcesRead | Method::Subscribe | Method::Unsubscribe);
     let uri = named.then(|| call.params.get("uri").and_then(Raw::text)).flatten()?;
     Some(uri[..uri.floor_char_boundary(300)].into())
-}
-
-/// A session that has not ended.
-#[derive(Debug)]
-struct OpenSession {
-    telemetry: Arc<Telemetry>,
-    revision: Revision,
-    place: Place,
-    opened: Instant,
-}
-
-impl WatchedSession for OpenSession {}
-
-impl Drop for OpenSession {
-    fn drop(&mut self) {
-        let OpenSession { revision, place: Place { transport, session }, opened, .. } = *self;
-        let ended = SessionEnded { revision, transport, duration: opened.elapsed(), session };
-        self.telemetry.tell(|observer| observer.session_ended(&ended));
-    }
-}
-
-/// A question that has no response yet.
-struct Question {
-    telemetry: Arc<Telemetry>,
-    method: String,
-    revision: Revision,
-    transport: Transport,
-    started: Instant,
-    span: Option<Span>,
-    outcome: observe::Outcome,
-    code: Option<i64>,
-}
-
-impl WatchedQuestion for Question {
-    fn finish(mut self: Box<Self>, outcome: observe::Outcome, code: Option<i64>) {
-        (self.outcome, self.code) = (outcome, code);
-    }
-}
-
-impl Drop for Question {
-    fn drop(&mut self) {
-        let Question { revision, transport, outcome, code, .. } = *self;
-        let duration = self.started.elapsed();
-        let asked = Asked { method: &self.method, revision, transport, duration, outcome, code };
-        if let Some(span) = &self.span {
-            span::close_question(span, &asked);
-        }
-        self.telemetry.tell(|observer| observer.asked(&asked));
-    }
 }

@@ -2,6 +2,9 @@
 //! that `tracing-opentelemetry` takes for the name, kind and status of a span.
 //! <https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md>
 
+use std::borrow::Cow;
+use std::fmt;
+
 use serde::Deserialize;
 use tracing::Span;
 use tracing::field::{Empty, display};
@@ -14,12 +17,14 @@ use crate::protocol::Revision;
 
 /// Of arguments and results, a span has so many bytes.
 const PAYLOAD: usize = 8 * 1024;
+/// Of the id of a request.
+const ID_BYTES: usize = 128;
 
 /// The span of a call, if a subscriber wants it.
 pub(super) fn of_call(call: &Finished<'_>, spans: &Spans, request: &AcceptedRequest<'_>) -> Option<Span> {
     let span = make(call, request.call.method)?;
     if request.id != "null" {
-        span.record("jsonrpc.request.id", request.id.trim_matches('"'));
+        span.record("jsonrpc.request.id", &*request_id(request.id));
     }
     if spans.payloads
         && request.call.method == Method::ToolsCall
@@ -28,8 +33,23 @@ pub(super) fn of_call(call: &Finished<'_>, spans: &Spans, request: &AcceptedRequ
         span.record("gen_ai.tool.call.arguments", bounded(arguments.get()));
     }
     #[cfg(feature = "otel")]
-    super::otel::adopt(&span, request.call.envelope.meta);
+    {
+        super::otel::adopt(&span, request.call.envelope.meta);
+        if spans.payloads && request.call.method == Method::PromptsGet {
+            super::otel::record_variables(&span, request.call.params.get("arguments"), PAYLOAD);
+        }
+    }
     Some(span)
+}
+
+/// The id of a request as a span has it: a string without its quotes, or a number; not all of a long one.
+fn request_id(json: &str) -> Cow<'_, str> {
+    let text = Raw::new_unchecked(json).text().unwrap_or(Cow::Borrowed(json));
+    let end = text.floor_char_boundary(ID_BYTES);
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[..end]),
+        Cow::Owned(text) => Cow::Owned(text[..end].to_owned()),
+    }
 }
 
 /// The span of a request that was refused before it became a call.
@@ -41,13 +61,14 @@ fn make(call: &Finished<'_>, method: Method) -> Option<Span> {
     let (tool, prompt) = match method {
         Method::ToolsCall => (call.target, None),
         Method::PromptsGet => (None, call.target),
+        // The target may also be the template of a resource.
+        Method::Complete => (None, call.target.filter(|target| !target.contains(':'))),
         _ => (None, None),
     };
-    let named = tool.or(prompt).map(|name| format!("{} {name}", call.method));
     let span = tracing::info_span!(
         target: "mcp_runtime::call",
         "mcp.server",
-        "otel.name" = named.as_deref().unwrap_or(call.method),
+        "otel.name" = display(SpanName(call.method, tool.or(prompt))),
         "otel.kind" = "server",
         "otel.status_code" = Empty,
         "otel.status_description" = Empty,
@@ -63,11 +84,22 @@ fn make(call: &Finished<'_>, method: Method) -> Option<Span> {
         "jsonrpc.request.id" = Empty,
         "rpc.response.status_code" = Empty,
         "error.type" = Empty,
-        "network.transport" = call.transport.network(),
+        "network.transport" = call.network_transport(),
         "network.protocol.name" = call.transport.protocol(),
+        "network.protocol.version" = call.http_version,
         "client.address" = call.peer.map(display),
     );
     (!span.is_disabled()).then_some(span)
+}
+
+/// `tools/call add`, or the method alone. Written only if a subscriber wants the span.
+struct SpanName<'a>(&'a str, Option<&'a str>);
+
+impl fmt::Display for SpanName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)?;
+        self.1.map_or(Ok(()), |name| write!(f, " {name}"))
+    }
 }
 
 /// The call of a tool has this answer.
@@ -95,7 +127,7 @@ pub(super) fn close(span: &Span, call: &Finished<'_>, message: Option<&str>) {
     if let Some(kind) = call.error_type() {
         span.record("error.type", &*kind);
     }
-    if call.is_server_error() {
+    if call.is_span_error() {
         span.record("otel.status_code", "ERROR");
         if let Some(message) = message {
             span.record("otel.status_description", message);
@@ -121,6 +153,16 @@ pub(super) fn of_question(method: &str, revision: Revision, transport: Transport
     (!span.is_disabled()).then_some(span)
 }
 
+/// The span of a task, which goes on after the call that created it, and is not below it.
+pub(super) fn of_task() -> Option<Span> {
+    let span = tracing::info_span!(target: "mcp_runtime::call", parent: None, "mcp.task", "otel.kind" = "internal");
+    if span.is_disabled() {
+        return None;
+    }
+    span.follows_from(Span::current());
+    Some(span)
+}
+
 /// The question is over.
 pub(super) fn close_question(span: &Span, asked: &Asked<'_>) {
     if let Some(code) = asked.code {
@@ -129,5 +171,20 @@ pub(super) fn close_question(span: &Span, asked: &Asked<'_>) {
     if let Some(kind) = asked.error_type() {
         span.record("error.type", &*kind);
         span.record("otel.status_code", "ERROR");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn id_of_a_request_is_decoded_and_short() {
+        assert_eq!(request_id("7"), "7");
+        assert_eq!(request_id(r#""call-1""#), "call-1");
+        assert_eq!(request_id(r#""\"quoted\" \u00fc""#), "\"quoted\" ü");
+        assert_eq!(request_id(&format!("\"{}\"", "ü".repeat(100_000))), "ü".repeat(64));
+        assert_eq!(request_id(&format!("\"x{}\\n\"", "ü".repeat(100_000))), format!("x{}", "ü".repeat(63)));
+        assert_eq!(request_id(&"9".repeat(100_000)).len(), ID_BYTES);
     }
 }

@@ -25,6 +25,21 @@ pub(crate) trait Watcher: fmt::Debug + Send + Sync {
     fn session(&self, revision: Revision, place: Place) -> Box<dyn WatchedSession>;
     /// The server asks a client.
     fn question(&self, method: &str, revision: Revision, transport: Transport) -> Box<dyn WatchedQuestion>;
+    /// A notification of a client's has been handled.
+    fn notified(&self, notification: &NotifiedRequest<'_>);
+    /// The span of a task that goes on after the call that is current, if spans are wanted.
+    fn task_span(&self) -> Option<Span>;
+}
+
+/// A notification as it arrives.
+pub(crate) struct NotifiedRequest<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) names: &'a dyn Names,
+    pub(crate) revision: Option<Revision>,
+    pub(crate) bytes: usize,
+    pub(crate) started: Instant,
+    pub(crate) place: Place,
+    pub(crate) network: Network,
 }
 
 /// Where a message belongs.
@@ -32,6 +47,20 @@ pub(crate) trait Watcher: fmt::Debug + Send + Sync {
 pub(crate) struct Place {
     pub(crate) transport: Transport,
     pub(crate) session: Option<SessionHash>,
+}
+
+/// The length of a message, and when it was there; now, if nobody has noted it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    pub(crate) bytes: usize,
+    pub(crate) at: Option<Instant>,
+}
+
+impl Arrival {
+    #[inline]
+    pub(crate) fn now(bytes: usize) -> Self {
+        Arrival { bytes, at: None }
+    }
 }
 
 /// A request as it arrives, before it is known whether it is valid.
@@ -42,8 +71,35 @@ pub(crate) struct Arrived<'a> {
     pub(crate) bytes: usize,
     pub(crate) started: Instant,
     pub(crate) place: Place,
-    /// What it is over with, if it has one.
-    pub(crate) lifeline: Option<Arc<dyn Lifeline>>,
+    pub(crate) network: Network,
+}
+
+/// What is known of the connection a message came by.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Network {
+    /// The version of HTTP.
+    pub(crate) http: Option<&'static str>,
+    /// Whether it is a Unix socket.
+    pub(crate) is_unix: bool,
+}
+
+/// The connection is a Unix socket: an extension of its requests, if they are watched.
+#[cfg(feature = "http")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OverUnixSocket;
+
+#[cfg(feature = "http")]
+impl Network {
+    pub(crate) fn of(parts: &http::request::Parts) -> Self {
+        let http = match parts.version {
+            http::Version::HTTP_10 => Some("1.0"),
+            http::Version::HTTP_11 => Some("1.1"),
+            http::Version::HTTP_2 => Some("2"),
+            http::Version::HTTP_3 => Some("3"),
+            _ => None,
+        };
+        Network { http, is_unix: parts.extensions.get::<OverUnixSocket>().is_some() }
+    }
 }
 
 /// A request that has been accepted.
@@ -53,16 +109,31 @@ pub(crate) struct AcceptedRequest<'a> {
     pub(crate) names: &'a dyn Names,
     pub(crate) user: Option<&'a Arc<str>>,
     pub(crate) peer: Option<Peer>,
+    pub(crate) network: Network,
 }
 
-/// A connection, whose end is the end of its calls.
-pub(crate) trait Lifeline: fmt::Debug + Send + Sync {
-    fn has_ended(&self) -> bool;
+/// What a call that is dropped was dropped for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LifelineState {
+    /// Its connection goes on: it was cancelled.
+    Alive,
+    /// Its connection has ended.
+    Gone,
+    /// The server has given it up in a shutdown, and has answered so.
+    GivenUp,
+}
+
+/// A connection, whose end is the end of its calls. Not `Debug`: every server would link that of a connection and of all it
+/// has.
+pub(crate) trait Lifeline: Send + Sync {
+    fn state(&self) -> LifelineState;
 }
 
 /// A request that is watched. Dropped before it is finished, it was cancelled.
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has responses and peers"))]
 pub(crate) trait Watched: fmt::Debug + Send {
+    /// It has to wait, and is over with this connection at the latest.
+    fn waits(&mut self, lifeline: Arc<dyn Lifeline>);
     /// It is valid, and will be served.
     fn accepted(&mut self, request: &AcceptedRequest<'_>);
     /// The span of its call.
@@ -73,6 +144,8 @@ pub(crate) trait Watched: fmt::Debug + Send {
     fn status(&mut self, status: u16);
     /// It came from there.
     fn from(&mut self, peer: Peer);
+    /// Its answer could not be sent, and this error is sent instead.
+    fn replaced(&mut self, code: i32, message: &str);
     /// The response to it has so many bytes.
     fn sent(&mut self, bytes: usize);
     /// It was refused, with this error.
@@ -84,10 +157,17 @@ pub(crate) trait Watched: fmt::Debug + Send {
 }
 
 /// A session that is watched. It is over when this is dropped.
-pub(crate) trait WatchedSession: fmt::Debug + Send + Sync {}
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only sessions over HTTP are in stores"))]
+pub(crate) trait WatchedSession: fmt::Debug + Send + Sync {
+    /// It is not over, but no longer watched here.
+    fn forget(self: Box<Self>);
+}
 
 /// A question to a client that is watched. Dropped before it is finished, it was cancelled.
 pub(crate) trait WatchedQuestion: Send {
+    /// What the client needs to continue the trace: a `traceparent`.
+    #[cfg(feature = "otel")]
+    fn traceparent(&self) -> Option<String>;
     fn finish(self: Box<Self>, outcome: crate::observe::Outcome, code: Option<i64>);
 }
 
@@ -132,6 +212,14 @@ impl Watch {
     #[inline]
     pub(crate) fn get(&mut self) -> Option<&mut (dyn Watched + 'static)> {
         self.0.as_deref_mut()
+    }
+
+    /// The request has to wait.
+    #[inline]
+    pub(crate) fn waits(&mut self, lifeline: impl FnOnce() -> Arc<dyn Lifeline>) {
+        if let Some(watched) = &mut self.0 {
+            watched.waits(lifeline());
+        }
     }
 
     /// The request is valid, and will be served.

@@ -5,6 +5,8 @@ use crate::dispatch::connection::{Connection, Handled, Received};
 use crate::era::{self, Accepted, Era, RequestParams, encode};
 use crate::jsonrpc::error::RpcError;
 use crate::jsonrpc::{self, Id, Message, Rejection, Request};
+#[cfg(feature = "http")]
+use crate::observe::Transport;
 
 impl Connection {
     /// Admits a request: by the state of this connection first, then by the rules of its era.
@@ -56,7 +58,15 @@ impl Connection {
     ) -> Handled {
         let at = out.len();
         encode::error(rejection.id, &rejection.error, out);
-        self.watch("", received).refuse(&out[at..]);
+        #[cfg_attr(not(feature = "http"), allow(unused_mut))]
+        let mut watch = self.watch("", received);
+        #[cfg(feature = "http")]
+        if let Some(watched) = watch.get()
+            && self.control.place().transport == Transport::HttpSession
+        {
+            watched.status(400);
+        }
+        watch.refuse(&out[at..]);
         Handled::Rejected { at }
     }
 }

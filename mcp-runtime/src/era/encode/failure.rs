@@ -13,7 +13,7 @@ use crate::protocol::ToolResult;
 pub(super) fn translate(failure: Failure, method: Method, wire: &WireFormat) -> Result<ToolResult, RpcError> {
     let is_tool = method == Method::ToolsCall;
     match failure {
-        Failure::Protocol(error) => Err(error),
+        Failure::Protocol(error) | Failure::Busy(error) => Err(error),
         Failure::ResourceNotFound(uri) => Err(resource_not_found(&uri, wire)),
         Failure::Arguments(errors) if is_tool && wire.argument_errors == ArgumentErrors::ToolResult => {
             let text = format!("Invalid arguments:{}", sentence(&errors));

@@ -171,6 +171,7 @@ impl Outcome {
                 | Failure::Panicked
                 | Failure::TimedOut(_)
                 | Failure::Throttled(_)
+                | Failure::Busy(_)
                 | Failure::Unavailable(_) => {}
             }
         }
@@ -209,7 +210,9 @@ impl CallError {
             Failure::MissingCapability(_) => ErrorKind::MissingCapability,
             Failure::Panicked => ErrorKind::Panicked,
             // Limits and timeouts surround the layers, so that none of them sees its own.
-            Failure::Unavailable(_) | Failure::Throttled(_) | Failure::TimedOut(_) => ErrorKind::Unavailable,
+            Failure::Unavailable(_) | Failure::Throttled(_) | Failure::Busy(_) | Failure::TimedOut(_) => {
+                ErrorKind::Unavailable
+            }
             Failure::Protocol(_) => ErrorKind::Protocol,
         }
     }
@@ -244,7 +247,7 @@ impl CallError {
             Failure::Forbidden(denied) => denied.to_error().message,
             Failure::Throttled(throttled) => throttled.to_error().message,
             Failure::Unavailable(text) => Cow::Borrowed(text),
-            Failure::Protocol(error) => Cow::Borrowed(&error.message),
+            Failure::Protocol(error) | Failure::Busy(error) => Cow::Borrowed(&error.message),
         }
     }
 }

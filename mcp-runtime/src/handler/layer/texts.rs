@@ -137,7 +137,11 @@ fn failure_texts(failure: &mut Failure, edit: Edit<'_>) {
         #[cfg(feature = "auth")]
         Failure::Forbidden(_) => {}
         // Texts of the server's own.
-        Failure::Panicked | Failure::TimedOut(_) | Failure::Throttled(_) | Failure::Unavailable(_) => {}
+        Failure::Panicked
+        | Failure::TimedOut(_)
+        | Failure::Throttled(_)
+        | Failure::Busy(_)
+        | Failure::Unavailable(_) => {}
     }
 }
 

@@ -11,7 +11,7 @@ use super::request::{HttpRequest, body};
 use super::response::denied;
 use super::route::{self, EmptyRoute, MessageRoute, Route, Target, Unanswered};
 use super::session::{open, serve};
-use super::{Admitted, Body, Responding, Service, legacy_no_session, response, stateless};
+use super::{Admitted, Body, Responding, Service, legacy_no_session, legacy_sse, response, stateless};
 use crate::call::blocking::profile::{LONG, some_answers_are_long};
 use crate::call::blocking::turns;
 use crate::call::in_flight::CallKind;
@@ -39,7 +39,12 @@ impl Service {
         let target = route::target(http.parts, self.options.endpoint.as_deref().or(path), self.options.legacy_sse);
         let has_message = match target {
             Target::Endpoint => http.parts.method == Method::POST,
-            Target::SseMessages => true,
+            Target::SseMessages => {
+                if let Some(post) = http.unclaimed {
+                    post.is_sse(legacy_sse::session_id(http.parts));
+                }
+                true
+            }
             Target::SseStream | Target::SseWrongMethod | Target::NotFound => false,
         };
         #[cfg(feature = "auth")]
@@ -160,9 +165,13 @@ impl Service {
                 Some(rejection) => Responding::Done(bad_request(rejection.id, &rejection.error)),
                 // It may be a response: the call that waits for it is told.
                 None if has_sessions && http.names_session() => {
+                    http.claim();
                     Responding::later(self.message_in_session(*http, frame))
                 }
-                None => Responding::Done(response::empty(StatusCode::ACCEPTED)),
+                None => {
+                    http.claim();
+                    Responding::Done(response::empty(StatusCode::ACCEPTED))
+                }
             };
         }
         let message = if frame.trim_ascii_start().first() == Some(&b'[') {
@@ -195,7 +204,10 @@ impl Service {
 
     /// Serves a message that is not a request.
     fn message<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8], route: &MessageRoute) -> Responding<'a> {
-        http.claim();
+        // Neither a notification nor a response is told of. The requests of a batch are, once its session is found.
+        if !matches!(route, MessageRoute::Batch) {
+            http.claim();
+        }
         match route {
             MessageRoute::Batch => Responding::later(self.batch_in_session(*http, frame)),
             MessageRoute::InSession => Responding::later(self.message_in_session(*http, frame)),

@@ -90,6 +90,7 @@ async fn serve(
 /// Takes a notification that belongs to no session: the server's own, or one without meaning here.
 pub(super) fn notification(core: &Arc<Core>, http: &HttpRequest<'_>, frame: &[u8]) {
     let mut connection = Connection::new(Arc::clone(core), Handle::current());
+    connection.control().set_transport(Transport::Http);
     connection.receive(frame, &http.outbox(false, None), &mut Vec::new());
     if connection.control().in_flight.is_busy() {
         // Its handler runs for as long as the connection exists.

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use http::request::Parts;
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
@@ -77,8 +78,7 @@ impl SseSessions {
         principal: Option<&str>,
         frame: &[u8],
     ) -> Response<Body> {
-        let query = http.parts.uri.query().unwrap_or_default();
-        let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId=")).unwrap_or_default();
+        let id = session_id(http.parts).unwrap_or_default();
         let session = self.table().get(id).filter(|session| session.principal.as_deref() == principal).cloned();
         let Some(session) = session else {
             let text = "unknown `sessionId`; open a connection with GET first";
@@ -103,6 +103,11 @@ impl SseSessions {
         }
         response::empty(StatusCode::ACCEPTED)
     }
+}
+
+/// The connection that a message names in its address.
+pub(super) fn session_id(parts: &Parts) -> Option<&str> {
+    parts.uri.query()?.split('&').find_map(|pair| pair.strip_prefix("sessionId="))
 }
 
 /// The number of connections alone: their ids are credentials.

@@ -56,6 +56,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 #[cfg(feature = "auth")]
 use crate::auth::gate::Gate;
 use crate::call::blocking::watchdog;
+use crate::call::telemetry::watch::OverUnixSocket;
 use crate::dispatch::tasks::takeover;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::error::RpcError;
@@ -263,30 +264,38 @@ impl HttpService {
         // Outside of the future, which would carry the size of the whole request as long as it lives.
         let (parts, body) = request.into_parts();
         let mut parts = Arc::new(parts);
+        // Of the listener's connections, those over Unix sockets have no address.
+        if self.0.core.watcher.is_some() && idle.is_some() && peer.is_none() {
+            Arc::make_mut(&mut parts).extensions.insert(OverUnixSocket);
+        }
         let peer = self.0.peer(peer, &mut parts);
         if let Some(edge) = &self.0.options.edge {
             edge.receive(&mut parts);
         }
         async move {
             let (headers, mut admitted) = (Headers::of(&parts.headers), None);
-            let unclaimed = UnclaimedPost::of(&self.0.core, &parts, peer);
-            let mut response = if let Some(aside) = self.0.aside(&parts) {
-                let _busy = idle.map(|idle| idle.busy());
-                aside.await
-            } else {
-                let response = match self.0.refusal(&headers, &parts, idle.is_some()) {
+            let aside = self.0.aside(&parts);
+            let unclaimed = match aside {
+                Some(_) => None,
+                None => UnclaimedPost::of(&self.0.core, &parts, &headers, peer),
+            };
+            let mut response = match aside {
+                Some(aside) => {
+                    let _busy = idle.map(|idle| idle.busy());
+                    aside.await
+                }
+                None => match self.0.refusal(&headers, &parts, idle.is_some()) {
                     Some(refusal) => refusal,
                     None => {
                         let http =
                             HttpRequest { unclaimed: unclaimed.as_deref(), ..HttpRequest::new(&parts, &headers, peer) };
                         self.0.answer(http, body, path, idle, &mut admitted).await
                     }
-                };
-                if let Some(post) = &unclaimed {
-                    post.responded(&response);
-                }
-                response
+                },
             };
+            if let Some(post) = &unclaimed {
+                post.responded(&response);
+            }
             // Only here, at the end of the way: a response is large, and is copied wherever it is changed.
             self.0.conclude(&mut response, &parts, peer, admitted);
             if let Some(edge) = &self.0.options.edge {

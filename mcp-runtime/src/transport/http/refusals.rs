@@ -1,19 +1,12 @@
 //! The log of refusals: which requests were refused, why, and what to change. A flood of them is a few lines.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard};
-use std::time::{Duration, Instant};
-
 use http::{Response, StatusCode};
 use tracing::field::display;
 
 use crate::call::telemetry::request_id::RequestId;
 use crate::jsonrpc::error::RpcError;
+use crate::observe::Repeated;
 use crate::server::peer::Peer;
-use crate::sync::lock;
-
-/// Each kind of refusal is logged once in this time; the others are counted.
-const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Why a request was refused, as an extension of its response, until the response leaves the service.
 #[derive(Debug, Clone)]
@@ -22,27 +15,16 @@ pub(super) struct Reason {
     pub(super) text: Box<str>,
 }
 
-/// What was refused of late. Statuses and codes are few, so the table is small.
+/// What was refused of late. Statuses and codes are few.
 #[derive(Debug, Default)]
-pub(super) struct Refusals(Mutex<HashMap<(StatusCode, i32), Kind>>);
-
-#[derive(Debug)]
-struct Kind {
-    logged: Instant,
-    /// Refusals that were not logged since.
-    more: u64,
-}
+pub(super) struct Refusals(Repeated<(StatusCode, i32)>);
 
 impl Refusals {
-    fn kinds(&self) -> MutexGuard<'_, HashMap<(StatusCode, i32), Kind>> {
-        lock(&self.0)
-    }
-
     /// Logs a response that is a refusal, with the id of its request if it has one.
     pub(super) fn report<B>(&self, response: &mut Response<B>, peer: Option<Peer>, id: Option<&RequestId>) {
         let status = response.status();
         let Reason { code, text } = response.extensions_mut().remove().unwrap_or(Reason { code: 0, text: "".into() });
-        let Some(more) = self.is_due(status, code) else { return };
+        let Some(more) = self.0.is_due((status, code)) else { return };
         let (peer, change) = (peer.map(|peer| display(peer.ip())), remedy(status, code));
         let request = id.map(RequestId::as_str);
         // A stranger's text may be in the reason: it is logged in quotes, with control characters escaped.
@@ -61,26 +43,6 @@ impl Refusals {
             }
         }
     }
-
-    /// Whether a refusal of this kind is to be logged now, with how many that were not.
-    fn is_due(&self, status: StatusCode, code: i32) -> Option<u64> {
-        let mut kinds = self.kinds();
-        let now = Instant::now();
-        match kinds.get_mut(&(status, code)) {
-            Some(kind) if now - kind.logged < INTERVAL => {
-                kind.more += 1;
-                None
-            }
-            Some(kind) => {
-                kind.logged = now;
-                Some(std::mem::take(&mut kind.more))
-            }
-            None => {
-                kinds.insert((status, code), Kind { logged: now, more: 0 });
-                Some(0)
-            }
-        }
-    }
 }
 
 /// What the operator can change, if that is it.
@@ -96,24 +58,5 @@ fn remedy(status: StatusCode, code: i32) -> &'static str {
         503 if code == RpcError::INVALID_REQUEST => "",
         503 => "`Limits::requests`, `sessions`, `memory_bytes`",
         _ => "",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn flood_is_counted() {
-        let refusals = Refusals::default();
-        let due = || refusals.is_due(StatusCode::SERVICE_UNAVAILABLE, -32603);
-        assert_eq!(due(), Some(0));
-        assert_eq!((due(), due()), (None, None));
-        assert_eq!(refusals.is_due(StatusCode::FORBIDDEN, -32600), Some(0), "another kind");
-        let begun = Instant::now();
-        while begun.elapsed() < INTERVAL {
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        assert_eq!(due(), Some(2));
     }
 }

@@ -81,6 +81,7 @@ fn respond<'a>(
         names: &*catalog,
         user: outbox.principal(),
         peer: outbox.peer(),
+        network: outbox.network(),
     });
     let env = CallEnv { core, catalog: &catalog, outbox: &outbox, control: None };
     if let Err(error) = check_header_args(&env, request.id, &call, http.headers) {
@@ -182,6 +183,24 @@ struct StatelessAnswer {
     /// What the caller lacks.
     #[cfg(feature = "auth")]
     denied: Option<Box<Denied>>,
+    /// Who is told of it, when its status is settled.
+    watch: Watch,
+}
+
+impl StatelessAnswer {
+    /// It is sent with this status.
+    fn tell(&mut self, status: StatusCode) {
+        tell(&mut self.watch, status, &self.line);
+    }
+}
+
+/// Tells who watches that this answer is sent with this status.
+#[inline]
+fn tell(watch: &mut Watch, status: StatusCode, answer: &[u8]) {
+    if let Some(watched) = watch.get() {
+        watched.status(status.as_u16());
+        std::mem::take(watch).finish(answer);
+    }
 }
 
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#status-codes>
@@ -211,12 +230,12 @@ fn answered(
         return response::throttled(line, &throttled);
     }
     let (streams, status) = (!lines.is_empty(), status(&outcome));
-    settle(watch, &mut outcome, to, status);
+    watch.settle(&mut outcome, to);
     lines.reserve(response::ANSWER);
     let at = lines.len();
     encode::answer(&core.info, to, outcome, &mut lines);
-    std::mem::take(watch).finish(&lines[at..]);
     if streams {
+        tell(watch, StatusCode::OK, &lines[at..]);
         response::answer(ResponseFormat::Events, lines)
     } else {
         let answer = StatelessAnswer {
@@ -225,26 +244,20 @@ fn answered(
             charge: None,
             #[cfg(feature = "auth")]
             denied: None,
+            watch: std::mem::take(watch),
         };
         whole(format, answer)
     }
 }
 
-/// Tells who watches what comes of a request.
-#[inline]
-fn settle(watch: &mut Watch, outcome: &mut Outcome, to: ResponseTo<'_>, status: StatusCode) {
-    if let Some(watched) = watch.get() {
-        watched.settle(outcome, to);
-        watched.status(status.as_u16());
-    }
-}
-
 /// An answer without notifications. One whose status is an error is JSON, as every refusal is.
-fn whole(format: ResponseFormat, answer: StatelessAnswer) -> Response<Body> {
+fn whole(format: ResponseFormat, mut answer: StatelessAnswer) -> Response<Body> {
     #[cfg(feature = "auth")]
-    if let Some(denied) = &answer.denied {
-        return denied::denied(answer.line, denied);
+    if let Some(denied) = answer.denied.take() {
+        answer.tell(denied::status(&denied));
+        return denied::denied(answer.line, &denied);
     }
+    answer.tell(answer.status);
     let StatelessAnswer { status, line, .. } = answer;
     match status {
         StatusCode::OK => response::answer(format, line),
@@ -275,13 +288,16 @@ fn respond_later(
             Err(Failure::Forbidden(denied)) => Some(denied.clone()),
             _ => None,
         };
-        settle(&mut watch, &mut outcome, to.as_ref(), status);
+        watch.settle(&mut outcome, to.as_ref());
         let mut line = turns.encode(|| encode::line(&core.info, to.as_ref(), outcome), Vec::len);
-        watch.finish(&line);
         let charge = (line.len() > FREE).then(|| core.memory.charge(owner, line.len()));
         if let Some(None) = charge {
+            let error = response::no_memory();
             line.clear();
-            encode::error(to.as_ref().id, &response::no_memory(), &mut line);
+            encode::error(to.as_ref().id, &error, &mut line);
+            if let Some(watched) = watch.get() {
+                watched.replaced(error.code, &error.message);
+            }
         }
         StatelessAnswer {
             status,
@@ -289,6 +305,7 @@ fn respond_later(
             charge: charge.flatten(),
             #[cfg(feature = "auth")]
             denied,
+            watch,
         }
     });
     Responding::later(first(format, answer, outbox.into_receiver()))
@@ -311,7 +328,7 @@ async fn first(
                     return response::events(Body::events(StatelessStream { first, messages, answer: Some(answer) }));
                 }
             }
-            answer = &mut answer => {
+            mut answer = &mut answer => {
                 // What was sent during the last poll comes before the answer.
                 #[cfg(feature = "auth")]
                 if answer.denied.is_some() {
@@ -322,6 +339,7 @@ async fn first(
                     return whole(format, answer);
                 }
                 lines.extend_from_slice(&answer.line);
+                answer.tell(StatusCode::OK);
                 return response::answer(ResponseFormat::Events, lines);
             }
         }
@@ -358,8 +376,10 @@ impl Events for StatelessStream {
             }
         }
         let Some(answer) = &mut self.answer else { return Poll::Ready(None) };
-        let Poll::Ready(StatelessAnswer { line, charge, .. }) = answer.as_mut().poll(cx) else { return Poll::Pending };
+        let Poll::Ready(mut answer) = answer.as_mut().poll(cx) else { return Poll::Pending };
         self.answer = None;
+        answer.tell(StatusCode::OK);
+        let StatelessAnswer { line, charge, .. } = answer;
         // What was sent during the last poll comes before the answer.
         let mut lines = sent_notifications(&mut self.messages);
         lines.extend_from_slice(&line);

@@ -95,7 +95,7 @@ impl<W: Write + Send + 'static> Conversation<W> {
         let dropped = match exited {
             // A client that sends `exit` does not wait for answers.
             Some(_) => drop_calls(&self.end.control),
-            None => self.drain(grace.drain, connection.is_none()).await,
+            None => self.drain(&grace, connection.is_none()).await,
         };
         self.end_tasks().await;
         let written = self.flush(grace.flush(), dropped).await?;
@@ -111,12 +111,12 @@ impl<W: Write + Send + 'static> Conversation<W> {
         }
     }
 
-    /// Waits for the calls in flight, up to `limit`; returns the ids of those that are given up. While the reader
+    /// Waits for the calls in flight, for as long as there is; returns the ids of those that are given up. While the reader
     /// still runs, the client may cut this short by `exit`.
-    async fn drain(&mut self, limit: Duration, reading: bool) -> Vec<Box<str>> {
+    async fn drain(&mut self, grace: &Grace, reading: bool) -> Vec<Box<str>> {
         let control = &self.end.control;
         tokio::select! {
-            dropped = control.drain(limit) => dropped,
+            dropped = control.drain(grace.drain, grace.eof.is_some()) => dropped,
             () = self.core.shared.reaches(Phase::Aborted) => drop_calls(control),
             () = exit_received(&mut self.reader), if reading => drop_calls(control),
         }

@@ -21,6 +21,7 @@ use self::watched::UnclaimedPost;
 #[cfg(feature = "auth")]
 use crate::auth::access::Access;
 use crate::call::outbox::Outbox;
+use crate::call::telemetry::watch::Arrival;
 use crate::era;
 use crate::server::memory::Charge;
 use crate::server::peer::Peer;
@@ -69,10 +70,10 @@ impl<'a> HttpRequest<'a> {
         self.format.unwrap_or(ResponseFormat::Either)
     }
 
-    /// What becomes of the message is told elsewhere, if it is told. Returns its length, if it is.
+    /// What becomes of the message is told elsewhere, if it is told.
     #[inline]
-    pub(crate) fn claim(&self) -> usize {
-        self.unclaimed.map_or(0, UnclaimedPost::claim)
+    pub(crate) fn claim(&self) -> Arrival {
+        self.unclaimed.map_or(Arrival::now(0), UnclaimedPost::claim)
     }
 
     pub(crate) fn names_session(&self) -> bool {

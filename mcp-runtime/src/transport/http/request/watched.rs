@@ -7,8 +7,9 @@ use std::time::Instant;
 use http::request::Parts;
 use http::{Method, Response};
 
-use super::headers::SESSION;
-use crate::call::telemetry::watch::{Arrived, Place, Watch};
+use super::headers::{Field, Headers};
+use crate::call::telemetry::watch::{Arrival, Arrived, Network, Place, Watch};
+use crate::era;
 use crate::jsonrpc::Request;
 use crate::observe::{SessionHash, Transport};
 use crate::server::core::Core;
@@ -21,8 +22,8 @@ use crate::transport::http::response::body::Body;
 #[derive(Debug)]
 pub(crate) struct UnclaimedPost<'a> {
     core: &'a Core,
-    place: Place,
     peer: Option<Peer>,
+    network: Network,
     seen: Mutex<Seen>,
 }
 
@@ -31,30 +32,41 @@ pub(crate) struct UnclaimedPost<'a> {
 struct Seen {
     /// The method, once the message is known to be a request.
     method: Option<Box<str>>,
-    bytes: usize,
-    started: Instant,
+    arrival: Arrival,
+    place: Place,
     /// Whether something else tells what becomes of it.
     is_claimed: bool,
 }
 
 impl<'a> UnclaimedPost<'a> {
     #[inline]
-    pub(crate) fn of(core: &'a Core, parts: &Parts, peer: Option<Peer>) -> Option<Box<Self>> {
+    pub(crate) fn of(core: &'a Core, parts: &Parts, headers: &Headers<'_>, peer: Option<Peer>) -> Option<Box<Self>> {
         core.watcher.as_ref()?;
-        (parts.method == Method::POST).then(|| Box::new(Self::new(core, parts, peer)))
+        (parts.method == Method::POST).then(|| Box::new(Self::new(core, parts, headers, peer)))
     }
 
-    fn new(core: &'a Core, parts: &Parts, peer: Option<Peer>) -> Self {
-        let session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok()).map(SessionHash::of);
+    fn new(core: &'a Core, parts: &Parts, headers: &Headers<'_>, peer: Option<Peer>) -> Self {
+        // A revision without sessions has none, whatever other headers say.
+        let is_modern = headers.version().is_ok_and(|version| version.is_some_and(era::is_modern_date));
+        let session = match headers.session {
+            Field::Once(id) if !is_modern => id.to_str().ok().map(SessionHash::of),
+            _ => None,
+        };
         let transport = if session.is_some() { Transport::HttpSession } else { Transport::Http };
-        let seen = Seen { method: None, bytes: 0, started: Instant::now(), is_claimed: false };
-        UnclaimedPost { core, place: Place { transport, session }, peer, seen: Mutex::new(seen) }
+        let place = Place { transport, session };
+        let seen = Seen { method: None, arrival: Arrival::now(0), place, is_claimed: false };
+        UnclaimedPost { core, peer, network: Network::of(parts), seen: Mutex::new(seen) }
     }
 
     /// Its message has arrived.
     pub(crate) fn arrived(&self, bytes: usize) {
-        let mut seen = lock(&self.seen);
-        (seen.bytes, seen.started) = (bytes, Instant::now());
+        lock(&self.seen).arrival = Arrival { bytes, at: Some(Instant::now()) };
+    }
+
+    /// It is a message of HTTP+SSE.
+    pub(crate) fn is_sse(&self, session: Option<&str>) {
+        let session = session.map(SessionHash::of);
+        lock(&self.seen).place = Place { transport: Transport::Sse, session };
     }
 
     /// Its message is a request.
@@ -62,11 +74,11 @@ impl<'a> UnclaimedPost<'a> {
         lock(&self.seen).method = Some(method[..method.floor_char_boundary(256)].into());
     }
 
-    /// Its message is told of elsewhere, or is none to be told of. Returns its length.
-    pub(crate) fn claim(&self) -> usize {
+    /// Its message is told of elsewhere, or is none to be told of.
+    pub(crate) fn claim(&self) -> Arrival {
         let mut seen = lock(&self.seen);
         seen.is_claimed = true;
-        seen.bytes
+        seen.arrival
     }
 
     /// It has a response. If nothing has claimed it, the response is a refusal.
@@ -82,16 +94,17 @@ impl<'a> UnclaimedPost<'a> {
         if std::mem::replace(&mut seen.is_claimed, true) {
             return None;
         }
-        let (method, bytes, started) = (seen.method.take().unwrap_or_default(), seen.bytes, seen.started);
+        let (method, place, Arrival { bytes, at }) = (seen.method.take().unwrap_or_default(), seen.place, seen.arrival);
         drop(seen);
         let catalog = self.core.shared.catalog();
         let mut watch = Watch::begin(self.core.watcher.as_ref(), || Arrived {
             method: &method,
             names: Some(&*catalog),
             bytes,
-            started,
-            place: self.place,
-            lifeline: None,
+            // One that was refused before it had arrived took no time.
+            started: at.unwrap_or_else(Instant::now),
+            place,
+            network: self.network,
         });
         if let (Some(watched), Some(peer)) = (watch.get(), self.peer) {
             watched.from(peer);
@@ -116,13 +129,14 @@ pub(crate) fn begin(core: &Core, post: Option<&UnclaimedPost<'_>>, request: &Req
         return Watch::default();
     }
     let catalog = core.shared.catalog();
+    let Arrival { bytes, at } = post.map_or(Arrival::now(0), UnclaimedPost::claim);
     Watch::begin(core.watcher.as_ref(), || Arrived {
         method: &request.method,
         names: Some(&*catalog),
-        bytes: post.map_or(0, UnclaimedPost::claim),
-        started: Instant::now(),
+        bytes,
+        started: at.unwrap_or_else(Instant::now),
         place: Place { transport: Transport::Http, session: None },
-        lifeline: None,
+        network: post.map_or_else(Network::default, |post| post.network),
     })
 }
 

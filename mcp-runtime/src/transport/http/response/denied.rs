@@ -39,11 +39,15 @@ pub(crate) fn refuse(id: Id<'_>, denied_for: &Denied) -> Response<Body> {
     denied(line, denied_for)
 }
 
+/// The status of such a refusal.
+pub(crate) fn status(denied: &Denied) -> StatusCode {
+    if denied.is_anonymous { StatusCode::UNAUTHORIZED } else { StatusCode::FORBIDDEN }
+}
+
 /// The response to a request whose caller lacks scopes. `line` is the JSON-RPC error.
 #[cold]
 pub(crate) fn denied(line: Vec<u8>, denied: &Denied) -> Response<Body> {
-    let status = if denied.is_anonymous { StatusCode::UNAUTHORIZED } else { StatusCode::FORBIDDEN };
-    let mut response = json(status, line);
+    let mut response = json(status(denied), line);
     response.extensions_mut().insert(Reason { code: RpcError::FORBIDDEN, text: denied.to_string().into() });
     challenge(&mut response, denied.challenge.as_deref());
     response

@@ -37,7 +37,7 @@ impl Sessions {
         shrink(&mut table);
         drop(table);
         for session in ended {
-            session.control.abort();
+            session.end_expired();
         }
         next
     }
@@ -48,6 +48,15 @@ fn sweep_interval(limits: &Limits) -> Duration {
 }
 
 impl Session {
+    /// Ends a session that has expired. The copy of one in a store was not used here, but may have been at another replica.
+    pub(super) fn end_expired(&self) {
+        let is_over = self.control.is_closing() || self.age() >= self.core.limits.session_lifetime;
+        if self.stored.is_some() && !is_over {
+            self.control.forget_session();
+        }
+        self.control.abort();
+    }
+
     /// Whether the session has expired, at this age.
     pub(super) fn has_expired(&self, age: Duration, limits: &Limits) -> bool {
         self.remaining(age, limits).is_zero()

@@ -16,6 +16,7 @@ pub(super) mod get;
 pub(super) mod lookup;
 pub(super) mod open;
 pub(super) mod persistence;
+mod room;
 pub(super) mod serve;
 pub(super) mod stores;
 pub(super) mod stream;
@@ -26,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
-use self::eviction::{Candidate, EVICTABLE_AFTER};
+use self::eviction::Candidate;
 use self::stores::StoredSession;
 use self::stream::claim::StreamClaim;
 use self::stream::replay_budget::ReplayBudget;
@@ -99,17 +100,6 @@ impl Sessions {
         lock(&self.0)
     }
 
-    /// Makes room for one more session of a principal: removes expired sessions, and evicts an idle one if need be.
-    pub(super) fn make_room(&self, principal: Option<&str>, limits: &Limits) -> Result<(), Full> {
-        let mut table = self.table();
-        make_room(&mut table, limits, EVICTABLE_AFTER)?;
-        let own = || table.values().filter(|session| session.principal.as_deref() == principal).count();
-        if principal.is_some() && own() >= limits.sessions_per_principal {
-            return Err(Full::Principal);
-        }
-        Ok(())
-    }
-
     /// Adds a session under a new id, which is random: it is the client's credential.
     pub(super) fn open(self: &Arc<Self>, mut connection: Connection, opener: Opener<'_>) -> std::io::Result<String> {
         let id = random::id()?;
@@ -135,11 +125,6 @@ impl Sessions {
         self.table().remove(id)
     }
 
-    /// Makes room for the copy of a stored session. Any idle copy can be evicted, since it can be restored.
-    pub(super) fn make_room_for_copy(&self, limits: &Limits) -> Result<(), Full> {
-        make_room(&mut self.table(), limits, Duration::ZERO)
-    }
-
     /// The sessions with an open stream or a running call.
     pub(super) fn busy(&self) -> Vec<Arc<Session>> {
         self.table().values().filter(|session| session.is_busy()).cloned().collect()
@@ -151,8 +136,10 @@ impl Sessions {
         let session = table.get(id).filter(|session| session.principal.as_deref() == principal)?;
         let age = session.age();
         if session.has_expired(age, limits) {
-            if let Some(session) = table.remove(id) {
-                session.control.abort();
+            let session = table.remove(id);
+            drop(table);
+            if let Some(session) = session {
+                session.end_expired();
             }
             return None;
         }
@@ -172,6 +159,10 @@ impl Sessions {
     pub(super) fn end_all(&self) {
         let all = std::mem::take(&mut *self.table());
         for session in all.values() {
+            // Other replicas go on with one that is in a store.
+            if session.stored.is_some() {
+                session.control.forget_session();
+            }
             session.control.abort();
         }
     }
@@ -217,30 +208,6 @@ impl Drop for ShutdownGuard<'_> {
             self.session.control.abort();
         }
     }
-}
-
-/// Makes room for another session: removes the expired ones, then evicts one if need be.
-fn make_room(table: &mut HashMap<Box<str>, Arc<Session>>, limits: &Limits, min_idle: Duration) -> Result<(), Full> {
-    if table.len() < limits.sessions {
-        return Ok(());
-    }
-    table.retain(|_, session| {
-        let expired = session.has_expired(session.age(), limits);
-        if expired {
-            session.control.abort();
-        }
-        !expired
-    });
-    if table.len() < limits.sessions {
-        return Ok(());
-    }
-    let candidates: Vec<_> = table.iter().map(|(id, session)| (id.clone(), session.candidate())).collect();
-    let evicted = eviction::victim(&candidates, min_idle).and_then(|id| table.remove(id)).ok_or(Full::Server)?;
-    // A concurrent request may just have found a copy, and can still be served. The copy ends when it is dropped.
-    if evicted.stored.is_none() {
-        evicted.control.abort();
-    }
-    Ok(())
 }
 
 impl Session {
@@ -364,6 +331,10 @@ impl Session {
 /// Ends the connection: streams and tasks may still hold its control.
 impl Drop for Session {
     fn drop(&mut self) {
+        // A session in a store outlives its copies.
+        if self.stored.is_some() {
+            self.control.forget_session();
+        }
         self.control.abort();
     }
 }

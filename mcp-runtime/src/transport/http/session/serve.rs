@@ -37,8 +37,8 @@ pub(crate) fn request<'a>(
     let format = http.format();
     let outbox = http.outbox(format.streams(), session.principal());
     let mut out = Vec::with_capacity(response::ANSWER);
-    let (shared, bytes) = (&session.connection, http.claim());
-    let received = shared::receive_request(shared, Era::Session, request, params, bytes, &outbox, &mut out);
+    let (shared, arrival) = (&session.connection, http.claim());
+    let received = shared::receive_request(shared, Era::Session, request, params, arrival, &outbox, &mut out);
     conclude(session, outbox, received, out, format, || vec![request.id.as_str().into()])
 }
 
@@ -47,6 +47,7 @@ pub(crate) async fn batch(session: &Arc<Session>, http: &HttpRequest<'_>, frame:
     let format = http.format();
     let mut outbox = http.outbox(format.streams(), session.principal());
     let mut out = Vec::new();
+    http.claim();
     let received = session.connection().receive(frame, &outbox, &mut out);
     if received.rejected {
         return response::json(StatusCode::BAD_REQUEST, out);
