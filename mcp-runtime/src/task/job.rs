@@ -26,6 +26,8 @@ use crate::server::memory::Charge;
 use crate::server::memory::Owner;
 use crate::server::state::Phase;
 use crate::store::{TaskLimit, TaskOutcome, TaskQuota, TaskRecord, Unavailable, with_timeout};
+#[cfg(feature = "http")]
+use crate::sync::runtime_ends;
 use crate::sync::{lock, spawn};
 
 /// A task of this process, from its plan to its outcome.
@@ -219,6 +221,9 @@ impl Job {
             };
             drop(notifier);
             match answer {
+                // This process ends, not the handler: another replica runs it again.
+                #[cfg(feature = "http")]
+                RunEnd::Returned(Err(Failure::Panicked), _) if self.durable.is_some() && runtime_ends() => {}
                 RunEnd::Returned(answer, turns) => {
                     self.conclude(turns.encode(|| self.outcome(answer), TaskOutcome::heap_bytes)).await;
                 }
