@@ -21,6 +21,7 @@ use super::completion::{Completers, Completes, CompletionFn};
 use super::layer::{self, Layer, Wrap};
 use crate::ask::ClientCapability;
 use crate::call::blocking::BlockingProfile;
+use crate::call::progress::heartbeat;
 use crate::call::context::Context;
 use crate::call::invocation::Origin;
 use crate::outcome::{ArgumentErrors, Step};
@@ -231,6 +232,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         M: 'static,
     {
         self.completers.function(argument, state, function);
+        self.limits.accompany = Some(heartbeat::accompany);
     }
 
     /// Declares an argument.
