@@ -91,7 +91,9 @@ fn remedy(status: StatusCode, code: i32) -> &'static str {
         403 => "`HttpService::allow_hosts`, `allow_origins`",
         408 => "`Limits::request_timeout`",
         413 => "`Limits::message_bytes`",
-        429 if code == RpcError::THROTTLED => "`Server::rate_limit`, the `rate` of handlers; `HttpService::principal`, `trust_proxies`",
+        429 if code == RpcError::THROTTLED => {
+            "`Server::rate_limit`, the `rate` of handlers; `HttpService::principal`, `trust_proxies`"
+        }
         429 => "`Limits::in_flight`, `streams`, `sessions_per_principal`; `HttpService::principal`, `trust_proxies`",
         // Tokens cannot be verified, which no limit changes.
         503 if code == RpcError::INVALID_REQUEST => "",
