@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::throttle::table::ENTRY_BYTES;
+/// What rate limits remember of a caller, at most: a hash table doubles its room.
+pub(crate) const CALLER_BYTES: usize = 40;
 
 /// The resource limits of a server, set with [`Server::limits`](crate::Server::limits).
 ///
@@ -244,7 +245,7 @@ impl Limits {
             // The results of `once` blocks.
             (1, self.requests.saturating_mul(16 * KIB).min(16 * KIB * KIB)),
             // What callers have used of rate limits: those who are authenticated, and those who are not.
-            (self.rate_callers.max(256), 2 * ENTRY_BYTES),
+            (self.rate_callers.max(256), 2 * CALLER_BYTES),
         ];
         parts.iter().fold(0, |sum, (count, bytes)| sum.saturating_add(count.saturating_mul(*bytes)))
     }

@@ -18,7 +18,6 @@ use crate::call::telemetry::watch::Watch;
 use crate::catalog::Catalog;
 use crate::era::encode::ResponseTo;
 use crate::era::{Accepted, Method};
-use crate::handler::builder::Handler;
 use crate::jsonrpc::Id;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, Outcome};
@@ -110,10 +109,10 @@ fn of_handler(
         Method::PromptsGet => &catalog.prompts.get(&text("name")?)?.handler,
         Method::ResourcesRead => {
             let uri = text("uri")?;
-            let serves = |handler: &&Handler| profile.is_some_and(|profile| Arc::ptr_eq(profile, &handler.blocking));
-            let waits = |handler: &&Handler| handler.limits.accompany.is_some();
-            let found = catalog.resource_handlers(&uri).find(serves);
-            found.or_else(|| catalog.resource_handlers(&uri).find(waits))?
+            let serves = |of: &Arc<BlockingProfile>| profile.is_some_and(|profile| Arc::ptr_eq(profile, of));
+            let found = catalog.resource_handlers(&uri).find(|handler| serves(&handler.blocking));
+            let waits = || catalog.resource_handlers(&uri).find(|handler| handler.limits.accompany.is_some());
+            found.or_else(waits)?
         }
         Method::Custom(index) => return Some((catalog.methods.at(index)?.accompany?, None)),
         // Of the tool whose task is waited for, or of another: all are accompanied in the same way.

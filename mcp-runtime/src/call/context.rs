@@ -286,15 +286,7 @@ impl Context {
         let progress = self.progress.as_ref().filter(|progress| progress.advances(done, total));
         ProgressReport::new(progress.map(|progress| {
             let message = message.map(ToOwned::to_owned);
-            async move {
-                let send = |send: &mut dyn FnMut(Vec<u8>)| {
-                    let to = self.notified();
-                    progress.report(done, total, |done| {
-                        send(notification::progress(&progress.token, done, total, message.as_deref(), to));
-                    });
-                };
-                self.outlet().send_with(send).await;
-            }
+            async move { progress.send(done, total, message, self.outlet(), self.notified()).await }
         }))
     }
 

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::notifier::Notifier;
+use crate::era::encode::notification::{self, NotificationTo};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
@@ -75,6 +77,23 @@ impl Progress {
             last.sent = Some(Report { done: more, total, at: now });
             send(more);
         }
+    }
+
+    /// Sends a report of the handler's when there is room for it, unless it is dropped.
+    pub(super) async fn send(
+        &self,
+        done: f64,
+        total: Option<f64>,
+        message: Option<String>,
+        outlet: &Notifier,
+        to: NotificationTo<'_>,
+    ) {
+        let send = |send: &mut dyn FnMut(Vec<u8>)| {
+            self.report(done, total, |done| {
+                send(notification::progress(&self.token, done, total, message.as_deref(), to));
+            });
+        };
+        outlet.send_with(send).await;
     }
 
     /// Has `send` send a heartbeat: a little more than before, of the same total. If there was a report within `every`,

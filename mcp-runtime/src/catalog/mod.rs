@@ -101,11 +101,6 @@ impl Settings {
 }
 
 impl Catalog {
-    /// The handler of the resource at `uri`: its own, or that of the first template that matches.
-    pub(crate) fn resource_handler(&self, uri: &str) -> Option<&Handler> {
-        self.resource_handlers(uri).next()
-    }
-
     /// The handlers that may serve the resource at `uri`: its own, then those of the templates that match.
     pub(crate) fn resource_handlers<'a>(&'a self, uri: &str) -> impl Iterator<Item = &'a Handler> {
         let fixed = self.resources.get(uri).map(|resource| &resource.handler);

@@ -18,8 +18,6 @@ use crate::sync::lock;
 const SHARDS: usize = 16;
 /// How many entries a part has room for at least: the share of a smaller table would not be worth its search.
 const LEAST: usize = 16;
-/// What an entry takes, at most: a hash table doubles its room.
-pub(crate) const ENTRY_BYTES: usize = 40;
 
 /// The tables of a server, made when a limit first needs them.
 #[derive(Debug)]
@@ -132,7 +130,7 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
     use super::*;
-    use crate::limits::Limits;
+    use crate::limits::{CALLER_BYTES, Limits};
     use crate::throttle::rate::RateLimit;
 
     const MOST: usize = 4096;
@@ -186,7 +184,7 @@ mod tests {
             for number in 0..u32::try_from(3 * callers).unwrap() {
                 assert!(table.take((1, peer(number)), gcra, 0, 0).is_ok());
             }
-            assert!(len(&table) <= callers && bytes(&table) <= callers * ENTRY_BYTES, "{callers}: {}", bytes(&table));
+            assert!(len(&table) <= callers && bytes(&table) <= callers * CALLER_BYTES, "{callers}: {}", bytes(&table));
         }
     }
 

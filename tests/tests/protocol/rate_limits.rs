@@ -288,11 +288,11 @@ async fn tasks_and_custom_methods_count() {
         assert_eq!(client.call("work", json!({})).await.unwrap().text(), "done");
     }
     is_refused(client.call("work", json!({})).await);
-    let mut served = 0;
+    let mut echoes = 0;
     while client.request("worker.example/echo", json!({"a": 1})).await.is_ok() {
-        served += 1;
+        echoes += 1;
     }
-    assert!((50..97).contains(&served), "its tasks were created and fetched: {served}");
+    assert!((50..97).contains(&echoes), "tasks were created and fetched: {echoes}");
     is_refused(client.request("worker.example/echo", json!({})).await);
 }
 

@@ -35,15 +35,15 @@ impl Router<'_> {
     #[cold]
     fn count_limited(&self, limits: &dyn Limiter, method: Method) -> Result<(), Failure> {
         match method {
-            // What opens and keeps a connection. Streams have limits of their own.
+            // What opens and keeps a connection. Streams have limits of their own; the connection has counted subscriptions.
             Method::Initialize
             | Method::Discover
             | Method::Ping
             | Method::SetLevel
             | Method::Shutdown
+            | Method::Subscribe
+            | Method::Unsubscribe
             | Method::Listen => Ok(()),
-            // Counted when the connection has applied them.
-            Method::Subscribe | Method::Unsubscribe => Ok(()),
             _ => limits.admit(self.counted(), "this server").map_err(Failure::Throttled),
         }
     }
