@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+/// What rate limits remember of a caller, at most: a hash table doubles its room.
+pub(crate) const CALLER_BYTES: usize = 40;
+
 /// The resource limits of a server, set with [`Server::limits`](crate::Server::limits).
 ///
 /// The defaults suit a server on a developer's machine as well as a small public one. An error caused
 /// by a limit tells the client what to do next. Over HTTP, 429 means that the caller's own quota is
-/// exhausted, 503 that a limit of the whole server is reached; both come with `Retry-After`.
+/// exhausted or a rate limit is reached, even one of [all callers](crate::RateLimit::global) together, and 503
+/// that the whole server, or a handler with `max_concurrent`, has no room; both come with `Retry-After`.
 ///
 /// ```
 /// use mcp_runtime::{Limits, Server};
@@ -42,6 +46,10 @@ pub struct Limits {
     /// The log messages per second that one call sends to its client. Default: 1000. Messages beyond
     /// it are dropped.
     pub log_rate: u32,
+    /// The callers whose requests rate limits count: those who are authenticated, and as many addresses of those who are
+    /// not, each once for every limit that counts callers. Default: 65,536, at least 256. Beyond it, those are forgotten who
+    /// have used least.
+    pub rate_callers: usize,
     /// How long a call may be silent whose client has asked for progress. Default: 15 seconds. Then the server reports a
     /// little progress in the handler's stead, again and again, so that the client does not give up. A handler's own
     /// [reports](crate::Context::progress) put it off; `#[tool(heartbeat = "10s")]` sets another time. `None`: never. At
@@ -146,6 +154,7 @@ impl Default for Limits {
             batch: 100,
             consecutive_errors: usize::MAX,
             log_rate: 1000,
+            rate_callers: 65_536,
             heartbeat: Some(Duration::from_secs(15)),
             streams: 16,
             subscriptions: 256,
@@ -181,6 +190,7 @@ impl Limits {
         Limits {
             message_bytes: 1024 * 1024,
             in_flight: 64,
+            rate_callers: 16_384,
             subscriptions: 64,
             tasks: 100,
             tasks_per_principal: 20,
@@ -234,6 +244,8 @@ impl Limits {
             (1, self.tasks.saturating_mul(256 * KIB).min(32 * KIB * KIB)),
             // The results of `once` blocks.
             (1, self.requests.saturating_mul(16 * KIB).min(16 * KIB * KIB)),
+            // What callers have used of rate limits: those who are authenticated, and those who are not.
+            (self.rate_callers.max(256), 2 * CALLER_BYTES),
         ];
         parts.iter().fold(0, |sum, (count, bytes)| sum.saturating_add(count.saturating_mul(*bytes)))
     }

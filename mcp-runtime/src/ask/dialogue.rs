@@ -368,6 +368,19 @@ impl Dialogue {
         self.state().clock.waited(Instant::now())
     }
 
+    /// Whether the handler waits for an answer of its client, in a session or as a task.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.state().clock.waiting > 0
+    }
+
+    /// How many rounds of questions the call had before this one.
+    pub(crate) fn earlier_rounds(&self) -> usize {
+        match &self.channel {
+            Channel::Rounds(rounds) => rounds.earlier(),
+            Channel::Unreachable(_) | Channel::Session(_) => 0,
+        }
+    }
+
     fn wait(&self) -> WaitGuard<'_> {
         self.state().clock.start(Instant::now());
         WaitGuard(self)

@@ -83,6 +83,11 @@ impl Rounds {
         Err(AskError::Misused("this round of questions is over, and the call continues without an answer".to_owned()))
     }
 
+    /// How many rounds there were before this one.
+    pub(super) fn earlier(&self) -> usize {
+        self.round().resumed.rounds()
+    }
+
     fn park(&self, key: &str, posed: Posed) -> ParkedAsk<'_> {
         self.change(|round| round.asked.push((key.to_owned(), posed)));
         ParkedAsk { rounds: self, key: key.to_owned() }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tracing::Instrument as _;
 
+use super::blocking::BlockingProfile;
 use super::blocking::call_turns::CallTurns;
 use super::control::ConnectionControl;
 use super::invocation::{CallChannel, Invocation};
@@ -69,7 +70,7 @@ pub(crate) fn begin<'a>(
             Begun::Done { notifications, outcome }
         }
         FirstPoll::Pending(pending) => {
-            let heartbeat = heartbeat(env, call, &channel);
+            let heartbeat = heartbeat(env, call, &channel, pending.profile());
             let notifier = channel.into_notifier();
             let to = ResponseTo { id, method: call.method, revision: call.envelope.revision };
             let waiting = WaitingCall::new(to, pending, CloseOnDrop(notifier));
@@ -80,24 +81,49 @@ pub(crate) fn begin<'a>(
 }
 
 /// The heartbeat of a call that has to wait, if its client has asked for progress.
-fn heartbeat(env: &CallEnv<'_>, call: &Accepted<'_>, channel: &CallChannel<'_>) -> Option<Heartbeat> {
+fn heartbeat(
+    env: &CallEnv<'_>,
+    call: &Accepted<'_>,
+    channel: &CallChannel<'_>,
+    profile: Option<&Arc<BlockingProfile>>,
+) -> Option<Heartbeat> {
     // Looked for in the text first: most clients do not ask.
     let meta = call.envelope.meta.filter(|meta| meta.get().contains("\"progressToken\""))?;
-    let (accompany, own) = of_handler(env.catalog, call)?;
+    let (accompany, own) = of_handler(env.catalog, call, profile)?;
     let every = own.or(env.core.limits.heartbeat)?;
     let progress = channel.progress(Some(meta))?;
     let beats = Beats { progress, notifier: channel.notifier(), revision: call.envelope.revision };
     Some(Heartbeat::new(accompany, every, beats))
 }
 
-/// How the handler that a call names is accompanied, and how often it says it beats.
-fn of_handler(catalog: &Catalog, call: &Accepted<'_>) -> Option<(Accompany, Option<Duration>)> {
+/// How the handler that a call names is accompanied, and how often it says it beats. It has this profile, if it is a
+/// future.
+fn of_handler(
+    catalog: &Catalog,
+    call: &Accepted<'_>,
+    profile: Option<&Arc<BlockingProfile>>,
+) -> Option<(Accompany, Option<Duration>)> {
     let text = |name| call.params.get(name).and_then(Raw::text);
     let handler = match call.method {
         Method::ToolsCall => &catalog.tools.get(&text("name")?)?.handler,
         Method::PromptsGet => &catalog.prompts.get(&text("name")?)?.handler,
-        Method::ResourcesRead => catalog.resource_handler(&text("uri")?)?,
+        Method::ResourcesRead => {
+            let uri = text("uri")?;
+            let serves = |of: &Arc<BlockingProfile>| profile.is_some_and(|profile| Arc::ptr_eq(profile, of));
+            let found = catalog.resource_handlers(&uri).find(|handler| serves(&handler.blocking));
+            let waits = || catalog.resource_handlers(&uri).find(|handler| handler.limits.accompany.is_some());
+            found.or_else(waits)?
+        }
         Method::Custom(index) => return Some((catalog.methods.at(index)?.accompany?, None)),
+        // Of the tool whose task is waited for, or of another: all are accompanied in the same way.
+        Method::TasksResult => {
+            return Some((catalog.tools.iter().find_map(|(_, tool)| tool.handler.limits.accompany)?, None));
+        }
+        Method::Complete => {
+            let prompts = catalog.prompts.iter().map(|(_, prompt)| &prompt.handler);
+            let mut handlers = prompts.chain(catalog.templates.iter().map(|(_, family)| &family.handler));
+            return Some((handlers.find_map(|handler| handler.limits.accompany)?, None));
+        }
         _ => return None,
     };
     Some((handler.limits.accompany?, handler.limits.heartbeat))

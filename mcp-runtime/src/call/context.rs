@@ -272,14 +272,22 @@ impl Context {
     pub fn try_progress(&self, done: impl Amount, total: impl Total) {
         let (done, total) = (done.amount(), total.total());
         self.report_task(done, total, None);
-        if let Some(line) = self.report_line(done, total, None) {
-            self.outlet().try_send(line);
+        if let Some(progress) = &self.progress {
+            let (outlet, to) = (self.outlet(), self.notified());
+            progress.report(done, total, |done| {
+                outlet.try_send(notification::progress(&progress.token, done, total, None, to));
+            });
         }
     }
 
     fn report(&self, done: f64, total: Option<f64>, message: Option<&str>) -> ProgressReport<'_> {
         self.report_task(done, total, message);
-        ProgressReport::new(self.report_line(done, total, message).map(|line| self.outlet().send(line)))
+        // Asked here, so that a report that is dropped costs nothing, and again when there is room for it.
+        let progress = self.progress.as_ref().filter(|progress| progress.advances(done, total));
+        ProgressReport::new(progress.map(|progress| {
+            let message = message.map(ToOwned::to_owned);
+            async move { progress.send(done, total, message, self.outlet(), self.notified()).await }
+        }))
     }
 
     /// Where notifications go: with the task if the call has become one, else with the call.
@@ -295,11 +303,9 @@ impl Context {
         }
     }
 
-    /// The notification, unless the report is dropped.
-    fn report_line(&self, done: f64, total: Option<f64>, message: Option<&str>) -> Option<Vec<u8>> {
-        let progress = self.progress.as_ref().filter(|progress| progress.advances(done, total))?;
-        let to = notification::NotificationTo { revision: self.revision, task: self.dialogue.named(self.revision) };
-        Some(notification::progress(&progress.token, done, total, message, to))
+    /// To whom notifications go.
+    fn notified(&self) -> notification::NotificationTo<'_> {
+        notification::NotificationTo { revision: self.revision, task: self.dialogue.named(self.revision) }
     }
 
     /// Sends a log message to the client, if the client asked for messages of this level. `data` is a text or any

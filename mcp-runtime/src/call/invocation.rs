@@ -147,6 +147,16 @@ impl<'a> CallChannel<'a> {
         })
     }
 
+    /// How many rounds of questions the call had before this one.
+    pub(crate) fn earlier_rounds(&self) -> usize {
+        match (&*self.resumed.borrow(), self.dialogue.get()) {
+            (Some(resumed), _) => resumed.rounds(),
+            // A `visible_if` predicate may have made the dialogue already.
+            (None, Some(dialogue)) => dialogue.earlier_rounds(),
+            (None, None) => 0,
+        }
+    }
+
     /// Where the call's `tracing` events go, if its client wants them.
     pub(crate) fn call_log(&self, level: Option<LogLevel>) -> Option<CallLog> {
         level.map(|level| CallLog::new(self.notifier(), level))

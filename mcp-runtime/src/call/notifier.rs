@@ -132,6 +132,36 @@ impl Notifier {
         }
     }
 
+    /// Sends a heartbeat if there is room now; otherwise drops it.
+    pub(crate) fn beat(&self, line: Vec<u8>) {
+        if let NotifierState::Live = &*self.state() {
+            drop(self.outbox.queue().map(|queue| queue.try_send(Outgoing::Heartbeat(line))));
+        }
+    }
+
+    /// Waits for room for one line, and has `send` send it, or not.
+    pub(crate) async fn send_with(&self, send: impl FnOnce(&mut dyn FnMut(Vec<u8>)) + Send) {
+        until(&self.room, || !self.is_full()).await;
+        if matches!(&*self.state(), NotifierState::Held(_)) {
+            return send(&mut |line| self.try_send(line));
+        }
+        if !self.is_closed()
+            && let Some(queue) = self.outbox.queue()
+            && let Ok(place) = queue.reserve().await
+        {
+            let mut place = Some(place);
+            // As in `send_live`.
+            send(&mut |line| {
+                if let NotifierState::Live = &*self.state()
+                    && let Some(place) = place.take()
+                {
+                    place.send(Outgoing::Notification(line));
+                }
+            });
+        }
+        tokio::task::yield_now().await;
+    }
+
     /// Sends one line, waiting for room.
     pub(crate) async fn send(&self, line: Vec<u8>) {
         // In the call's own first poll the wait ends the poll, and with it the time of holding.

@@ -31,6 +31,8 @@ pub(crate) enum Outgoing {
     Answer(Vec<u8>),
     /// Notifications and requests of the server's: one line each.
     Notification(Vec<u8>),
+    /// A notification that is only worth something to a client that reads now: one line.
+    Heartbeat(Vec<u8>),
     /// The HTTP stream closes while its call continues; the client reconnects for the rest.
     Detach,
     /// The response to a request whose caller lacks scopes: one line, and what it means over HTTP.

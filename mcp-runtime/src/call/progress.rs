@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::notifier::Notifier;
+use crate::era::encode::notification::{self, NotificationTo};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
@@ -24,10 +26,19 @@ const INTERVAL: Duration = Duration::from_millis(10);
 pub(crate) struct Progress {
     /// The JSON text of the client's progress token.
     pub(crate) token: Box<str>,
-    last: Mutex<Option<Report>>,
+    last: Mutex<Last>,
 }
 
 /// What was reported last.
+#[derive(Debug, Default)]
+struct Last {
+    /// By the handler or a heartbeat.
+    sent: Option<Report>,
+    /// By the handler: how much it said, and when. Heartbeats neither replace nor throttle its reports.
+    own: Option<(f64, Instant)>,
+}
+
+/// A report that was sent.
 #[derive(Debug, Clone, Copy)]
 struct Report {
     done: f64,
@@ -44,41 +55,75 @@ impl Progress {
         let entries = Object::read(meta).ok()?;
         // A token has the type of a request id: a string or an integer.
         let token = Id::parse(entries.get("progressToken")?.get())?;
-        Some(Progress { token: token.as_str().into(), last: Mutex::new(None) })
+        Some(Progress { token: token.as_str().into(), last: Mutex::default() })
     }
 
-    /// Whether to send a report: progress must increase, and reports are throttled, except the one that reaches the
-    /// total.
+    /// Whether a report of the handler's is to be sent.
     pub(crate) fn advances(&self, done: f64, total: Option<f64>) -> bool {
-        let mut last = lock(&self.last);
-        let now = Instant::now();
-        let advances = match *last {
-            _ if !done.is_finite() => false,
-            None => true,
-            Some(Report { done: before, at, .. }) => {
-                done > before && (now - at >= INTERVAL || total.is_some_and(|total| done >= total))
-            }
-        };
-        if advances {
-            *last = Some(Report { done, total, at: now });
-        }
-        advances
+        lock(&self.last).advances(done, total, Instant::now())
     }
 
-    /// The report of a heartbeat: a little more than before, of the same total. If the handler has reported within
-    /// `every`, there is none until `every` later.
-    fn beat(&self, every: Duration) -> Result<(f64, Option<f64>), Instant> {
-        let mut last = lock(&self.last);
-        let now = Instant::now();
-        let (before, total) = match *last {
-            Some(Report { at, .. }) if now - at < every => return Err(at + every),
+    /// Has `send` send a report of the handler's, with how much is done, unless it is dropped. Under the lock, so that
+    /// reports arrive in order: `send` must not wait.
+    pub(crate) fn report(&self, done: f64, total: Option<f64>, send: impl FnOnce(f64)) {
+        let (mut last, now) = (lock(&self.last), Instant::now());
+        if !last.advances(done, total, now) {
+            return;
+        }
+        last.own = Some((done, now));
+        // Heartbeats may have reported more than the handler.
+        let more = last.sent.map_or(done, |sent| done.max(sent.done.next_up()));
+        if more.is_finite() {
+            last.sent = Some(Report { done: more, total, at: now });
+            send(more);
+        }
+    }
+
+    /// Sends a report of the handler's when there is room for it, unless it is dropped.
+    pub(super) async fn send(
+        &self,
+        done: f64,
+        total: Option<f64>,
+        message: Option<String>,
+        outlet: &Notifier,
+        to: NotificationTo<'_>,
+    ) {
+        let send = |send: &mut dyn FnMut(Vec<u8>)| {
+            self.report(done, total, |done| {
+                send(notification::progress(&self.token, done, total, message.as_deref(), to));
+            });
+        };
+        outlet.send_with(send).await;
+    }
+
+    /// Has `send` send a heartbeat: a little more than before, of the same total. If there was a report within `every`,
+    /// there is none. Returns when the next is due.
+    fn beat(&self, every: Duration, send: impl FnOnce(f64, Option<f64>)) -> Instant {
+        let (mut last, now) = (lock(&self.last), Instant::now());
+        let (before, total) = match last.sent {
+            Some(Report { at, .. }) if now - at < every => return at + every,
             Some(Report { done, total, .. }) => (done, total),
             None => (0.0, None),
         };
         let done = (before + STEP).max(before.next_up());
-        let total = total.filter(|total| done < *total);
-        *last = Some(Report { done, total, at: now });
-        Ok((done, total))
+        if done.is_finite() {
+            let total = total.filter(|total| done < *total);
+            last.sent = Some(Report { done, total, at: now });
+            send(done, total);
+        }
+        now + every
+    }
+}
+
+impl Last {
+    /// Whether to send a report: progress must increase, and reports are throttled, except the one that reaches the
+    /// total.
+    fn advances(&self, done: f64, total: Option<f64>, now: Instant) -> bool {
+        match self.own {
+            _ if !done.is_finite() => false,
+            None => true,
+            Some((before, at)) => done > before && (now - at >= INTERVAL || total.is_some_and(|total| done >= total)),
+        }
     }
 }
 
@@ -163,42 +208,82 @@ amounts! { u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 }
 mod tests {
     use super::*;
 
-    #[test]
-    fn report_must_advance() {
-        let meta = Raw::new_unchecked(r#"{"progressToken":7}"#);
-        let progress = Progress::requested(meta).unwrap();
+    fn requested() -> Progress {
+        Progress::requested(Raw::new_unchecked(r#"{"progressToken":7}"#)).unwrap()
+    }
+
+    /// What is sent of a report.
+    fn report(progress: &Progress, done: f64, total: Option<f64>) -> Option<f64> {
+        let mut sent = None;
+        progress.report(done, total, |done| sent = Some(done));
+        sent
+    }
+
+    fn beat(progress: &Progress, every: Duration) -> Result<(f64, Option<f64>), Instant> {
+        let mut sent = None;
+        let due = progress.beat(every, |done, total| sent = Some((done, total)));
+        sent.ok_or(due)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn report_must_advance() {
+        let progress = requested();
         assert_eq!(&*progress.token, "7");
-        assert!(progress.advances(1.0, Some(10.0)));
-        assert!(!progress.advances(1.0, Some(10.0)), "no further");
-        assert!(!progress.advances(0.5, Some(10.0)), "backwards");
-        assert!(!progress.advances(2.0, Some(10.0)), "too soon");
-        assert!(!progress.advances(f64::NAN, None));
-        assert!(progress.advances(10.0, Some(10.0)), "the end");
-        std::thread::sleep(INTERVAL);
-        assert!(progress.advances(11.0, None));
+        assert_eq!(report(&progress, 1.0, Some(10.0)), Some(1.0));
+        assert_eq!(report(&progress, 1.0, Some(10.0)), None, "no further");
+        assert_eq!(report(&progress, 0.5, Some(10.0)), None, "backwards");
+        assert_eq!(report(&progress, 2.0, Some(10.0)), None, "too soon");
+        assert_eq!(report(&progress, f64::NAN, None), None);
+        assert_eq!(report(&progress, 10.0, Some(10.0)), Some(10.0), "the end");
+        tokio::time::advance(INTERVAL).await;
+        assert_eq!(report(&progress, 11.0, None), Some(11.0));
     }
 
     #[tokio::test(start_paused = true)]
     async fn heartbeat_increases_and_makes_way_for_the_handler() {
         let every = Duration::from_secs(10);
-        let progress = Progress::requested(Raw::new_unchecked(r#"{"progressToken":7}"#)).unwrap();
-        let (first, total) = progress.beat(every).unwrap();
+        let progress = requested();
+        let (first, total) = beat(&progress, every).unwrap();
         assert!(first > 0.0 && total.is_none());
-        assert_eq!(progress.beat(every), Err(Instant::now() + every), "a beat is a report");
+        assert_eq!(beat(&progress, every), Err(Instant::now() + every), "a beat is a report");
         tokio::time::advance(every).await;
-        assert!(progress.beat(every).unwrap().0 > first);
+        assert!(beat(&progress, every).unwrap().0 > first);
         tokio::time::advance(every / 2).await;
-        assert!(progress.advances(0.001, Some(0.002)), "beats are smaller than what handlers report");
-        assert_eq!(progress.beat(every), Err(Instant::now() + every));
+        assert_eq!(report(&progress, 0.001, Some(0.002)), Some(0.001), "beats are smaller than what handlers report");
+        assert_eq!(beat(&progress, every), Err(Instant::now() + every));
         tokio::time::advance(every).await;
-        let (third, total) = progress.beat(every).unwrap();
+        let (third, total) = beat(&progress, every).unwrap();
         assert!(third > 0.001 && third < 0.002 && total == Some(0.002));
-        assert!(progress.advances(1e300, Some(1e300)));
+        assert!(report(&progress, 1e300, Some(1e300)).is_some());
         tokio::time::advance(every).await;
         assert!(
-            matches!(progress.beat(every), Ok((more, None)) if more > 1e300),
+            matches!(beat(&progress, every), Ok((more, None)) if more > 1e300),
             "however large, and beyond the total"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn heartbeat_takes_nothing_from_the_handler() {
+        let every = Duration::from_secs(10);
+        let progress = requested();
+        let (beaten, _) = beat(&progress, every).unwrap();
+        let told = report(&progress, 0.0, Some(100.0)).expect("the first report of the handler, with its message");
+        assert!(told > beaten && told < 0.001, "{told}");
+        tokio::time::advance(every).await;
+        assert!(beat(&progress, every).is_ok());
+        assert_eq!(report(&progress, 1.0, Some(100.0)), Some(1.0), "at once after a beat");
+        assert_eq!(report(&progress, 2.0, Some(100.0)), None, "but not after a report");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn progress_stays_finite() {
+        let every = Duration::from_secs(10);
+        let progress = requested();
+        assert_eq!(report(&progress, f64::MAX, None), Some(f64::MAX));
+        for _ in 0..3 {
+            tokio::time::advance(every).await;
+            assert_eq!(beat(&progress, every), Err(Instant::now() + every), "there is nothing more to report");
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::panic::catch;
 use crate::server::core::Core;
 use crate::sync::{spawn, spawn_thread};
 use crate::task;
+use crate::throttle;
 
 /// A call that has been routed: the handler's first step, and its timeout.
 pub(crate) struct Started {
@@ -219,6 +220,14 @@ pub(crate) fn start_blocking(
 
 /// Runs a `blocking` handler inside of layers, whose log is the current one.
 pub(crate) fn run_blocking(threads: &BlockingThreads, work: BlockingWork) -> Result<Work, Failure> {
+    let work = match throttle::current::current() {
+        None => work,
+        // The thread keeps the place of its call, even if the call has timed out.
+        Some(place) => Box::new(move || {
+            let _place = place;
+            work()
+        }),
+    };
     start_blocking(threads, CallLog::current(), work)
 }
 
@@ -290,6 +299,11 @@ impl PendingCall {
             Step::Blocking(work) => Box::pin(async move { start_blocking(&core.blocking_threads, None, work)?.await }),
         };
         PendingCall { future: GuardedFuture::new(work, dialogue, blocking), timeout, log: None }
+    }
+
+    /// The profile of the handler, if that is a future.
+    pub(crate) fn profile(&self) -> Option<&Arc<BlockingProfile>> {
+        self.future.blocking.as_ref()
     }
 
     /// Sets the timeout.

@@ -101,11 +101,11 @@ impl Settings {
 }
 
 impl Catalog {
-    /// The handler of the resource at `uri`: its own, or that of the first template that matches.
-    pub(crate) fn resource_handler(&self, uri: &str) -> Option<&Handler> {
+    /// The handlers that may serve the resource at `uri`: its own, then those of the templates that match.
+    pub(crate) fn resource_handlers<'a>(&'a self, uri: &str) -> impl Iterator<Item = &'a Handler> {
         let fixed = self.resources.get(uri).map(|resource| &resource.handler);
-        let family = || self.templates.iter().find(|(_, family)| family.template.matches(uri).is_some());
-        fixed.or_else(|| Some(&family()?.1.handler))
+        let families = self.templates.iter().filter(move |(_, family)| family.template.matches(uri).is_some());
+        fixed.into_iter().chain(families.map(|(_, family)| &family.handler))
     }
 
     /// A copy to be edited: it shares the items, and has no rendered pages.

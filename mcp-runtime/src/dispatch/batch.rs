@@ -80,7 +80,7 @@ impl Connection {
                     Outgoing::Answer(line) => list.add(&line),
                     #[cfg(all(feature = "auth", feature = "http"))]
                     Outgoing::Denied(line, _) => list.add(&line),
-                    Outgoing::Notification(_) | Outgoing::Detach | Outgoing::End => {}
+                    Outgoing::Notification(_) | Outgoing::Heartbeat(_) | Outgoing::Detach | Outgoing::End => {}
                 }
             }
             let list = list.finish();

@@ -41,14 +41,15 @@ impl Connection {
         // When the session was opened no resource was subscribable, and its `initialize` said so. That holds for
         // the whole session.
         let Some(subscription) = &self.subscription else { return Err(era::unknown_method(call.method.name()).into()) };
-        if call.method == Method::Unsubscribe {
-            subscription.remove(&uri);
-            return Ok(());
-        }
         let env = CallEnv { control: None, ..self.env(outbox) };
         let channel = CallChannel::new(&env);
         let invocation = Invocation::new(id, call, &channel);
         let router = Router { core: env.core, catalog: env.catalog, invocation: &invocation };
+        router.count_applied()?;
+        if call.method == Method::Unsubscribe {
+            subscription.remove(&uri);
+            return Ok(());
+        }
         router.permit_uri(&uri)?;
         match router.is_subscribable(&uri) {
             Some(true) => Ok(subscription.add(&uri, self.core.limits.subscriptions)?),

@@ -28,7 +28,7 @@ fn profile<'a>(catalog: &'a Catalog, method: &str, params: &Object<'_>) -> Optio
     let handler = match method {
         "tools/call" => &catalog.tools.get(&text("name")?)?.handler,
         "prompts/get" => &catalog.prompts.get(&text("name")?)?.handler,
-        "resources/read" => catalog.resource_handler(&text("uri")?)?,
+        "resources/read" => catalog.resource_handlers(&text("uri")?).next()?,
         _ => return None,
     };
     Some(&handler.blocking)

@@ -166,16 +166,16 @@ impl<'a> Router<'a> {
 
     fn read_resource(&self, params: &Object<'_>) -> Result<Started, Failure> {
         let uri = params.string("uri")?;
-        let read = |handler: &Handler, variables| {
+        let read = |handler: &Handler, args: &Args<'_>| {
             let entry = self.enter(handler, "this resource")?;
             let restricted = handler.visible.is_some() || self.is_scoped(handler) || self.is_protected();
             let read = Some(ReadRequest { uri: &uri, restricted });
             let invocation = Invocation { read, ..*self.invocation };
-            Router { invocation: &invocation, ..*self }.started(handler, &Args::uri(variables), entry)
+            Router { invocation: &invocation, ..*self }.started(handler, args, entry)
         };
         if let Some(resource) = self.catalog.resources.get(&uri).filter(|resource| self.sees(&resource.handler)) {
             self.permit(&resource.handler)?;
-            return read(&resource.handler, Vec::new());
+            return read(&resource.handler, &Args::uri(Vec::new()));
         }
         let mut mismatch = None;
         for (_, family) in self.catalog.templates.iter() {
@@ -184,7 +184,12 @@ impl<'a> Router<'a> {
                 continue;
             }
             self.permit(&family.handler)?;
-            match read(&family.handler, variables) {
+            let args = Args::uri(variables);
+            let outcome = match self.unfit(&family.handler, &args) {
+                None => read(&family.handler, &args).inspect_err(|failure| self.uncount(&family.handler, failure)),
+                Some(unfit) => Err(unfit),
+            };
+            match outcome {
                 // The variables do not parse: another template may match.
                 Err(Failure::Arguments(error)) => mismatch = mismatch.or(Some(Failure::Arguments(error))),
                 outcome => return outcome,

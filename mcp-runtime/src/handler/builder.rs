@@ -23,6 +23,7 @@ use crate::ask::ClientCapability;
 use crate::call::blocking::BlockingProfile;
 use crate::call::context::Context;
 use crate::call::invocation::Origin;
+use crate::call::progress::heartbeat;
 use crate::outcome::{ArgumentErrors, Step};
 use crate::protocol::{Icon, Meta};
 use crate::schema::input::{self, Extras, InputSchema};
@@ -231,6 +232,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
         M: 'static,
     {
         self.completers.function(argument, state, function);
+        self.limits.accompany = Some(heartbeat::accompany);
     }
 
     /// Declares an argument.

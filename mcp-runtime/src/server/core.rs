@@ -20,6 +20,7 @@ use crate::limits::Limits;
 use crate::store::sweeper::Sweeper;
 use crate::task::Tasks;
 use crate::throttle::limiter::Limiter;
+use crate::throttle::table::RateTables;
 
 /// A fully configured server, shared by all transports that serve it.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct Core {
     pub(crate) limits: Limits,
     /// How often requests are served, if that is limited.
     pub(crate) rate_limits: Option<Box<dyn Limiter>>,
+    /// What callers have used of these limits, and of those of handlers.
+    pub(crate) rate_tables: RateTables,
     pub(crate) hooks: Hooks,
     /// Who is told of requests, if anybody is.
     pub(crate) watcher: Option<Arc<dyn Watcher>>,

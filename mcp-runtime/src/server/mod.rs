@@ -54,6 +54,7 @@ use crate::store::sweeper::Sweeper;
 use crate::store::{DynBackend, DynEventStore, DynInbox, DynSessionStore};
 use crate::task::Tasks;
 use crate::throttle::limiter::Limiter;
+use crate::throttle::table::RateTables;
 
 /// The stores that only HTTP needs.
 #[cfg(feature = "http")]
@@ -343,6 +344,7 @@ impl Server {
         };
         Arc::new(Core {
             info,
+            rate_tables: RateTables::new(limits.rate_callers),
             limits,
             rate_limits,
             hooks,

@@ -4,30 +4,37 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use super::caller::{Caller, CallerId};
 use super::gcra::{Gcra, Nanos, TooSoon};
 use super::rate::{RateLimit, Scope};
 use super::refusal::Throttled;
-use super::table::Table;
+use super::table::{Key, RateTables};
 
 /// Counts requests. A trait, so that a server without limits has no code for them.
 pub(crate) trait Limiter: fmt::Debug + Send + Sync {
-    /// Counts a request of `caller`, unless it is over a limit. `what` is called, for the refusal.
-    fn admit(&self, caller: Caller<'_>, what: &str) -> Result<(), Box<Throttled>>;
+    /// Counts a request, unless it is over a limit. `what` is called, for the refusal.
+    fn admit(&self, request: Counted<'_>, what: &str) -> Result<(), Box<Throttled>>;
+
+    /// A request that was counted is not served after all.
+    fn give_back(&self, request: Counted<'_>);
 
     /// Adds a limit. All of them hold.
     fn add(&mut self, limit: RateLimit);
 }
 
+/// A request that is counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counted<'a> {
+    pub(crate) caller: Caller<'a>,
+    /// How many rounds of questions its call had before.
+    pub(crate) rounds: usize,
+    /// What callers have used, of the whole server.
+    pub(crate) tables: &'a RateTables,
+}
+
 /// Several limits that all hold.
 #[derive(Debug)]
-pub(crate) struct RateLimits {
-    limits: Vec<Counter>,
-    /// When time begins. Tokio's clock, which tests stop.
-    started: Instant,
-}
+pub(crate) struct RateLimits(Vec<Counter>);
 
 /// One limit, and what is used of it.
 #[derive(Debug)]
@@ -42,28 +49,22 @@ struct Counter {
 enum Used {
     /// By all callers together.
     ByAll(AtomicU64),
-    /// By each. Addresses are free to get, so they do not push out authenticated callers.
-    ByEach(Box<Tables>),
-}
-
-#[derive(Debug)]
-struct Tables {
-    known: Table,
-    anonymous: Table,
+    /// By each, in the tables of the server, under this number.
+    ByEach(u64),
 }
 
 impl RateLimits {
     pub(crate) fn new(limit: RateLimit) -> Self {
-        RateLimits { limits: vec![Counter::new(limit)], started: Instant::now() }
+        RateLimits(vec![Counter::new(limit)])
     }
 }
 
 impl Limiter for RateLimits {
-    fn admit(&self, caller: Caller<'_>, what: &str) -> Result<(), Box<Throttled>> {
-        let now = Nanos::try_from(self.started.elapsed().as_nanos()).unwrap_or(Nanos::MAX);
-        for (index, counter) in self.limits.iter().enumerate() {
-            if let Err(TooSoon(wait)) = counter.take(caller, now) {
-                self.limits[..index].iter().for_each(|counted| counted.give_back(caller));
+    fn admit(&self, request: Counted<'_>, what: &str) -> Result<(), Box<Throttled>> {
+        let now = request.tables.get().now();
+        for (index, counter) in self.0.iter().enumerate() {
+            if let Err(TooSoon(wait)) = counter.take(request, now) {
+                self.0[..index].iter().for_each(|counted| counted.give_back(request));
                 let wait = Duration::from_nanos(wait);
                 return Err(Box::new(Throttled::over_rate(&counter.limit, what, wait)));
             }
@@ -71,58 +72,57 @@ impl Limiter for RateLimits {
         Ok(())
     }
 
+    fn give_back(&self, request: Counted<'_>) {
+        self.0.iter().for_each(|counter| counter.give_back(request));
+    }
+
     fn add(&mut self, limit: RateLimit) {
-        self.limits.push(Counter::new(limit));
+        self.0.push(Counter::new(limit));
     }
 }
 
 impl Counter {
     fn new(limit: RateLimit) -> Self {
+        static COUNTERS: AtomicU64 = AtomicU64::new(0);
         let used = match limit.scope {
             Scope::Global => Used::ByAll(AtomicU64::new(0)),
-            Scope::User | Scope::Client => {
-                Used::ByEach(Box::new(Tables { known: Table::new(), anonymous: Table::new() }))
-            }
+            Scope::User | Scope::Client => Used::ByEach(COUNTERS.fetch_add(1, Ordering::Relaxed)),
         };
         Counter { limit, gcra: Gcra::new(&limit), used }
     }
 
-    fn take(&self, caller: Caller<'_>, now: Nanos) -> Result<(), TooSoon> {
-        match &self.used {
-            Used::ByAll(tat) => {
-                let took = tat.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |tat| self.gcra.take(tat, now).ok());
-                took.map(drop).or_else(|tat| self.gcra.take(tat, now).map(drop))
+    fn take(&self, Counted { caller, rounds, tables }: Counted<'_>, now: Nanos) -> Result<(), TooSoon> {
+        match self.used {
+            Used::ByAll(ref tat) => {
+                let take = |tat| self.gcra.take(tat, now, rounds);
+                let took = tat.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |tat| take(tat).ok());
+                took.map(drop).or_else(|tat| take(tat).map(drop))
             }
-            Used::ByEach(tables) => {
-                let id = self.id(caller);
-                tables.of(id).take(id, self.gcra, now)
+            Used::ByEach(number) => {
+                let key = self.key(number, caller);
+                tables.get().of(key.1).take(key, self.gcra, now, rounds)
             }
         }
     }
 
-    fn give_back(&self, caller: Caller<'_>) {
-        match &self.used {
-            Used::ByAll(tat) => {
+    fn give_back(&self, Counted { caller, tables, .. }: Counted<'_>) {
+        match self.used {
+            Used::ByAll(ref tat) => {
                 let _ = tat.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |tat| Some(self.gcra.give_back(tat)));
             }
-            Used::ByEach(tables) => {
-                let id = self.id(caller);
-                tables.of(id).give_back(id, self.gcra);
+            Used::ByEach(number) => {
+                let key = self.key(number, caller);
+                tables.get().of(key.1).give_back(key, self.gcra);
             }
         }
     }
 
-    fn id<'a>(&self, caller: Caller<'a>) -> CallerId<'a> {
-        match self.limit.scope {
+    fn key<'a>(&self, number: u64, caller: Caller<'a>) -> Key<'a> {
+        let id: CallerId<'a> = match self.limit.scope {
             Scope::Client => caller.client.unwrap_or(caller.user),
             Scope::User | Scope::Global => caller.user,
-        }
-    }
-}
-
-impl Tables {
-    fn of(&self, id: CallerId<'_>) -> &Table {
-        if id.is_anonymous() { &self.anonymous } else { &self.known }
+        };
+        (number, id)
     }
 }
 
@@ -134,38 +134,41 @@ mod tests {
         Caller { user: CallerId::User("", user), client: Some(CallerId::Client("", "app")) }
     }
 
-    fn admits(limits: &RateLimits, user: &str) -> bool {
-        limits.admit(named(user), "the server").is_ok()
+    fn admits(limits: &RateLimits, tables: &RateTables, user: &str) -> bool {
+        limits.admit(Counted { caller: named(user), rounds: 0, tables }, "the server").is_ok()
     }
 
     #[tokio::test(start_paused = true)]
     async fn scope_says_whose_requests_are_counted_together() {
+        let tables = RateTables::new(1000);
         let user = RateLimits::new(RateLimit::per_second(1).per_user());
-        assert!(admits(&user, "ann") && admits(&user, "bob") && !admits(&user, "ann"));
+        assert!(admits(&user, &tables, "ann") && admits(&user, &tables, "bob") && !admits(&user, &tables, "ann"));
         for together in [RateLimit::per_second(1).per_client(), RateLimit::per_second(1).global()] {
             let limits = RateLimits::new(together);
-            assert!(admits(&limits, "ann") && !admits(&limits, "bob"), "{together}");
+            assert!(admits(&limits, &tables, "ann") && !admits(&limits, &tables, "bob"), "{together}");
             tokio::time::advance(Duration::from_secs(1)).await;
-            assert!(admits(&limits, "bob"), "{together}");
+            assert!(admits(&limits, &tables, "bob"), "{together}");
         }
-        let anonymous = Caller { user: CallerId::Unknown, client: None };
+        let caller = Caller { user: CallerId::Unknown, client: None };
+        let anonymous = Counted { caller, rounds: 0, tables: &tables };
         let client = RateLimits::new(RateLimit::per_second(1).per_client());
         assert!(client.admit(anonymous, "it").is_ok() && client.admit(anonymous, "it").is_err());
     }
 
     #[tokio::test(start_paused = true)]
     async fn request_that_one_limit_refuses_does_not_count_for_another() {
+        let tables = RateTables::new(1000);
         let mut limits = RateLimits::new(RateLimit::per_hour(3));
         limits.add(RateLimit::per_second(1).global());
-        assert!(admits(&limits, "ann"));
+        assert!(admits(&limits, &tables, "ann"));
         for _ in 0..10 {
-            assert!(!admits(&limits, "ann"), "over the second limit");
+            assert!(!admits(&limits, &tables, "ann"), "over the second limit");
         }
         for _ in 0..2 {
             tokio::time::advance(Duration::from_secs(1)).await;
-            assert!(admits(&limits, "ann"), "the first limit has three");
+            assert!(admits(&limits, &tables, "ann"), "the first limit has three");
         }
         tokio::time::advance(Duration::from_secs(1)).await;
-        assert!(!admits(&limits, "ann"), "and no more");
+        assert!(!admits(&limits, &tables, "ann"), "and no more");
     }
 }

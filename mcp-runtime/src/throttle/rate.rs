@@ -16,7 +16,8 @@ use std::time::Duration;
 /// ```
 ///
 /// A caller that has been silent may send a burst at once; after that, one more each time the rate allows. Never are
-/// there more than `burst + rate × time` in any span of time. A refused request does not count.
+/// there more than `burst + rate × time` in any span of time, except for later rounds of a call that asks its client. A request
+/// that is refused by a limit, or because too many of its calls run at once, does not count.
 ///
 /// Limits are per process: with three replicas behind a load balancer, a caller may get three times as much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +76,9 @@ impl RateLimit {
     ///
     /// A user is who the token names (feature `auth`), or the principal that
     /// [`HttpService::principal`](crate::http::HttpService::principal) returns. Anonymous callers are told apart by their
-    /// address: the same IPv4 address, or the same 64 bits of an IPv6 address, is one user. On stdio there is one user.
+    /// address: the same IPv4 address, or the same 64 bits of an IPv6 address, is one user. Where no address is known there is
+    /// one user: on stdio, on a Unix socket, and in a service that is nested elsewhere without a
+    /// [`Peer`](crate::http::Peer).
     pub const fn per_user(mut self) -> Self {
         self.scope = Scope::User;
         self

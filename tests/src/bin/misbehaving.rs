@@ -186,6 +186,18 @@ fn height(tree: Tree) -> usize {
     tree.height()
 }
 
+/// Runs once an hour.
+#[tool(rate = "1/h")]
+fn seldom() -> &'static str {
+    "once"
+}
+
+/// Says nothing, for ever.
+#[tool(heartbeat = "1s")]
+async fn silent() {
+    std::future::pending::<()>().await;
+}
+
 #[tokio::main]
 async fn main() -> Result<(), ServerError> {
     let mut limits = Limits::default();
@@ -218,7 +230,9 @@ async fn main() -> Result<(), ServerError> {
             forever_too_long,
             report,
             log,
-            height
+            height,
+            seldom,
+            silent
         ])
         .serve_stdio()
         .await

@@ -8,6 +8,7 @@ mod auth;
 mod backend;
 mod blocking;
 mod changes;
+mod concurrency;
 mod connections;
 mod cors;
 mod disconnects;

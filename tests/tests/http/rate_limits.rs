@@ -77,6 +77,20 @@ async fn call_over_the_rate_is_429_until_the_time_it_names() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn limit_of_all_callers_is_429_too() {
+    let mut service = named(server().rate_limit(RateLimit::per_second(1).global()).into_service());
+    let list = |user: &str| modern("tools/list", json!({})).with("X-User", user);
+    assert_eq!(respond(&mut service, &list("ann")).await.status(), StatusCode::OK);
+    for user in ["ann", "bob"] {
+        let told = is_refused(respond(&mut service, &list(user)).await, "1").await;
+        let message = told["error"]["message"].as_str().unwrap();
+        assert!(message.contains("1 per second for all callers together"), "{message}");
+    }
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert_eq!(respond(&mut service, &list("bob")).await.status(), StatusCode::OK);
+}
+
+#[tokio::test(start_paused = true)]
 async fn session_gets_429_too() {
     for revision in Revision::ALL.iter().filter(|revision| **revision < Revision::LATEST) {
         let mut service = service();

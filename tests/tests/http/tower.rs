@@ -22,7 +22,8 @@ fn service() -> (HttpService, Arc<TestServer>) {
 }
 
 fn request(ask: &Ask) -> Request<Full<Bytes>> {
-    let mut request = Request::builder().method(&*ask.method).uri("/whatever/it/is");
+    let path = if ask.path == "/mcp" { "/whatever/it/is" } else { &ask.path };
+    let mut request = Request::builder().method(&*ask.method).uri(path);
     for (name, value) in &ask.headers {
         request = request.header(name, &**value);
     }

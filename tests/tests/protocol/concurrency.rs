@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use mcp_runtime::Revision;
+use mcp_runtime::layers::{Call, Next, Outcome};
 use mcp_runtime::prelude::*;
 use mcp_runtime::testing::TestClient;
-use mcp_tests::http::until;
+use mcp_tests::http::{soon, until};
 use tokio::sync::Semaphore;
 
 /// Handlers that run until they are let go.
@@ -70,11 +71,34 @@ impl Doors {
         self.block();
     }
 
+    /// The same, inside of a layer.
+    #[tool(blocking, max_concurrent = 1, timeout = "30ms", layer = through)]
+    fn layered(&self) {
+        self.block();
+    }
+
+    /// Wait, not often.
+    #[tool(max_concurrent = 1, rate = "20/h")]
+    async fn seldom(&self) {
+        self.wait().await;
+    }
+
+    /// Wait, and panic.
+    #[tool(max_concurrent = 1)]
+    async fn panics(&self) {
+        self.wait().await;
+        panic!("on purpose");
+    }
+
     /// Wait, as a task.
     #[tool(task = "required", max_concurrent = 1)]
     async fn job(&self) {
         self.wait().await;
     }
+}
+
+async fn through(call: Call, next: Next) -> Outcome {
+    next.run(call).await
 }
 
 async fn connect(revision: Revision) -> (TestClient, Arc<Doors>) {
@@ -147,15 +171,66 @@ async fn call_beyond_the_queue_is_refused() {
 /// The timeout of a call includes its wait; a thread that goes on after its call has timed out keeps its place.
 #[tokio::test]
 async fn waiting_counts_for_the_timeout() {
-    let (client, doors) = connect(Revision::LATEST).await;
-    for _ in 0..3 {
-        let answer = client.call("overdue", json!({})).await.unwrap();
-        assert!(answer.is_error() && answer.text().contains("timed out"), "{answer:?}");
+    for tool in ["overdue", "layered"] {
+        let (client, doors) = connect(Revision::LATEST).await;
+        for _ in 0..3 {
+            let answer = client.call(tool, json!({})).await.unwrap();
+            assert!(answer.is_error() && answer.text().contains("timed out"), "{answer:?}");
+        }
+        until(|| doors.begun() == 1).await;
+        assert_eq!(doors.begun(), 1, "the others waited: {tool}");
+        doors.unblocked.store(true, SeqCst);
+        until(|| doors.running.load(SeqCst) == 0).await;
+        // On a busy machine, even a thread that returns at once may take too long.
+        soon(async { while client.call(tool, json!({})).await.unwrap().is_error() {} }).await;
     }
-    assert_eq!(doors.begun(), 1, "the others waited");
-    doors.unblocked.store(true, SeqCst);
-    until(|| doors.running.load(SeqCst) == 0).await;
-    assert!(!client.call("overdue", json!({})).await.unwrap().is_error());
+}
+
+#[tokio::test]
+async fn call_that_finds_the_queue_full_does_not_count() {
+    let (client, doors) = connect(Revision::LATEST).await;
+    let calls: Vec<_> = (0..17).map(|_| client.start("seldom", json!({})).unwrap()).collect();
+    for _ in 0..10 {
+        let error = client.call("seldom", json!({})).await.unwrap_err();
+        assert!(error.to_string().contains("this tool runs 1 of them"), "{error}");
+    }
+    doors.open.add_permits(20);
+    for call in calls {
+        assert!(!call.result().await.unwrap().is_error());
+    }
+    for _ in 0..3 {
+        assert!(!client.call("seldom", json!({})).await.unwrap().is_error());
+    }
+    let error = client.call("seldom", json!({})).await.unwrap_err();
+    assert!(error.to_string().contains("this tool allows 20 per hour"), "{error}");
+}
+
+#[tokio::test]
+async fn panic_frees_its_place() {
+    let (client, doors) = connect(Revision::LATEST).await;
+    doors.open.add_permits(3);
+    for _ in 0..3 {
+        assert!(soon(client.call("panics", json!({}))).await.unwrap().is_error());
+    }
+    assert_eq!(doors.begun(), 3);
+}
+
+#[tokio::test]
+async fn cancelled_task_frees_its_place() {
+    for revision in [Revision::V2025_11_25, Revision::LATEST] {
+        let (client, doors) = connect(revision).await;
+        let running = client.start_task("job", json!({})).await.unwrap();
+        until(|| doors.begun() == 1).await;
+        let queued = client.start_task("job", json!({})).await.unwrap();
+        let last = client.start_task("job", json!({})).await.unwrap();
+        queued.cancel().await.unwrap();
+        assert_eq!(doors.begun(), 1);
+        running.cancel().await.unwrap();
+        until(|| doors.begun() == 2).await;
+        doors.open.add_permits(1);
+        assert!(!soon(last.result()).await.unwrap().is_error());
+        assert_eq!((doors.begun(), doors.most.load(SeqCst)), (2, 1), "{revision}");
+    }
 }
 
 #[tokio::test]

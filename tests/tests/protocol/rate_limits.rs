@@ -1,18 +1,25 @@
 //! Rate limits: of a handler, of a block, of the server; what is counted, and what a refused caller is told.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use mcp_runtime::prelude::*;
 use mcp_runtime::testing::TestClient;
 use mcp_runtime::{RateLimit, Revision};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::Value;
 
-static RUNS: AtomicUsize = AtomicUsize::new(0);
+#[derive(Default)]
+struct Runs(AtomicUsize);
 
-/// Count the runs.
-#[tool(rate = "2/h")]
-fn twice() -> usize {
-    RUNS.fetch_add(1, SeqCst) + 1
+#[handlers]
+impl Runs {
+    /// Count the runs.
+    #[tool(rate = "2/h")]
+    fn twice(&self) -> usize {
+        self.0.fetch_add(1, SeqCst) + 1
+    }
 }
 
 /// Add.
@@ -41,6 +48,38 @@ fn note(id: u64) -> String {
     id.to_string()
 }
 
+/// A number.
+#[resource("number://{id}", rate = "1/h")]
+fn number(id: u64) -> String {
+    format!("number {id}")
+}
+
+/// A name.
+#[resource("number://{+name}")]
+fn name(name: String) -> String {
+    format!("name {name}")
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Name {
+    name: String,
+}
+
+/// Greet two.
+#[tool(rate = "1/h")]
+async fn greet(ctx: &Context) -> Result<String> {
+    let Name { name: one } = ctx.elicit("Who is there?").await?;
+    let Name { name: two } = ctx.elicit("And who else?").await?;
+    Ok(format!("Hello, {one} and {two}!"))
+}
+
+/// Work, as a task.
+#[tool(task = "required", rate = "2/h")]
+async fn work() -> &'static str {
+    tokio::task::yield_now().await;
+    "done"
+}
+
 struct Clocks;
 
 #[handlers(rate = "1/h")]
@@ -66,8 +105,13 @@ impl Clocks {
 }
 
 fn server() -> Server {
+    counting(&Arc::default())
+}
+
+fn counting(runs: &Arc<Runs>) -> Server {
     Server::new("limited", "1.0.0")
-        .tools(tools![twice, add, burst])
+        .mount(Arc::clone(runs))
+        .tools(tools![add, burst])
         .prompts(prompts![review])
         .resources(resources![note])
 }
@@ -86,8 +130,8 @@ fn is_refused<T: std::fmt::Debug>(answer: Result<T, ServerError>) -> ServerError
 #[tokio::test]
 async fn call_over_the_rate_does_not_run_and_says_when_to_come_back() {
     for revision in Revision::ALL {
-        RUNS.store(0, SeqCst);
-        let client = TestClient::with_revision(server(), *revision).await.unwrap();
+        let runs = Arc::default();
+        let client = TestClient::with_revision(counting(&runs), *revision).await.unwrap();
         for run in 1..=2 {
             assert_eq!(client.call("twice", json!({})).await.unwrap().text(), run.to_string());
         }
@@ -98,7 +142,7 @@ async fn call_over_the_rate_does_not_run_and_says_when_to_come_back() {
         assert_eq!((&data["limit"], &data["remaining"]), (&json!(2), &json!(0)));
         let wait = data["retryAfterMs"].as_u64().unwrap();
         assert!((1_700_000..=1_800_000).contains(&wait), "half an hour, less what has passed: {wait}");
-        assert_eq!(RUNS.load(SeqCst), 2, "{revision}");
+        assert_eq!(runs.0.load(SeqCst), 2, "{revision}");
         assert_eq!(client.call("add", json!({"a": 1, "b": 2})).await.unwrap().text(), "3", "another tool");
     }
 }
@@ -171,6 +215,85 @@ async fn all_limits_of_a_server_hold() {
     client.list_tools().await.unwrap();
     let error = is_refused(client.list_tools().await);
     assert!(error.to_string().contains("1 per hour for all callers together"), "{error}");
+}
+
+#[tokio::test]
+async fn subscriptions_count_for_the_server() {
+    /// A page.
+    #[resource("page://1", subscribe)]
+    fn page() -> &'static str {
+        "page"
+    }
+    let server = Server::new("pages", "1.0.0").resources(resources![page]).rate_limit(RateLimit::per_hour(4));
+    let client = TestClient::with_revision(server, Revision::V2025_11_25).await.unwrap();
+    let page = json!({"uri": "page://1"});
+    for _ in 0..2 {
+        client.request("resources/subscribe", page.clone()).await.unwrap();
+        client.request("resources/unsubscribe", page.clone()).await.unwrap();
+    }
+    is_refused(client.request("resources/subscribe", page.clone()).await);
+    is_refused(client.request("resources/unsubscribe", page).await);
+}
+
+#[tokio::test]
+async fn template_counts_and_refuses_only_what_it_serves() {
+    let server = Server::new("numbers", "1.0.0").resources(resources![number, name]);
+    let client = client(server).await;
+    for _ in 0..3 {
+        assert_eq!(client.read("number://ada").await.unwrap().text(), "name ada");
+    }
+    assert_eq!(client.read("number://1").await.unwrap().text(), "number 1", "none of them has counted");
+    is_refused(client.read("number://2").await);
+    assert_eq!(client.read("number://ada").await.unwrap().text(), "name ada", "nor is it refused");
+}
+
+#[tokio::test]
+async fn call_that_its_handler_refuses_does_not_count_for_the_server() {
+    let client = client(server().rate_limit(RateLimit::per_hour(4))).await;
+    for _ in 0..2 {
+        client.call("twice", json!({})).await.unwrap();
+    }
+    for _ in 0..5 {
+        let error = is_refused(client.call("twice", json!({})).await);
+        assert!(error.to_string().contains("this tool"), "{error}");
+    }
+    for _ in 0..2 {
+        client.list_tools().await.unwrap();
+    }
+    is_refused(client.list_tools().await);
+}
+
+#[tokio::test]
+async fn call_that_has_begun_may_ask() {
+    for revision in Revision::ALL.iter().filter(|revision| **revision >= Revision::V2025_06_18) {
+        let server = Server::new("asker", "1.0.0").tools(tools![greet]);
+        let client = TestClient::builder(server).revision(*revision).on_elicit(|_| json!({"name": "Ada"}));
+        let client = client.connect().await.unwrap();
+        assert_eq!(client.call("greet", json!({})).await.unwrap().text(), "Hello, Ada and Ada!", "{revision}");
+        let error = is_refused(client.call("greet", json!({})).await);
+        let wait = error.data().unwrap()["retryAfterMs"].as_u64().unwrap();
+        // Each round is a request.
+        let requests = if *revision == Revision::LATEST { 3 } else { 1 };
+        assert!(wait > (requests - 1) * 3_600_000 && wait <= requests * 3_600_000, "{revision}: {wait}");
+    }
+}
+
+#[tokio::test]
+async fn tasks_and_custom_methods_count() {
+    let server = Server::new("worker", "1.0.0").tools(tools![work]);
+    let server = server.method("worker.example/echo", async |_ctx, params: Value| Ok(params));
+    let server = server.rate_limit(RateLimit::per_hour(100));
+    let client = TestClient::builder(server).tasks().connect().await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(client.call("work", json!({})).await.unwrap().text(), "done");
+    }
+    is_refused(client.call("work", json!({})).await);
+    let mut echoes = 0;
+    while client.request("worker.example/echo", json!({"a": 1})).await.is_ok() {
+        echoes += 1;
+    }
+    assert!((50..97).contains(&echoes), "tasks were created and fetched: {echoes}");
+    is_refused(client.request("worker.example/echo", json!({})).await);
 }
 
 #[tokio::test]

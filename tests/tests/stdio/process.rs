@@ -45,6 +45,43 @@ fn slow_call_does_not_delay_others() {
 }
 
 #[test]
+fn call_over_the_rate_is_told_when_to_come_back() {
+    for revision in ["2024-11-05", "2025-11-25"] {
+        let mut server = Process::in_revision(MISBEHAVING, revision);
+        server.call(1, "seldom", &json!({}));
+        assert_eq!(server.text(1), "once");
+        server.call(2, "seldom", &json!({}));
+        let error = server.answer(2)["error"].clone();
+        assert_eq!((&error["code"], &error["data"]["limit"]), (&json!(-32000), &json!(1)), "{error}");
+        let wait = error["data"]["retryAfterMs"].as_u64().unwrap();
+        assert!((3_000_000..=3_600_000).contains(&wait), "{error}");
+        server.finish();
+    }
+}
+
+#[test]
+fn silent_call_has_heartbeats() {
+    let mut server = start();
+    let params = json!({"name": "silent", "arguments": {}, "_meta": {"progressToken": "t"}});
+    server.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
+    let mut last = 0.0;
+    for _ in 0..2 {
+        let beat = server.next();
+        assert_eq!(
+            (&beat["method"], &beat["params"]["progressToken"]),
+            (&json!("notifications/progress"), &json!("t"))
+        );
+        let done = beat["params"]["progress"].as_f64().unwrap();
+        assert!(done > last, "{beat}");
+        last = done;
+    }
+    server.notify("notifications/cancelled", &json!({"requestId": 1}));
+    server.call(2, "quick", &json!({}));
+    assert_eq!(server.text(2), "quick");
+    server.finish();
+}
+
+#[test]
 fn panics_and_timeouts_become_error_results() {
     let mut server = start();
     let tools = ["panic", "panic_later", "panic_blocking", "block_too_long"];

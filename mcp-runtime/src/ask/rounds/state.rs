@@ -173,6 +173,11 @@ impl Resumed {
         self.sealed.then_some((&*self.state.dialogue, self.state.last_expires))
     }
 
+    /// How many rounds of questions the call had before.
+    pub(crate) fn rounds(&self) -> usize {
+        self.state.rounds
+    }
+
     pub(crate) fn take_once_results(&mut self) -> OnceResults {
         std::mem::take(&mut self.state.once_results)
     }

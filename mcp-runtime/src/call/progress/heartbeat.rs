@@ -80,14 +80,11 @@ pub(crate) fn accompany(mut call: Accompanied, every: Duration, beats: Beats) ->
 impl Beats {
     /// Reports progress, unless the handler has. Returns when the next beat is due.
     fn beat(&self, begun: Instant, every: Duration) -> Instant {
-        let (done, total) = match self.progress.beat(every) {
-            Ok(report) => report,
-            Err(due) => return due,
-        };
-        let message = format!("still running after {} s", begun.elapsed().as_secs());
-        let to = NotificationTo { revision: self.revision, task: None };
-        // A client whose queue is full has something to read already.
-        self.notifier.try_send(notification::progress(&self.progress.token, done, total, Some(&message), to));
-        Instant::now() + every
+        self.progress.beat(every, |done, total| {
+            let message = format!("still running after {} s", begun.elapsed().as_secs());
+            let to = NotificationTo { revision: self.revision, task: None };
+            // A client whose queue is full has something to read already.
+            self.notifier.beat(notification::progress(&self.progress.token, done, total, Some(&message), to));
+        })
     }
 }

@@ -53,10 +53,28 @@ fn remedy(status: StatusCode, code: i32) -> &'static str {
         403 => "`HttpService::allow_hosts`, `allow_origins`",
         408 => "`Limits::request_timeout`",
         413 => "`Limits::message_bytes`",
+        429 if code == RpcError::THROTTLED => {
+            "`Server::rate_limit`, the `rate` of handlers; `HttpService::principal`, `trust_proxies`"
+        }
         429 => "`Limits::in_flight`, `streams`, `sessions_per_principal`; `HttpService::principal`, `trust_proxies`",
         // Tokens cannot be verified, which no limit changes.
         503 if code == RpcError::INVALID_REQUEST => "",
+        503 if code == RpcError::THROTTLED => "the `max_concurrent` of the handler",
         503 => "`Limits::requests`, `sessions`, `memory_bytes`",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remedy_of_a_throttled_request_is_its_own_limit() {
+        let (many, busy) = (StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(remedy(many, RpcError::THROTTLED).contains("`rate`"));
+        assert!(remedy(busy, RpcError::THROTTLED).contains("`max_concurrent`"));
+        assert!(remedy(many, RpcError::INTERNAL).contains("in_flight"));
+        assert!(remedy(busy, RpcError::INTERNAL).contains("requests"));
     }
 }

@@ -323,7 +323,7 @@ async fn first(
             biased;
             Some(message) = messages.recv() => {
                 // Taken even if the client accepts only JSON, so that the call can go on.
-                if format.streams() && let Outgoing::Notification(line) = message {
+                if format.streams() && let Outgoing::Notification(line) | Outgoing::Heartbeat(line) = message {
                     let first = Some(Bytes::from(events(&line)));
                     return response::events(Body::events(StatelessStream { first, messages, answer: Some(answer) }));
                 }
@@ -350,7 +350,7 @@ async fn first(
 fn sent_notifications(messages: &mut mpsc::Receiver<Outgoing>) -> Vec<u8> {
     let mut lines = Vec::new();
     while let Ok(message) = messages.try_recv() {
-        if let Outgoing::Notification(line) = message {
+        if let Outgoing::Notification(line) | Outgoing::Heartbeat(line) = message {
             lines.extend_from_slice(&line);
         }
     }
@@ -371,7 +371,7 @@ impl Events for StatelessStream {
             return Poll::Ready(Some(first));
         }
         while let Poll::Ready(Some(message)) = self.messages.poll_recv(cx) {
-            if let Outgoing::Notification(line) = message {
+            if let Outgoing::Notification(line) | Outgoing::Heartbeat(line) = message {
                 return Poll::Ready(Some(events(&line).into()));
             }
         }

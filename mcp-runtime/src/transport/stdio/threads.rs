@@ -91,7 +91,9 @@ fn append(message: Outgoing, batch: &mut Vec<u8>) -> bool {
     match message {
         #[cfg(all(feature = "auth", feature = "http"))]
         Outgoing::Denied(line, _) => batch.extend_from_slice(&line),
-        Outgoing::Answer(line) | Outgoing::Notification(line) => batch.extend_from_slice(&line),
+        Outgoing::Answer(line) | Outgoing::Notification(line) | Outgoing::Heartbeat(line) => {
+            batch.extend_from_slice(&line);
+        }
         // There is no stream to close: the client stays connected.
         Outgoing::Detach => {}
         Outgoing::End => return false,

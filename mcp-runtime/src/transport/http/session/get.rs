@@ -112,7 +112,7 @@ impl Events for ChangeEvents {
             self.work = None;
         }
         while let Poll::Ready(Some(message)) = self.messages.poll_recv(cx) {
-            if let Outgoing::Notification(line) = message {
+            if let Outgoing::Notification(line) | Outgoing::Heartbeat(line) = message {
                 self.reader.stream.push(&line);
             }
         }

@@ -138,9 +138,11 @@ pub(crate) async fn first(messages: &mut mpsc::Receiver<Outgoing>, format: Respo
             Some(Outgoing::Answer(line)) => return First::Answer(line),
             #[cfg(feature = "auth")]
             Some(Outgoing::Denied(line, denied)) => return First::Denied(line, denied),
-            Some(Outgoing::Notification(line)) if format.streams() => return First::Notification(line),
+            Some(Outgoing::Notification(line) | Outgoing::Heartbeat(line)) if format.streams() => {
+                return First::Notification(line);
+            }
             Some(Outgoing::Detach) if format.streams() => return First::Detach,
-            Some(Outgoing::Notification(_) | Outgoing::Detach) => {}
+            Some(Outgoing::Notification(_) | Outgoing::Heartbeat(_) | Outgoing::Detach) => {}
         }
     }
 }

@@ -215,6 +215,13 @@ impl EventStream {
                     self.room().await;
                     self.push(&line);
                 }
+                // Kept for nobody, it would push out what a client that comes back needs.
+                Outgoing::Heartbeat(line) => {
+                    if self.state().taken.is_some() {
+                        self.room().await;
+                        self.push(&line);
+                    }
+                }
                 #[cfg(feature = "auth")]
                 Outgoing::Denied(line, _) => self.push(&line),
                 Outgoing::Detach => self.detach_readers(),
