@@ -281,7 +281,7 @@ impl HttpService {
             };
             let mut response = match aside {
                 Some(aside) => {
-                    let _busy = idle.map(|idle| idle.busy());
+                    let _busy = idle.map(IdleClock::busy);
                     aside.await
                 }
                 None => match self.0.refusal(&headers, &parts, idle.is_some()) {
