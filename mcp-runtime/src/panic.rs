@@ -1,4 +1,4 @@
-//! Catches panics of user code, so that a panicking handler does not end a connection.
+//! Catches panics of user code, so that a panicking handler does not end a connection; and tells those of a runtime that ends.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,4 +14,12 @@ pub(crate) fn catch<T>(code: impl FnOnce() -> T) -> Option<T> {
         std::mem::forget(another);
     }
     None
+}
+
+/// Whether the runtime is being shut down: its timers panic from then on, also those of handlers.
+#[cfg(feature = "http")]
+pub(crate) fn runtime_ends() -> bool {
+    let mut timer = std::pin::pin!(tokio::time::sleep(std::time::Duration::from_secs(1)));
+    let mut nobody = std::task::Context::from_waker(std::task::Waker::noop());
+    catch(|| timer.as_mut().poll(&mut nobody)).is_none()
 }

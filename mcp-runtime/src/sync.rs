@@ -45,14 +45,6 @@ async fn until_true(notify: &Notify, condition: &mut (dyn FnMut() -> bool + Send
     }
 }
 
-/// Whether the runtime is being shut down: its timers panic from then on, also those of handlers.
-#[cfg(feature = "http")]
-pub(crate) fn runtime_ends() -> bool {
-    let mut timer = std::pin::pin!(tokio::time::sleep(std::time::Duration::from_secs(1)));
-    let mut nobody = std::task::Context::from_waker(std::task::Waker::noop());
-    crate::panic::catch(|| timer.as_mut().poll(&mut nobody)).is_none()
-}
-
 /// A future to spawn. Tokio compiles its task machinery for every type of future, twice (once per scheduler), about
 /// 6 KB each. Boxed futures share one type. It costs an allocation next to the one of the task itself.
 pub(crate) type BoxedTask = Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -10,7 +10,6 @@ pub(crate) mod finite;
 mod logging;
 mod prompts;
 mod resources;
-mod result_meta;
 mod revision;
 mod roots;
 pub(crate) mod sampling;
@@ -18,14 +17,13 @@ mod tools;
 
 pub use cache::CacheHint;
 pub use common::{Annotations, ClientCapability, Icon, Meta, Role};
-pub(crate) use common::{Implementation, TASKS_EXTENSION};
+pub(crate) use common::{Implementation, ResultMeta, TASKS_EXTENSION};
 pub use completion::CompletionContext;
 pub use content::Content;
 pub(crate) use content::ContentKind;
 pub use logging::{LogLevel, UnknownLogLevel};
 pub use prompts::{PromptArgument, PromptDescriptor, PromptMessage, PromptResult};
 pub use resources::{ReadResult, ResourceContents, ResourceDescriptor, TemplateDescriptor};
-pub(crate) use result_meta::ResultMeta;
 pub use revision::{Revision, UnknownRevision};
 pub use roots::Root;
 

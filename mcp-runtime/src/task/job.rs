@@ -20,14 +20,14 @@ use crate::era::TaskNegotiation;
 use crate::handler::tool::Tool;
 use crate::jsonrpc::error::RpcError;
 use crate::outcome::{Failure, Outcome, Reply, Work};
+#[cfg(feature = "http")]
+use crate::panic::runtime_ends;
 use crate::random;
 use crate::server::core::Core;
 use crate::server::memory::Charge;
 use crate::server::memory::Owner;
 use crate::server::state::Phase;
 use crate::store::{TaskLimit, TaskOutcome, TaskQuota, TaskRecord, Unavailable, with_timeout};
-#[cfg(feature = "http")]
-use crate::sync::runtime_ends;
 use crate::sync::{lock, spawn};
 
 /// A task of this process, from its plan to its outcome.
