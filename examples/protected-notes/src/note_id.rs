@@ -10,8 +10,8 @@ use serde::Deserialize;
 #[serde(untagged)]
 #[schemars(inline)]
 pub enum NoteId {
-    /// No more than a URI takes as it is: a note is a resource, too.
-    Text(#[schemars(regex(pattern = r"^[A-Za-z0-9._~-]{1,100}$"))] String),
+    // What a URI takes as it is: a note is a resource, too.
+    Text(#[schemars(length(min = 1, max = 100), regex(pattern = r"^[A-Za-z0-9._~-]+$"))] String),
     Number(i64),
 }
 
