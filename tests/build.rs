@@ -1,10 +1,17 @@
 //! Writes a test for each file in `transcripts/`, named after its folder and itself:
-//! `2025-06-18/tools-call.txt` is `transcripts::v2025_06_18::tools_call`.
+//! `2025-06-18/tools-call.txt` is `transcripts::v2025_06_18::tools_call`; and the documentation of an item for each page of
+//! the book, so that its Rust blocks are doctests: those of `first-tool.md` are `pages::first_tool`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 fn main() {
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("set by cargo"));
+    std::fs::write(out.join("transcripts.rs"), transcripts()).expect("writable");
+    std::fs::write(out.join("book.rs"), book()).expect("writable");
+}
+
+fn transcripts() -> String {
     println!("cargo::rerun-if-changed=transcripts");
     let mut tests = String::new();
     for folder in entries(Path::new("transcripts")) {
@@ -21,8 +28,17 @@ fn main() {
         tests.push_str("}\n");
     }
     assert!(!tests.is_empty(), "there are no transcripts");
-    let target = Path::new(&std::env::var_os("OUT_DIR").expect("set by cargo")).join("transcripts.rs");
-    std::fs::write(target, tests).expect("writable");
+    tests
+}
+
+fn book() -> String {
+    let book = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs").join("book");
+    println!("cargo::rerun-if-changed={}", book.display());
+    let mut items = String::new();
+    for page in entries(&book).iter().filter(|file| file.extension().is_some_and(|extension| extension == "md")) {
+        let _ = writeln!(items, "#[doc = include_str!({:?})]\npub mod {} {{}}", page, identifier(page).to_lowercase());
+    }
+    items
 }
 
 /// The files of a folder, in order.

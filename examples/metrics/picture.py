@@ -1,4 +1,4 @@
-"""Draws docs/pictures/dashboard.svg: starts the server, calls it for half a minute, reads `/metrics` every second as Prometheus does, and draws the
+"""Draws docs/book/pictures/dashboard.svg: starts the server, calls it for half a minute, reads `/metrics` every second as Prometheus does, and draws the
 panels of grafana.json. Run it from the root of the repository after `cargo build -p metrics`."""
 
 import http.client
@@ -138,7 +138,7 @@ def main():
          rates(samples, count, lambda labels: label(labels, "outcome") if label(labels, "outcome") in {"refused", "cancelled", "client_gone"} else None)),
     ]
     width, height = 2 * WIDTH + 36, 3 * (HEIGHT + 72) + 12
-    with open("docs/pictures/dashboard.svg", "w") as file:
+    with open("docs/book/pictures/dashboard.svg", "w") as file:
         file.write(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11" fill="#24292e">'
                    f'<rect width="{width}" height="{height}" fill="#f6f8fa"/>')
         for index, (title, unit, series) in enumerate(panels):

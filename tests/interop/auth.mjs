@@ -133,8 +133,8 @@ const table = documentation.split('## When a client does not connect')[1];
 for (const [name, clients] of Object.entries(expected)) {
     for (const said of Object.values(clients).filter(Boolean)) {
         for (const [kind, part] of Array.isArray(said) ? [said] : Object.values(said)) {
-            assert.ok(table.includes(`\`${kind}\``), `docs/authorization.md lacks ${kind} (${name})`);
-            assert.ok(table.includes(part), `docs/authorization.md lacks "${part}" (${name})`);
+            assert.ok(table.includes(`\`${kind}\``), `docs/book/authorization.md lacks ${kind} (${name})`);
+            assert.ok(table.includes(part), `docs/book/authorization.md lacks "${part}" (${name})`);
         }
     }
 }

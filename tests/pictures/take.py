@@ -1,4 +1,4 @@
-"""Takes the pictures in docs/pictures: runs commands on a terminal of 80 columns and draws what a person sees.
+"""Takes the pictures in docs/book/pictures: runs commands on a terminal of 80 columns and draws what a person sees.
 
 Takes the Python package `rich`; run it from the root of the repository after `cargo build -p cargo-mcp -p notes -p booking`.
 """
@@ -61,8 +61,8 @@ def draw(name, theme, parts):
         console.print(Text.from_ansi(output.rstrip("\n")))
     svg = console.export_svg(title=name, theme=theme)
     svg = re.sub(r"@font-face \{.*?\}\n", "", svg, flags=re.S).replace("Fira Code", "monospace")
-    os.makedirs("docs/pictures", exist_ok=True)
-    with open(f"docs/pictures/{name}.svg", "w") as file:
+    os.makedirs("docs/book/pictures", exist_ok=True)
+    with open(f"docs/book/pictures/{name}.svg", "w") as file:
         file.write(svg)
 
 

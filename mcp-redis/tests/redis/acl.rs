@@ -1,4 +1,4 @@
-//! A user with the rights that docs/replicas.md names, and no others.
+//! A user with the rights that docs/book/replicas.md names, and no others.
 
 use mcp_redis::Redis;
 use mcp_runtime::testing::contract;
@@ -7,9 +7,9 @@ use crate::server::{Server, patient};
 
 /// The command of the page that creates the user.
 fn documented() -> Vec<&'static str> {
-    let page = include_str!("../../../docs/replicas.md");
+    let page = include_str!("../../../docs/book/replicas.md");
     let command =
-        page.lines().find(|line| line.starts_with("ACL SETUSER mcp ")).expect("docs/replicas.md has the command");
+        page.lines().find(|line| line.starts_with("ACL SETUSER mcp ")).expect("docs/book/replicas.md has the command");
     command.split_whitespace().collect()
 }
 

@@ -60,7 +60,7 @@ fn help_lists_every_client_and_option() {
 
 #[test]
 fn page_of_the_docs_has_every_client_and_option() {
-    let page = include_str!("../../../../docs/install.md");
+    let page = include_str!("../../../../docs/book/install.md");
     for client in install::Client::all() {
         let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", client.id)));
         assert!(row.is_some(), "no row for {}", client.id);

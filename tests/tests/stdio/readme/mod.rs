@@ -1,7 +1,7 @@
 //! The commands of the README and of `docs/` print what these pages show. Their Rust blocks are doctests of the
 //! support library.
 
-/// The server of `docs/http.md`.
+/// The server of `docs/book/http.md`.
 #[cfg(unix)]
 #[allow(dead_code, reason = "its `main` has an address of its own")]
 mod over_http {
@@ -20,29 +20,28 @@ use std::process::{Command, Stdio};
 /// A page of the documentation.
 struct Page {
     /// Its path below the root of the repository.
-    path: &'static str,
-    text: &'static str,
+    path: String,
+    text: String,
 }
 
-const README: Page = Page { path: "README.md", text: include_str!("../../../../README.md") };
-const HTTP: Page = Page { path: "docs/http.md", text: include_str!("../../../../docs/http.md") };
-const AUTHORIZATION: Page =
-    Page { path: "docs/authorization.md", text: include_str!("../../../../docs/authorization.md") };
-const REPLICAS: Page = Page { path: "docs/replicas.md", text: include_str!("../../../../docs/replicas.md") };
-const CARGO_MCP: Page = Page { path: "docs/cargo-mcp.md", text: include_str!("../../../../docs/cargo-mcp.md") };
+fn page(path: &str) -> Page {
+    Page { path: path.to_owned(), text: std::fs::read_to_string(root().join(path)).unwrap() }
+}
 
-const DEV: Page = Page { path: "docs/dev.md", text: include_str!("../../../../docs/dev.md") };
-const OBSERVABILITY: Page =
-    Page { path: "docs/observability.md", text: include_str!("../../../../docs/observability.md") };
-const INSTALL: Page = Page { path: "docs/install.md", text: include_str!("../../../../docs/install.md") };
+fn readme() -> Page {
+    page("readme().md")
+}
 
-const MIDDLEWARE: Page = Page { path: "docs/middleware.md", text: include_str!("../../../../docs/middleware.md") };
-
-const PAGES: [Page; 9] = [README, HTTP, AUTHORIZATION, REPLICAS, OBSERVABILITY, MIDDLEWARE, CARGO_MCP, DEV, INSTALL];
+/// The pages of the book, its table of contents among them.
+fn book() -> Vec<Page> {
+    let files = std::fs::read_dir(root().join("docs/book")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.ends_with(".md")).map(|name| page(&format!("docs/book/{name}"))).collect()
+}
 
 impl Page {
     /// The fenced blocks of a language.
-    fn blocks(&self, language: &str) -> Vec<&'static str> {
+    fn blocks(&self, language: &str) -> Vec<&str> {
         let fence = format!("```{language}\n");
         self.text.split(&fence).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
     }
@@ -74,7 +73,8 @@ fn cargo(arguments: &[&str], input: &str) -> String {
 
 #[test]
 fn first_commands_print_what_is_shown() {
-    let transcript = README.blocks("console")[0];
+    let readme = readme();
+    let transcript = readme.blocks("console")[0];
     let commands: Vec<&str> = transcript.split("$ cargo ").skip(1).collect();
     assert!(commands.len() > 1);
     for command in commands {
@@ -87,20 +87,20 @@ fn first_commands_print_what_is_shown() {
 #[test]
 fn first_block_is_the_hello_example() {
     let (server, _its_test) = include_str!("../../../../examples/hello/src/main.rs").split_once("\n#[test]").unwrap();
-    assert_eq!(README.blocks("rust,no_run")[0].trim(), server.trim());
+    assert_eq!(readme().blocks("rust,no_run")[0].trim(), server.trim());
     assert!(server.lines().count() <= 12);
 }
 
 #[test]
 fn http_block_is_the_tested_server() {
-    assert_eq!(HTTP.blocks("rust,no_run")[0].trim(), include_str!("http.rs").trim());
+    assert_eq!(page("docs/book/http.md").blocks("rust,no_run")[0].trim(), include_str!("http.rs").trim());
 }
 
-/// The output of a command of `docs/http.md` in a shell, with its server at this address.
+/// The output of a command of `docs/book/http.md` in a shell, with its server at this address.
 #[cfg(unix)]
 async fn shell(script: &str, address: std::net::SocketAddr) -> String {
     let found = Command::new("curl").arg("--version").stdout(Stdio::null()).status();
-    assert!(found.is_ok(), "the commands of docs/http.md need `curl`: {found:?}");
+    assert!(found.is_ok(), "the commands of docs/book/http.md need `curl`: {found:?}");
     let script = script.replace("127.0.0.1:8080", &address.to_string());
     assert!(script.contains(&address.to_string()), "{script}");
     let run = move || Command::new("sh").args(["-euc", &script]).stderr(Stdio::inherit()).output().unwrap();
@@ -113,20 +113,22 @@ async fn shell(script: &str, address: std::net::SocketAddr) -> String {
 #[tokio::test]
 async fn curl_commands_print_the_shown_responses() {
     let site = mcp_tests::http::Site::serving(over_http::shown()).await;
-    let commands = HTTP.blocks("sh");
+    let page = page("docs/book/http.md");
+    let commands = page.blocks("sh");
     assert_eq!(commands.len(), 2, "one for each era");
     for (command, revision) in commands.into_iter().zip(["2026-07-28", "2025-11-25"]) {
         assert!(command.contains(revision));
         let answer = shell(command, site.address).await;
-        HTTP.shows(&answer);
+        page.shows(&answer);
         assert!(answer.contains(r#""text":"5""#));
     }
 }
 
 #[test]
 fn tables_list_every_example_and_feature() {
-    let rows = |from: &str| -> BTreeSet<&'static str> {
-        let table = README.text.split_once(from).expect("the table").1;
+    let readme = readme();
+    let rows = |from: &str| -> BTreeSet<&str> {
+        let table = readme.text.split_once(from).expect("the table").1;
         let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
         let names = rows.filter_map(|row| row.split('|').nth(1));
         names.flat_map(|names| names.split('`').skip(1).step_by(2)).collect()
@@ -143,22 +145,17 @@ fn tables_list_every_example_and_feature() {
 }
 
 #[test]
-fn every_page_is_tested() {
-    let doctests = include_str!("../../../src/lib.rs");
-    for entry in std::fs::read_dir(root().join("docs")).unwrap() {
-        let entry = entry.unwrap();
-        if entry.path().is_dir() {
-            continue; // pictures
-        }
-        let path = format!("docs/{}", entry.file_name().to_str().unwrap());
-        assert!(PAGES.iter().any(|page| page.path == path), "add {path} to `PAGES`");
-        assert!(doctests.contains(&format!("include_str!(\"../../{path}\")")), "add {path} to `mcp_tests::pages`");
+fn contents_list_every_page() {
+    let contents = page("docs/book/SUMMARY.md").text;
+    for page in book().iter().filter(|page| !page.path.ends_with("SUMMARY.md")) {
+        let name = page.path.rsplit('/').next().unwrap();
+        assert!(contents.contains(&format!("]({name})")), "add {name} to docs/book/SUMMARY.md");
     }
 }
 
 #[test]
 fn readme_has_at_most_250_lines() {
-    assert!(README.text.lines().count() <= 250, "move details to docs/");
+    assert!(readme().text.lines().count() <= 250, "move details to docs/");
 }
 
 /// The anchors GitHub makes of a page's headings.
@@ -171,11 +168,11 @@ fn anchors(page: &str) -> Vec<String> {
 /// Linked pages are read on GitHub, where a link that only rustdoc resolves is dead.
 #[test]
 fn links_resolve() {
-    for page in PAGES {
+    for page in book().into_iter().chain([readme()]) {
         let links = page.text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap());
         for link in links.filter(|link| !link.starts_with("http")) {
             let (file, anchor) = link.split_once('#').map_or((link, None), |(file, anchor)| (file, Some(anchor)));
-            let this = root().join(page.path);
+            let this = root().join(&page.path);
             let path = if file.is_empty() { this } else { this.parent().unwrap().join(file) };
             assert!(path.exists(), "{}: {link}", page.path);
             if path.extension().is_some_and(|extension| extension == "md") {
