@@ -2,11 +2,11 @@
 //! instructions.
 //!
 //! Without arguments, it compares the CPU time per call of `add` over stdio: it starts itself as a server in each mode, sends calls
-//! in batches, and reads the server's CPU time from `/proc`.
+//! in batches to one after the other, and reads the servers' CPU time from `/proc`.
 #![forbid(unsafe_code)]
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,8 +32,10 @@ async fn pass(call: Call, next: Next) -> Outcome {
     next.run(call).await
 }
 
-const MODES: [(&str, &str); 7] = [
+/// `again` is the first once more: what it differs by is noise.
+const MODES: [(&str, &str); 8] = [
     ("nothing", "nothing"),
+    ("again", "nothing, once more"),
     ("elsewhere", "a layer and a rate limit on another tool"),
     ("layer", "a layer that does nothing"),
     ("rate", "a rate limit per user"),
@@ -41,10 +43,11 @@ const MODES: [(&str, &str); 7] = [
     ("access", "`AccessLog`, no subscriber"),
     ("spans", "`Spans`, no subscriber"),
 ];
-const CALLS: usize = 400_000;
 /// So many are in flight, so that the server reads several at once.
 const BATCH: usize = 100;
-const ROUNDS: usize = 5;
+/// The calls of a server before the next one has its turn: 20 ms, in which the machine changes little.
+const CALLS: usize = 2_000;
+const ROUNDS: usize = 1_000;
 
 fn main() -> Result<()> {
     match std::env::args().nth(1) {
@@ -71,56 +74,98 @@ async fn serve(mode: &str) -> Result<()> {
     Ok(server.serve_stdio().await?)
 }
 
+/// All servers run at once, and take turns: a round's difference to the first server is of the same moment.
 #[allow(clippy::print_stdout, reason = "this is its output")]
 fn compare() -> Result<()> {
-    let mut best = [f64::INFINITY; MODES.len()];
-    for _ in 0..ROUNDS {
-        for (best, (mode, _)) in best.iter_mut().zip(MODES) {
-            *best = best.min(measure(mode)?);
+    let mut servers = MODES.iter().map(|(mode, _)| Running::start(mode)).collect::<Result<Vec<_>>>()?;
+    let mut times = vec![Vec::with_capacity(ROUNDS); servers.len()];
+    for round in 0..ROUNDS + ROUNDS / 10 {
+        for (server, times) in servers.iter_mut().zip(&mut times) {
+            let time = server.measure()?;
+            if round >= ROUNDS / 10 {
+                times.push(time);
+            }
         }
     }
-    println!("| | ns of CPU time per call | more than without |\n|---|--:|--:|");
-    for (time, (_, what)) in best.iter().zip(MODES) {
-        println!("| {what} | {time:.0} | {:.0} |", time - best[0]);
+    println!("| | ns of CPU time per call | more than without, median of {ROUNDS} pairs | 95 % of the time |");
+    println!("|---|--:|--:|--:|");
+    for (mine, (_, what)) in times.iter().zip(MODES) {
+        let more = sorted(mine.iter().zip(&times[0]).map(|(mine, without)| mine - without));
+        let [low, high] = median_interval(&more);
+        println!(
+            "| {what} | {:.0} | {:.0} | {low:.0} to {high:.0} |",
+            median(&sorted(mine.iter().copied())),
+            median(&more)
+        );
     }
     Ok(())
 }
 
-/// The CPU time of a call, in nanoseconds.
-#[allow(clippy::cast_precision_loss, reason = "small numbers")]
-fn measure(mode: &str) -> Result<f64> {
-    let mut server =
-        Command::new(std::env::current_exe()?).arg(mode).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let (Some(mut input), Some(output)) = (server.stdin.take(), server.stdout.take()) else {
-        return Err(Error::msg("the server has no streams"));
-    };
-    let mut output = BufReader::with_capacity(1 << 16, output);
-    let mut line = String::new();
-    let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
-    writeln!(input, "{hello}\n{}", r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)?;
-    output.read_line(&mut line)?;
-    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":2,"b":3}}}"#;
-    let batch = format!("{call}\n").repeat(BATCH);
-    let mut round = |count: usize| -> Result<()> {
-        for _ in 0..count / BATCH {
-            input.write_all(batch.as_bytes())?;
+fn sorted(times: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    sorted[sorted.len() / 2]
+}
+
+/// Where the median is, with a probability of 95 %: the ranks of a binomial distribution, whatever that of the times.
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "small numbers"
+)]
+fn median_interval(sorted: &[f64]) -> [f64; 2] {
+    let away = (0.98 * (sorted.len() as f64).sqrt()) as usize;
+    let middle = sorted.len() / 2;
+    [sorted[middle.saturating_sub(away)], sorted[(middle + away).min(sorted.len() - 1)]]
+}
+
+/// A server in a process of its own, and its client. The process ends when its input does.
+struct Running {
+    process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    batch: String,
+    line: String,
+}
+
+impl Running {
+    fn start(mode: &str) -> Result<Self> {
+        let mut process =
+            Command::new(std::env::current_exe()?).arg(mode).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let (Some(mut input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
+            return Err(Error::msg("the server has no streams"));
+        };
+        let mut output = BufReader::with_capacity(1 << 16, output);
+        let mut line = String::new();
+        let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
+        writeln!(input, "{hello}\n{}", r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)?;
+        output.read_line(&mut line)?;
+        let call =
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":2,"b":3}}}"#;
+        Ok(Self { process, input, output, batch: format!("{call}\n").repeat(BATCH), line })
+    }
+
+    /// The CPU time of a call, in nanoseconds.
+    #[allow(clippy::cast_precision_loss, reason = "small numbers")]
+    fn measure(&mut self) -> Result<f64> {
+        let before = cpu_time(self.process.id())?;
+        for _ in 0..CALLS / BATCH {
+            self.input.write_all(self.batch.as_bytes())?;
             for _ in 0..BATCH {
-                line.clear();
-                output.read_line(&mut line)?;
-                if !line.contains(r#""text":"5""#) {
-                    return Err(Error::msg(format!("not an answer: {line}")));
+                self.line.clear();
+                self.output.read_line(&mut self.line)?;
+                if !self.line.contains(r#""text":"5""#) {
+                    return Err(Error::msg(format!("not an answer: {}", self.line)));
                 }
             }
         }
-        Ok(())
-    };
-    round(CALLS / 10)?;
-    let before = cpu_time(server.id())?;
-    round(CALLS)?;
-    let spent = cpu_time(server.id())? - before;
-    drop(input);
-    server.wait()?;
-    Ok(spent / CALLS as f64)
+        Ok((cpu_time(self.process.id())? - before) / CALLS as f64)
+    }
 }
 
 /// The CPU time of a process, in nanoseconds: the sum of what its threads ran.
