@@ -128,6 +128,21 @@ async fn silent_call_stream_sends_keep_alive_comments() {
     let mut body = respond(&mut service, &hum).await.into_body();
     while !next(&mut body).await.unwrap().contains("notifications/message") {}
     keeps_alive(&mut body).await;
+
+    let meta = json!({"io.modelcontextprotocol/logLevel": "info"});
+    let hum = modern("tools/call", json!({"name": "hum", "arguments": {}, "_meta": meta}));
+    let mut body = respond(&mut service, &hum).await.into_body();
+    assert!(next(&mut body).await.unwrap().contains("notifications/message"));
+    keeps_alive(&mut body).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn silent_stream_of_the_first_revision_sends_keep_alive_comments() {
+    let state = Arc::default();
+    let mut service = server(&state).into_service().legacy_sse();
+    let mut stream = respond(&mut service, &Ask::new("GET").at("/sse")).await.into_body();
+    assert!(next(&mut stream).await.unwrap().starts_with("event: endpoint"));
+    keeps_alive(&mut stream).await;
 }
 
 #[tokio::test]
