@@ -19,4 +19,8 @@ pub use crate::client::{
 
 #[doc(inline)]
 #[doc = include_str!("../../docs/contract.md")]
+///
+/// [`LintOptions::allow`]: crate::lint::LintOptions::allow
+/// [`Server::lint`]: crate::Server::lint
+/// [`lint`]: crate::lint
 pub use crate::__assert_contract as assert_contract;

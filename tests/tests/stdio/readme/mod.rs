@@ -12,6 +12,11 @@ mod over_http {
     }
 }
 
+/// The test of a process in `docs/book/testing.md`, of a program that has more than a `demo`.
+mod process {
+    include!("process.rs");
+}
+
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
@@ -29,7 +34,7 @@ fn page(path: &str) -> Page {
 }
 
 fn readme() -> Page {
-    page("readme().md")
+    page("README.md")
 }
 
 /// The pages of the book, its table of contents among them.
@@ -94,6 +99,34 @@ fn first_block_is_the_hello_example() {
 #[test]
 fn http_block_is_the_tested_server() {
     assert_eq!(page("docs/book/http.md").blocks("rust,no_run")[0].trim(), include_str!("http.rs").trim());
+}
+
+#[test]
+fn test_of_a_process_is_tested() {
+    let shown =
+        page("docs/book/testing.md").blocks("rust,ignore")[0].replace("CARGO_BIN_EXE_demo", "CARGO_BIN_EXE_commands");
+    assert_eq!(shown.trim(), include_str!("process.rs").trim());
+}
+
+/// What compilers and panics say about mistakes is held by tests of its own, in `ui/` and `setup.rs`: pages quote it.
+#[test]
+fn quoted_messages_are_those_of_the_tests() {
+    let ui = std::fs::read_dir(root().join("tests/ui/fail")).unwrap().map(|file| file.unwrap().path());
+    let expected = ui.filter(|path| path.extension().is_some_and(|extension| extension == "stderr"));
+    let expected: Vec<String> = expected.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let panics = include_str!("../../protocol/setup.rs");
+    let mut quoted = 0;
+    for page in book() {
+        let Some((_, mistakes)) = page.text.split_once("\n## Mistakes") else { continue };
+        let mistakes = Page { path: page.path, text: mistakes.to_owned() };
+        for message in mistakes.blocks("text").into_iter().flat_map(str::lines) {
+            quoted += 1;
+            let known =
+                panics.contains(message) || expected.iter().any(|told| told.lines().any(|line| line == message));
+            assert!(known, "{} quotes what no test expects: {message}", mistakes.path);
+        }
+    }
+    assert!(quoted > 10, "{quoted}");
 }
 
 /// The output of a command of `docs/book/http.md` in a shell, with its server at this address.

@@ -1,5 +1,8 @@
 //! `cargo mcp new`: what it writes compiles and passes its tests, and it writes over nothing.
 
+#[cfg(unix)]
+mod transcripts;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -311,51 +314,4 @@ fn list_has_a_line_for_each_example() {
     let list = scratch.make(&["--list"]).unwrap();
     assert_eq!(list.lines().count(), examples().len(), "{list}");
     assert!(list.trim_start().starts_with("starter "), "{list}");
-}
-
-/// The commands of the README's transcript, with the lines it shows of their output. `…` stands for anything.
-fn transcript() -> Vec<(String, Vec<String>)> {
-    let readme = include_str!("../../README.md");
-    let block = readme.split("```console\n").find(|block| block.starts_with("$ cargo mcp new")).unwrap();
-    let block = block.split("\n```").next().unwrap();
-    let commands = block.split("$ ").skip(1).map(|command| command.split_once('\n').unwrap());
-    commands.map(|(line, shown)| (line.to_owned(), shown.lines().map(str::to_owned).collect())).collect()
-}
-
-/// Whether a line has the pieces around each `…`, in order.
-fn matches(line: &str, shown: &str) -> bool {
-    let mut pieces = shown.split('…');
-    let first = pieces.next().unwrap_or_default();
-    let Some(mut rest) = line.strip_prefix(first) else { return false };
-    for piece in pieces {
-        let Some(at) = rest.find(piece) else { return false };
-        rest = &rest[at + piece.len()..];
-    }
-    rest.is_empty() || shown.ends_with('…')
-}
-
-#[cfg(unix)]
-#[test]
-fn readme_transcript_is_what_happens() {
-    let scratch = Scratch::new("readme");
-    let bin = Path::new(env!("CARGO_BIN_EXE_cargo-mcp")).parent().unwrap();
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let commands = transcript();
-    assert!(commands.len() > 3 && commands[0].0 == "cargo mcp new demo && cd demo", "{commands:?}");
-    for (at, (line, shown)) in commands.iter().enumerate() {
-        let mut shell = scratch.building("sh");
-        if at > 0 {
-            shell.current_dir(scratch.0.join("demo"));
-        }
-        shell.args(["-euc", line]).env("PATH", &path).env("HOME", &scratch.0).stdin(std::process::Stdio::null());
-        for kept in ["CARGO_HOME", "RUSTUP_HOME"] {
-            let default = format!("{}/.{}", std::env::var("HOME").unwrap(), kept.to_lowercase().replace("_home", ""));
-            shell.env(kept, std::env::var(kept).unwrap_or(default));
-        }
-        let output = told(&shell.output().unwrap()).unwrap_or_else(|error| panic!("{line}: {error}"));
-        let mut lines = output.lines();
-        for shown in shown.iter().filter(|shown| *shown != "…") {
-            assert!(lines.any(|line| matches(line, shown)), "{line} does not print `{shown}`:\n{output}");
-        }
-    }
 }
