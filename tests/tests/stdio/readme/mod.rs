@@ -12,6 +12,9 @@ mod over_http {
     }
 }
 
+mod clients;
+mod migrating;
+
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
@@ -29,7 +32,7 @@ fn page(path: &str) -> Page {
 }
 
 fn readme() -> Page {
-    page("readme().md")
+    page("README.md")
 }
 
 /// The pages of the book, its table of contents among them.
