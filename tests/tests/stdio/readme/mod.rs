@@ -17,6 +17,9 @@ mod process {
     include!("process.rs");
 }
 
+mod clients;
+mod migrating;
+
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;

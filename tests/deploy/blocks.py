@@ -1,0 +1,39 @@
+"""Writes the blocks of a page to files: `blocks.py PAGE DIRECTORY`. The first line of a block names its file."""
+
+import pathlib
+import re
+import sys
+
+import yaml
+
+page = pathlib.Path(sys.argv[1]).read_text()
+directory = pathlib.Path(sys.argv[2])
+expected = {"demo.socket", "demo.service", "mcp.conf", "Caddyfile", "Dockerfile", "demo.yaml"}
+
+written = set()
+for language, text in re.findall(r"^```(ini|nginx|caddyfile|dockerfile|yaml)\n(.*?)^```$", page, re.M | re.S):
+    first = text.splitlines()[0]
+    # a Dockerfile has the name that the tool looks for
+    name = "Dockerfile" if language == "dockerfile" else pathlib.PurePath(first.removeprefix("# ")).name
+    (directory / name).write_text(text)
+    written.add(name)
+if written != expected:
+    sys.exit(f"the page has {sorted(written)}, not {sorted(expected)}")
+
+# What the schemas of Kubernetes cannot know: that numbers on the page fit each other.
+documents = list(yaml.safe_load_all((directory / "demo.yaml").read_text()))
+deployment, service = documents
+pod = deployment["spec"]["template"]["spec"]
+container = pod["containers"][0]
+drain = 5
+slept = int(container["lifecycle"]["preStop"]["exec"]["command"][1])
+assert pod["terminationGracePeriodSeconds"] > slept + drain, "the grace period is too short"
+assert f'addr {container["env"][0]["value"]}' == f'addr 0.0.0.0:{container["ports"][0]["containerPort"]}'
+assert deployment["spec"]["template"]["metadata"]["labels"] == service["spec"]["selector"]
+for probe in ("livenessProbe", "readinessProbe"):
+    path = container[probe]["httpGet"]["path"]
+    assert f'"{path}"' in page, f"the program does not serve {path}"
+stop = int(re.search(r"^TimeoutStopSec=(\d+)$", page, re.M).group(1))
+assert stop > drain, "TimeoutStopSec is too short"
+defaults = pathlib.Path("mcp-runtime/src/limits.rs").read_text()
+assert f"drain_timeout: Duration::from_secs({drain})" in defaults, "the drain timeout has changed: change the page"

@@ -1,0 +1,70 @@
+//! State, resources, prompts and completion.
+
+use rmcp::handler::server::router::prompt::PromptRouter;
+use rmcp::handler::server::wrapper::Parameters;
+use rmcp::model::*;
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler, prompt, prompt_handler, prompt_router};
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Review {
+    language: String,
+}
+
+#[derive(Clone)]
+pub struct Notebook {
+    notes: Vec<String>,
+    prompt_router: PromptRouter<Self>,
+}
+
+#[prompt_router]
+impl Notebook {
+    pub fn new(notes: Vec<String>) -> Self {
+        Self { notes, prompt_router: Self::prompt_router() }
+    }
+
+    #[prompt(description = "Ask for a review.")]
+    async fn review(&self, Parameters(args): Parameters<Review>) -> Vec<PromptMessage> {
+        vec![PromptMessage::new_text(Role::User, format!("Review my {} code.", args.language))]
+    }
+}
+
+#[prompt_handler(router = self.prompt_router)]
+impl ServerHandler for Notebook {
+    fn get_info(&self) -> ServerConfig {
+        let offered = ServerCapabilities::builder().enable_prompts().enable_resources().enable_completions();
+        ServerConfig::new(offered.build())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let template = ResourceTemplate::new("note://{number}", "note");
+        Ok(ListResourceTemplatesResult::with_all_items(vec![template]))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let number = request.uri.strip_prefix("note://").and_then(|number| number.parse::<usize>().ok());
+        match number.and_then(|number| self.notes.get(number.checked_sub(1)?)) {
+            Some(note) => Ok(ReadResourceResult::new(vec![ResourceContents::text(note, &request.uri)]).into()),
+            None => Err(ErrorData::resource_not_found("no such note", None)),
+        }
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let all = ["python", "rust"].into_iter().map(str::to_owned);
+        let fitting = all.filter(|language| language.starts_with(&request.argument.value)).collect();
+        let info = CompletionInfo::with_all_values(fitting);
+        Ok(CompleteResult::new(info.map_err(|error| ErrorData::internal_error(error, None))?))
+    }
+}

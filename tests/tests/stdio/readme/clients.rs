@@ -1,0 +1,24 @@
+//! `docs/book/clients.md` names the versions of clients that `tests/interop` runs.
+
+use super::{page, root};
+
+#[test]
+fn measured_clients_are_those_that_are_installed() {
+    let read = |name: &str| std::fs::read_to_string(root().join("tests/third_party").join(name)).unwrap();
+    let (packages, requirements) = (read("package.json"), read("requirements.txt"));
+    let version = |text: &str, begin: &str, end: char| {
+        let rest = text.split_once(begin).unwrap_or_else(|| panic!("no {begin}")).1;
+        rest.split(end).next().unwrap().to_owned()
+    };
+    let npm = |name: &str| version(&packages, &format!("\"{name}\": \""), '"');
+    let measured = [
+        format!("`@modelcontextprotocol/client` {}", npm("@modelcontextprotocol/client")),
+        format!("`@modelcontextprotocol/sdk` {}", npm("@modelcontextprotocol/sdk")),
+        format!("MCP Inspector {}", npm("@modelcontextprotocol/inspector")),
+        format!("`mcp` {}", version(&requirements, "\nmcp==", '\n')),
+    ];
+    let text = page("docs/book/clients.md").text;
+    for client in measured {
+        assert!(text.contains(&client), "docs/book/clients.md does not name {client}");
+    }
+}
