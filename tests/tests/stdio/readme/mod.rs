@@ -42,9 +42,9 @@ fn readme() -> Page {
 
 /// The pages of the book, its table of contents among them.
 fn book() -> Vec<Page> {
-    let files = std::fs::read_dir(root().join("docs/book")).unwrap();
-    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.ends_with(".md")).map(|name| page(&format!("docs/book/{name}"))).collect()
+    let files = std::fs::read_dir(root().join("docs/book")).unwrap().map(|file| file.unwrap().path());
+    let pages = files.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    pages.map(|path| page(&format!("docs/book/{}", path.file_name().unwrap().to_str().unwrap()))).collect()
 }
 
 impl Page {
