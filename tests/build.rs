@@ -36,7 +36,8 @@ fn book() -> String {
     println!("cargo::rerun-if-changed={}", book.display());
     let mut items = String::new();
     for page in entries(&book).iter().filter(|file| file.extension().is_some_and(|extension| extension == "md")) {
-        let _ = writeln!(items, "#[doc = include_str!({:?})]\npub mod {} {{}}", page, identifier(page).to_lowercase());
+        let (path, name) = (page.to_str().expect("UTF-8"), identifier(page).to_lowercase());
+        let _ = writeln!(items, "#[doc = include_str!({path:?})]\npub mod {name} {{}}");
     }
     items
 }

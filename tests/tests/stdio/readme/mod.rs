@@ -13,6 +13,7 @@ mod over_http {
 }
 
 mod clients;
+mod errors;
 mod migrating;
 
 use std::collections::BTreeSet;
