@@ -19,6 +19,9 @@ use code::IntoErrorCode;
 /// [`ServerError`] instead, which `?` converts into an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// The page [`errors`](crate::errors), for messages that lead to one of its sections.
+pub(crate) const PAGE: &str = "https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html";
+
 type Source = Box<dyn StdError + Send + Sync>;
 
 /// The error of a handler.

@@ -130,6 +130,9 @@ pub mod hooks {
     pub use crate::server::hooks::{ConnectedClient, DisconnectReason, ProtocolError};
 }
 
+#[doc = include_str!("../docs/errors.md")]
+pub mod errors {}
+
 #[doc = include_str!("../docs/tool.md")]
 #[doc = include_str!("../docs/types.md")]
 pub use mcp_macros::tool;

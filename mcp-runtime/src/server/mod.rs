@@ -32,7 +32,7 @@ use crate::call::run::BlockingThreads;
 use crate::call::telemetry::record::Observing;
 use crate::catalog::Catalog;
 use crate::era::server_info::{CacheHints, ServerInfo};
-use crate::error::Result;
+use crate::error::{PAGE, Result};
 use crate::handler::custom::CustomMethod;
 use crate::handler::handlers::{IntoHandlers, IntoResource};
 use crate::handler::prompt::Prompt;
@@ -279,7 +279,7 @@ impl Server {
         if listed.is_empty() {
             return Ok(());
         }
-        Err(format!("the server `{}` is not set up correctly:{listed}", self.info.name))
+        Err(format!("the server `{}` is not set up correctly:{listed}\nsee {PAGE}#set-up", self.info.name))
     }
 
     /// Adds tools, in order.

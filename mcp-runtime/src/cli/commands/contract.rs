@@ -9,6 +9,7 @@ use crate::cli::error::CliError;
 use crate::cli::query::{Command, Query};
 use crate::cli::show::content::written;
 use crate::cli::terminal::Terminal;
+use crate::error::PAGE;
 use crate::lint::{self, Finding, LintOptions};
 use crate::surface::Surface;
 
@@ -38,8 +39,8 @@ fn as_text(findings: &[Finding]) -> Result<(), CliError> {
     }
     let summary = match findings.len() {
         0 => terminal.green("no findings").to_string(),
-        1 => "1 finding".to_owned(),
-        count => format!("{count} findings"),
+        1 => format!("1 finding; see {PAGE}#lint"),
+        count => format!("{count} findings; see {PAGE}#lint"),
     };
     written(writeln!(out, "{summary}"))
 }

@@ -18,6 +18,7 @@ mod process {
 }
 
 mod clients;
+mod errors;
 mod migrating;
 
 use std::collections::BTreeSet;
