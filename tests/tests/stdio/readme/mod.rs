@@ -29,7 +29,7 @@ fn page(path: &str) -> Page {
 }
 
 fn readme() -> Page {
-    page("readme().md")
+    page("README.md")
 }
 
 /// The pages of the book, its table of contents among them.
