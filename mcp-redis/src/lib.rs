@@ -69,6 +69,7 @@
 //! operations on tasks may fail with [`ResourceBusy`](std::io::ErrorKind::ResourceBusy).
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod builder;
 mod changes;

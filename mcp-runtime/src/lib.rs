@@ -36,6 +36,7 @@
 //! - **Transports**: one [`Server`] serves clients of every protocol [`Revision`], on stdio or, with the feature
 //!   `http`, over HTTP (`Server::serve_http`, `http::HttpService`). Replicas share state through a [`store`].
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod ask;
 #[cfg(feature = "auth")]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// Longer than any test takes on the slowest machine. Then the server is killed, and the test that
 /// waits for it fails rather than hangs.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_secs(2 * 60);
 
 /// A running server and the two ends of its pipes.
 #[derive(Debug)]

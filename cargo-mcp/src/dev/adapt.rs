@@ -104,6 +104,6 @@ pub(crate) fn shown(failure: &str) -> String {
     if failure.len() <= SHOWN_BYTES {
         return failure.to_owned();
     }
-    let end = failure.floor_char_boundary(SHOWN_BYTES);
+    let end = (0..=SHOWN_BYTES).rev().find(|&at| failure.is_char_boundary(at)).unwrap_or(0);
     format!("{}\n[cut after {SHOWN_BYTES} bytes; the rest is in the terminal of `cargo mcp dev`]", &failure[..end])
 }

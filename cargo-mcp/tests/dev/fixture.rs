@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// For everything that takes a build; other processes build at the same time.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10 * 60);
 
 /// For the end of the supervisor and its server: the bounds of both are a few seconds, the rest is for a busy machine.
 #[cfg(unix)]
-const ENDING: Duration = Duration::from_mins(1);
+const ENDING: Duration = Duration::from_secs(60);
 
 /// A crate with a server in a temporary directory.
 pub(crate) struct Fixture {

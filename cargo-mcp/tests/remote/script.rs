@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// Longer than anything takes on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_secs(2 * 60);
 /// What the script asks clients to wait between polls.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(300);
 

@@ -17,7 +17,7 @@ use crate::keys::fill;
 use crate::nodes::{Moving, Nodes};
 use crate::server::{Server, eventually, free_port};
 
-const LONG: Duration = Duration::from_mins(10);
+const LONG: Duration = Duration::from_secs(10 * 60);
 /// Nodes that are busy are not taken for dead.
 const CALM: &[&str] = &["--cluster-node-timeout", "15000"];
 /// The others go on without one, and its replica takes over soon.

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::server::{Server, eventually, patient};
 
-const LONG: Duration = Duration::from_mins(10);
+const LONG: Duration = Duration::from_secs(10 * 60);
 
 fn record() -> SessionRecord {
     SessionRecord::new(Revision::V2025_06_18)

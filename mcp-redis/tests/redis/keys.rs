@@ -11,7 +11,7 @@ use mcp_runtime::store::{
 
 use crate::server::Server;
 
-const TTL: Duration = Duration::from_mins(10);
+const TTL: Duration = Duration::from_secs(10 * 60);
 
 fn task(id: &str) -> TaskRecord {
     let mut task = TaskRecord::new(id, Revision::V2026_07_28, TTL);

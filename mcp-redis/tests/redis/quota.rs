@@ -8,7 +8,7 @@ use mcp_runtime::store::{TaskOutcome, TaskQuota, TaskRecord, TaskStatus, TaskSto
 
 use crate::server::Server;
 
-const TTL: Duration = Duration::from_mins(10);
+const TTL: Duration = Duration::from_secs(10 * 60);
 
 /// Numbers that look random, the same in every run (xorshift).
 struct Dice(u64);

@@ -194,7 +194,7 @@ async fn channels(server: &Server) -> Vec<String> {
 async fn readers_at_other_replicas_are_told_of_events() {
     let server = Server::start().await;
     let (one, other) = pair(&server).await;
-    let (writer, reader, ttl) = (one.events(), other.events(), Duration::from_mins(1));
+    let (writer, reader, ttl) = (one.events(), other.events(), Duration::from_secs(60));
     for stream in ["read", "unread"] {
         writer.touch(stream, ttl).await.unwrap();
     }
@@ -221,7 +221,7 @@ async fn readers_at_other_replicas_are_told_of_events() {
 async fn lease_of_a_replica_that_died_is_free_at_another() {
     let server = Server::start().await;
     let (one, other) = pair(&server).await;
-    let (ttl, long) = (Duration::from_secs(2), Duration::from_mins(1));
+    let (ttl, long) = (Duration::from_secs(2), Duration::from_secs(60));
     assert_eq!(one.leases().acquire("stream", "one", None, ttl).await.unwrap(), "one");
     assert_eq!(other.leases().acquire("stream", "other", None, long).await.unwrap(), "one");
     drop(one);

@@ -10,7 +10,7 @@ use mcp_runtime::testing::contract;
 
 use crate::server::{SOON, Server, eventually};
 
-const TTL: Duration = Duration::from_mins(10);
+const TTL: Duration = Duration::from_secs(10 * 60);
 
 fn record() -> SessionRecord {
     SessionRecord::new(Revision::V2025_06_18)

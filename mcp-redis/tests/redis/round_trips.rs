@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::server::{Server, patient};
 
-const TTL: Duration = Duration::from_mins(10);
+const TTL: Duration = Duration::from_secs(10 * 60);
 
 /// Counts the times that a client sends something after it got an answer.
 #[derive(Default)]

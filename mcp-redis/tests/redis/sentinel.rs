@@ -8,7 +8,7 @@ use mcp_runtime::store::{SessionRecord, SessionStore as _};
 
 use crate::server::{Server, eventually, free_port, patient};
 
-const LONG: Duration = Duration::from_mins(10);
+const LONG: Duration = Duration::from_secs(10 * 60);
 
 #[tokio::test]
 async fn failover_is_followed() {

@@ -100,7 +100,29 @@ pub(crate) fn shorten(text: &str) -> Cow<'_, str> {
     if text.len() <= LONG {
         return Cow::Borrowed(text);
     }
-    let head = text.floor_char_boundary(LONG / 2);
-    let tail = text.ceil_char_boundary(text.len() - LONG / 2);
-    Cow::Owned(format!("{}…{}", &text[..head], &text[tail..]))
+    let middle = text.len() - LONG / 2;
+    let tail = (middle..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+    Cow::Owned(format!("{}…{}", beginning(text, LONG / 2), &text[tail..]))
+}
+
+/// The beginning of a text, as many whole characters as fit into these bytes.
+pub(crate) fn beginning(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+    &text[..end.unwrap_or(0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        assert_eq!(["", "a", "aé", "aé", "aéz", "aéz"], [0, 1, 3, 3, 4, 9].map(|bytes| beginning("aéz", bytes)));
+        assert_eq!(beginning("aéz", 2), "a");
+        let long = "é".repeat(200);
+        let short = shorten(&long);
+        assert_eq!(*short, format!("{0}…{0}", "é".repeat(75)));
+        assert_eq!(*shorten(&format!("a{long}")), format!("a{}…{}", "é".repeat(74), "é".repeat(75)));
+        assert_eq!(*shorten("short"), *"short");
+    }
 }

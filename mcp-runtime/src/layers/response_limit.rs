@@ -2,6 +2,7 @@
 
 use super::{Call, CallKind, Layer, Next, Outcome};
 use crate::error::Error;
+use crate::jsonrpc::error::beginning;
 use crate::protocol::ToolResult;
 
 /// Refuses results above a size, with a text that tells the model what to do.
@@ -75,12 +76,12 @@ impl ResponseLimit {
     fn truncate_result(&self, outcome: &mut Outcome) -> bool {
         let result = outcome.as_tool_mut().filter(|result| self.truncates && result.structured().is_none());
         let Some(text) = result.and_then(ToolResult::only_text_mut) else { return false };
-        *text = self.beginning(text);
+        *text = self.cut_off(text);
         true
     }
 
-    fn beginning(&self, text: &str) -> String {
-        let kept = &text[..text.floor_char_boundary(self.bytes)];
+    fn cut_off(&self, text: &str) -> String {
+        let kept = beginning(text, self.bytes);
         format!("{kept}\n\n[Cut off after {} of {} bytes. {}]", kept.len(), text.len(), self.advice)
     }
 }
@@ -96,7 +97,7 @@ impl Layer for ResponseLimit {
         if let Some(error) = outcome.error() {
             let message = error.message();
             let cuts = self.truncates && message.len() > self.bytes;
-            let text = if cuts { self.beginning(&message) } else { self.too_long("error", size) };
+            let text = if cuts { self.cut_off(&message) } else { self.too_long("error", size) };
             return outcome.with_error_text(text);
         }
         if self.truncate_result(&mut outcome) { outcome } else { self.refusal(size, kind) }

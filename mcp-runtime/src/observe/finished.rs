@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{Outcome, SessionHash};
-use crate::jsonrpc::error::RpcError;
+use crate::jsonrpc::error::{RpcError, beginning};
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
 use crate::protocol::Revision;
@@ -205,7 +205,7 @@ impl<'a> ClientName<'a> {
 }
 
 fn bounded(text: Cow<'_, str>) -> Cow<'_, str> {
-    let end = text.floor_char_boundary(300);
+    let end = beginning(&text, 300).len();
     match text {
         Cow::Borrowed(text) => Cow::Borrowed(&text[..end]),
         Cow::Owned(mut text) => {

@@ -12,7 +12,7 @@ use crate::sync::lock;
 /// The shortest time between two lines that say that a kind of store went away.
 const PAUSE: Duration = Duration::from_secs(10);
 /// How often a store that stays away is logged.
-const REMINDER: Duration = Duration::from_mins(1);
+const REMINDER: Duration = Duration::from_secs(60);
 
 /// The kinds of stores, as the names of their operations tell them.
 const KINDS: [&str; 5] = ["session", "stream", "event", "task", "inbox"];

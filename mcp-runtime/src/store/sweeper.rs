@@ -23,7 +23,7 @@ const STORE_INTERVAL: Duration = Duration::from_secs(30);
 /// The time between two sweeps of a table, in which the entries that expire are removed together.
 const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 /// Within the range of the clock, and long enough to cost nothing.
-const LONGEST_WAIT: Duration = Duration::from_hours(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 
 /// A sweep: how long it is until the next entry expires, if there is one.
 pub(crate) type Sweep<'a> = Pin<Box<dyn Future<Output = Option<Duration>> + Send + 'a>>;
@@ -285,12 +285,12 @@ mod tests {
     async fn tables_are_swept_when_their_entries_expire_and_not_otherwise() {
         let sweeper = Arc::new(Sweeper::new(Duration::from_secs(1)));
         let (often, once) = (Counting::table(&[5, 5]), Counting::table(&[]));
-        sweeper.expect(often.weak(), Duration::from_mins(10));
+        sweeper.expect(often.weak(), Duration::from_secs(10 * 60));
         sweeper.expect(once.weak(), Duration::from_secs(20));
         sweeper.expect(often.weak(), Duration::from_secs(10));
         tokio::time::sleep(Duration::from_secs(12)).await;
         assert_eq!((often.sweeps(), once.sweeps()), (1, 0), "the sooner of its two expiries");
-        tokio::time::sleep(Duration::from_hours(1)).await;
+        tokio::time::sleep(Duration::from_secs(60 * 60)).await;
         assert_eq!((often.sweeps(), once.sweeps()), (3, 1), "nothing expires any more");
         sweeper.expect(once.weak(), Duration::from_secs(1));
         tokio::time::sleep(Duration::from_secs(2)).await;

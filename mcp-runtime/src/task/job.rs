@@ -105,7 +105,7 @@ impl Job {
 
     #[cfg(test)]
     pub(crate) fn for_tests(core: &Arc<Core>, asks_first: bool) -> Arc<Self> {
-        let ttl = Duration::from_mins(1);
+        let ttl = Duration::from_secs(60);
         let id = random::id().expect("random bytes");
         let task = TaskRecord::new(id, crate::Revision::V2026_07_28, ttl);
         let notifier = Arc::new(Notifier::live(tokio::sync::mpsc::channel(1).0, core.limits.log_rate));

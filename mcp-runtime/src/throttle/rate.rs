@@ -117,8 +117,8 @@ impl Period {
     pub(super) const fn duration(self) -> Duration {
         match self {
             Period::Second => Duration::from_secs(1),
-            Period::Minute => Duration::from_mins(1),
-            Period::Hour => Duration::from_hours(1),
+            Period::Minute => Duration::from_secs(60),
+            Period::Hour => Duration::from_secs(60 * 60),
         }
     }
 }

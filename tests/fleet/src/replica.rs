@@ -80,7 +80,7 @@ impl Replica {
     /// Shuts the process down by SIGTERM, and waits until it has ended.
     pub(crate) async fn shut_down(&mut self) -> Result<()> {
         signal(&self.process, Signal::TERM);
-        wait(&mut self.process, Duration::from_mins(1)).await
+        wait(&mut self.process, Duration::from_secs(60)).await
     }
 
     /// Starts another process in its place, at another address.

@@ -11,7 +11,7 @@ use crate::redis::Redis;
 const NAME: &str = "fleet";
 
 /// How long until Sentinels and replicas know each other.
-const ACQUAINTED: Duration = Duration::from_mins(1);
+const ACQUAINTED: Duration = Duration::from_secs(60);
 
 /// The processes; they end with this value.
 #[derive(Debug)]

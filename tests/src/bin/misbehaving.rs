@@ -130,7 +130,7 @@ async fn panic_twice_later() {
 #[tool(timeout = "10ms")]
 async fn panic_when_dropped() {
     let _grenade = Grenade;
-    tokio::time::sleep(Duration::from_mins(1)).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
 }
 
 /// Says a lot.

@@ -74,7 +74,7 @@ impl TestServer {
     #[tool]
     async fn hum(&self, ctx: &Context) {
         ctx.log(LogLevel::Warning, "hm").await;
-        tokio::time::sleep(Duration::from_mins(10)).await;
+        tokio::time::sleep(Duration::from_secs(10 * 60)).await;
     }
 
     /// Block until nobody waits any more.

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::commands::server;
 use crate::terminal::terminal;
 
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_secs(2 * 60);
 const REVISIONS: [&str; 3] = ["2025-06-18", "2025-11-25", "2026-07-28"];
 
 /// A person at a terminal, and the command that runs there.

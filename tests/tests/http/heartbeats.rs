@@ -29,7 +29,7 @@ async fn seldom() {
 #[tool(blocking, heartbeat = "20s", timeout = "50s")]
 fn blocked() {
     // Of the real clock: the paused one is done with the call long before.
-    std::thread::sleep(Duration::from_mins(1));
+    std::thread::sleep(Duration::from_secs(60));
 }
 
 /// Report once more, and say nothing for a long time.
@@ -38,7 +38,7 @@ async fn trails_off(ctx: &Context) -> &'static str {
     ctx.progress(1, 3).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     ctx.progress_message(2, 3, "indexing").await;
-    tokio::time::sleep(Duration::from_hours(2)).await;
+    tokio::time::sleep(Duration::from_secs(2 * 60 * 60)).await;
     "done"
 }
 
@@ -242,7 +242,7 @@ async fn heartbeats_without_a_reader_are_not_replayed() {
     }
     let last = text.lines().filter_map(|line| line.strip_prefix("id: ")).next_back().unwrap().to_owned();
     drop(body);
-    tokio::time::sleep(Duration::from_hours(3)).await;
+    tokio::time::sleep(Duration::from_secs(3 * 60 * 60)).await;
     let response = respond(&mut service, &again(&session, &last)).await;
     assert_eq!(response.status(), 200, "nothing is missing");
     let all = messages(&mut response.into_body()).await;

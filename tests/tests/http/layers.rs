@@ -94,7 +94,10 @@ async fn verify(token: String) -> Result<User, Rejection> {
 }
 
 fn cached() -> HttpService {
-    Server::new("cached", "1.0.0").mount(Count::default()).layer(Cache::new(Duration::from_mins(10))).into_service()
+    Server::new("cached", "1.0.0")
+        .mount(Count::default())
+        .layer(Cache::new(Duration::from_secs(10 * 60)))
+        .into_service()
 }
 
 #[tokio::test]
@@ -261,7 +264,7 @@ async fn sync_tool_whose_layer_waits_has_a_heartbeat() {
     }
     let mut limits = Limits::default();
     limits.heartbeat = Some(Duration::from_secs(10));
-    let pause = Duration::from_mins(1);
+    let pause = Duration::from_secs(60);
     let server = Server::new("slow", "1.0.0").tools(tools![fails]).limits(limits);
     let mut service = server.layer(Retry::new(2).backoff(pause).max_backoff(pause)).into_service();
     let params = json!({"name": "fails", "arguments": {}, "_meta": {"progressToken": "t"}});

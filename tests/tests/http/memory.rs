@@ -66,7 +66,7 @@ async fn long(ctx: &Context, bytes: usize, report: bool, wait: bool, text: Optio
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     if wait {
-        tokio::time::sleep(Duration::from_mins(10)).await;
+        tokio::time::sleep(Duration::from_secs(10 * 60)).await;
     }
     drop(text);
     "x".repeat(bytes)

@@ -25,14 +25,14 @@ const LEASE: Duration = Duration::from_secs(3);
 #[tool]
 async fn hang(ctx: &Context) -> &'static str {
     ctx.log(LogLevel::Warning, "waiting").await;
-    sleep(Duration::from_mins(1)).await;
+    sleep(Duration::from_secs(60)).await;
     "done"
 }
 
 /// Work in the background for a minute.
 #[tool(task)]
 async fn toil() -> &'static str {
-    sleep(Duration::from_mins(1)).await;
+    sleep(Duration::from_secs(60)).await;
     "done"
 }
 

@@ -91,7 +91,7 @@ async fn connections_that_wait_to_be_accepted_are_served() {
 /// A client that has connected sends its request, though the server shuts down meanwhile.
 #[tokio::test]
 async fn first_request_of_an_accepted_connection_is_served() {
-    let (site, _) = site_within(|limits| limits.drain_timeout = Duration::from_mins(10)).await;
+    let (site, _) = site_within(|limits| limits.drain_timeout = Duration::from_secs(10 * 60)).await;
     let (mut late, mut silent) = (site.open().await, site.open().await);
     // It has accepted those before this one.
     site.serves().await;
@@ -160,7 +160,7 @@ async fn shutdown_waits_for_calls_of_disconnected_clients() {
 async fn shutdown_does_not_wait_for_an_incomplete_request() {
     let (site, _) = site_within(|limits| {
         limits.request_timeout = Duration::from_millis(150);
-        limits.drain_timeout = Duration::from_mins(10);
+        limits.drain_timeout = Duration::from_secs(10 * 60);
     })
     .await;
     let mut wire = site.open().await;

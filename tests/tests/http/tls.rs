@@ -104,7 +104,7 @@ async fn stalled_handshakes_make_room_for_others() {
 
 #[tokio::test]
 async fn stalled_handshake_does_not_hold_up_a_shutdown() {
-    let site = Secure::within(|limits| limits.drain_timeout = Duration::from_mins(10)).await;
+    let site = Secure::within(|limits| limits.drain_timeout = Duration::from_secs(10 * 60)).await;
     let _stalled = site.stalled().await;
     site.serves().await;
     site.handle.start_shutdown();

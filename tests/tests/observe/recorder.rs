@@ -122,7 +122,7 @@ async fn work() -> &'static str {
 /// Take too long.
 #[tool(timeout = "20ms")]
 async fn late() {
-    tokio::time::sleep(Duration::from_mins(10)).await;
+    tokio::time::sleep(Duration::from_secs(10 * 60)).await;
 }
 
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]

@@ -266,7 +266,7 @@ async fn no_notification_follows_the_response_under_load() -> Result<()> {
     let mut refused = 0;
     while answered.len() < 1000 {
         // Not `soon`: the answers wait for their turn among thousands of tasks that only yield.
-        let line = tokio::time::timeout(Duration::from_mins(2), client.receive()).await;
+        let line = tokio::time::timeout(Duration::from_secs(2 * 60), client.receive()).await;
         let line: Value = serde_json::from_str(&line.expect("no message in two minutes")?)?;
         match line["id"].as_u64() {
             Some(id) => {

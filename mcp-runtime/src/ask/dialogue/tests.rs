@@ -56,7 +56,7 @@ impl Drop for Probe {
 
 fn dialogue_with(once_results: OnceResults) -> Arc<Dialogue> {
     let binding = StateBinding { server: "test".into(), principal: None, method: "tools/call", params: None };
-    let bounds = Bounds { ttl: Duration::from_mins(1), bytes: 10_000, rounds: 10 };
+    let bounds = Bounds { ttl: Duration::from_secs(60), bytes: 10_000, rounds: 10 };
     let rounds = Rounds::new(binding, Arc::new(StateSealer::default()), None, bounds);
     let origin = Origin { once_results, ..Origin::default() };
     Arc::new(Dialogue::new(Channel::Rounds(Box::new(rounds)), origin, &Limits::default()))

@@ -9,7 +9,7 @@ use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::Question;
 
-const BOUNDS: Bounds = Bounds { ttl: Duration::from_mins(1), bytes: 10_000, rounds: 10 };
+const BOUNDS: Bounds = Bounds { ttl: Duration::from_secs(60), bytes: 10_000, rounds: 10 };
 
 fn binding() -> StateBinding {
     StateBinding { server: "test".into(), principal: None, method: "tools/call", params: None }

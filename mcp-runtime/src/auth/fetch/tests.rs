@@ -118,7 +118,7 @@ async fn a_slow_issuer_does_not_hold_up_callers_with_known_keys() {
     let scene = Scene::new().await;
     scene.alice().await.unwrap();
     let known = scene.issuer.access_token(RESOURCE, "alice", "");
-    scene.issuer.fail(Faults { delay: Duration::from_mins(10), ..Faults::default() });
+    scene.issuer.fail(Faults { delay: Duration::from_secs(10 * 60), ..Faults::default() });
     scene.issuer.add_key();
     let unknown = scene.issuer.access_token(RESOURCE, "bob", "");
     tokio::select! {

@@ -16,7 +16,7 @@ use crate::auth::fetch::Fetch;
 pub(crate) const PATH: &str = "/.well-known/oauth-authorization-server";
 
 /// How long a document is fresh. After that, it is served on while the issuer cannot be reached.
-const TTL: Duration = Duration::from_hours(1);
+const TTL: Duration = Duration::from_secs(60 * 60);
 /// How long the issuer is left alone after a failure: everybody may ask for the document.
 const PAUSE: Duration = Duration::from_secs(5);
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How long keys are fresh if the issuer does not say.
-const DEFAULT_TTL: Duration = Duration::from_hours(1);
-const MIN_TTL: Duration = Duration::from_mins(5);
-const MAX_TTL: Duration = Duration::from_hours(24);
+const DEFAULT_TTL: Duration = Duration::from_secs(60 * 60);
+const MIN_TTL: Duration = Duration::from_secs(5 * 60);
+const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long keys are used after that while the issuer cannot be reached.
-const STALE: Duration = Duration::from_hours(24);
+const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Between two fetches for keys that are not known, and between a failed fetch and the next.
 pub(crate) const COOLDOWN: Duration = Duration::from_secs(30);
 

@@ -22,7 +22,7 @@ use crate::protocol::Revision;
 /// The shortest time between two beats.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// The longest: a time that can be told, whatever the server's limit is.
-const LONGEST: Duration = Duration::from_hours(24);
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A call that is run to its end.
 pub(crate) type Accompanied = Pin<Box<dyn Future<Output = (Outcome, CallTurns)> + Send>>;

@@ -8,6 +8,7 @@ use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use super::trace_context;
+use crate::jsonrpc::error::beginning;
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
 
@@ -46,10 +47,7 @@ pub(super) fn record_variables(span: &Span, arguments: Option<Raw<'_>>, bytes: u
     let Some(arguments) = arguments.and_then(|arguments| Object::read(arguments).ok()) else { return };
     for (name, value) in arguments.iter().filter(|(name, _)| name.len() <= VARIABLE_BYTES).take(VARIABLES) {
         let value = value.text().unwrap_or(value.get().into());
-        span.set_attribute(
-            format!("gen_ai.prompt.variable.{name}"),
-            value[..value.floor_char_boundary(bytes)].to_owned(),
-        );
+        span.set_attribute(format!("gen_ai.prompt.variable.{name}"), beginning(&value, bytes).to_owned());
     }
 }
 

@@ -17,7 +17,7 @@ use super::watch::{
 use crate::era::client_info::ClientInfo;
 use crate::era::encode::{self, ResponseTo};
 use crate::era::{Accepted, Method};
-use crate::jsonrpc::error::{RpcError, shorten};
+use crate::jsonrpc::error::{RpcError, beginning, shorten};
 use crate::jsonrpc::raw::{Raw, from_bytes};
 use crate::observe::{self, ClientField, Finished, Notified, OTHER, Spans, Transport};
 use crate::outcome::{Failure, Outcome, Reply};
@@ -381,5 +381,5 @@ impl Drop for Record {
 fn uri(call: &Accepted<'_>) -> Option<Box<str>> {
     let named = matches!(call.method, Method::ResourcesRead | Method::Subscribe | Method::Unsubscribe);
     let uri = named.then(|| call.params.get("uri").and_then(Raw::text)).flatten()?;
-    Some(uri[..uri.floor_char_boundary(300)].into())
+    Some(beginning(&uri, 300).into())
 }

@@ -11,6 +11,7 @@ use tracing::field::{Empty, display};
 
 use super::watch::AcceptedRequest;
 use crate::era::Method;
+use crate::jsonrpc::error::beginning;
 use crate::jsonrpc::raw::Raw;
 use crate::observe::{Asked, Finished, Spans, Transport};
 use crate::protocol::Revision;
@@ -45,7 +46,7 @@ pub(super) fn of_call(call: &Finished<'_>, spans: &Spans, request: &AcceptedRequ
 /// The id of a request as a span has it: a string without its quotes, or a number; not all of a long one.
 fn request_id(json: &str) -> Cow<'_, str> {
     let text = Raw::new_unchecked(json).text().unwrap_or(Cow::Borrowed(json));
-    let end = text.floor_char_boundary(ID_BYTES);
+    let end = beginning(&text, ID_BYTES).len();
     match text {
         Cow::Borrowed(text) => Cow::Borrowed(&text[..end]),
         Cow::Owned(text) => Cow::Owned(text[..end].to_owned()),
@@ -116,7 +117,7 @@ pub(super) fn record_result(span: &Span, answer: &[u8]) {
 }
 
 fn bounded(text: &str) -> &str {
-    &text[..text.floor_char_boundary(PAYLOAD)]
+    beginning(text, PAYLOAD)
 }
 
 /// The call is over.

@@ -12,7 +12,7 @@ use serde_json::Value;
 const IN_MEMORY: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
 const REMOTE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 /// The longest pause a server can ask for.
-const LONGEST: Duration = Duration::from_mins(1);
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// How often a task is polled.
 #[derive(Debug, Clone)]

@@ -3,7 +3,13 @@
 //! The macros cannot see a function's signature, so the compiler selects it: each signature has its impl
 //! of [`Completes`], with a marker type `M` that keeps the impls from overlapping.
 
+use std::pin::Pin;
+
 use crate::protocol::CompletionContext;
+
+/// The suggested values. Boxed, because older compilers do not see that a future is `Send` if it is a different type for
+/// every lifetime.
+pub(crate) type Suggested<'a> = Pin<Box<dyn Future<Output = Vec<String>> + Send + 'a>>;
 
 /// A function that completes an argument. It takes the text typed so far and, optionally, the state (as
 /// a method) and the other arguments.
@@ -18,12 +24,7 @@ use crate::protocol::CompletionContext;
 )]
 pub trait Completes<'a, T, M> {
     /// Returns the suggested values.
-    fn complete(
-        self,
-        state: &'a T,
-        typed: &'a str,
-        others: &'a CompletionContext,
-    ) -> impl Future<Output = Vec<String>> + Send;
+    fn complete(self, state: &'a T, typed: &'a str, others: &'a CompletionContext) -> Suggested<'a>;
 }
 
 /// Marks functions by what they take besides the typed text: the state, the other arguments.
@@ -34,10 +35,11 @@ pub struct Takes<const STATE: bool, const OTHERS: bool>;
 impl<'a, T, F, R, M> Completes<'a, T, (Takes<false, false>, M)> for F
 where
     F: FnOnce(&'a str) -> R,
-    R: Values<M>,
+    R: Values<M> + 'a,
+    M: 'a,
 {
-    fn complete(self, _: &'a T, typed: &'a str, _: &'a CompletionContext) -> impl Future<Output = Vec<String>> + Send {
-        self(typed).settle()
+    fn complete(self, _: &'a T, typed: &'a str, _: &'a CompletionContext) -> Suggested<'a> {
+        Box::pin(self(typed).settle())
     }
 }
 
@@ -45,15 +47,11 @@ where
 impl<'a, T, F, R, M> Completes<'a, T, (Takes<false, true>, M)> for F
 where
     F: FnOnce(&'a str, &'a CompletionContext) -> R,
-    R: Values<M>,
+    R: Values<M> + 'a,
+    M: 'a,
 {
-    fn complete(
-        self,
-        _: &'a T,
-        typed: &'a str,
-        others: &'a CompletionContext,
-    ) -> impl Future<Output = Vec<String>> + Send {
-        self(typed, others).settle()
+    fn complete(self, _: &'a T, typed: &'a str, others: &'a CompletionContext) -> Suggested<'a> {
+        Box::pin(self(typed, others).settle())
     }
 }
 
@@ -61,15 +59,11 @@ where
 impl<'a, T: 'a, F, R, M> Completes<'a, T, (Takes<true, false>, M)> for F
 where
     F: FnOnce(&'a T, &'a str) -> R,
-    R: Values<M>,
+    R: Values<M> + 'a,
+    M: 'a,
 {
-    fn complete(
-        self,
-        state: &'a T,
-        typed: &'a str,
-        _: &'a CompletionContext,
-    ) -> impl Future<Output = Vec<String>> + Send {
-        self(state, typed).settle()
+    fn complete(self, state: &'a T, typed: &'a str, _: &'a CompletionContext) -> Suggested<'a> {
+        Box::pin(self(state, typed).settle())
     }
 }
 
@@ -77,15 +71,11 @@ where
 impl<'a, T: 'a, F, R, M> Completes<'a, T, (Takes<true, true>, M)> for F
 where
     F: FnOnce(&'a T, &'a str, &'a CompletionContext) -> R,
-    R: Values<M>,
+    R: Values<M> + 'a,
+    M: 'a,
 {
-    fn complete(
-        self,
-        state: &'a T,
-        typed: &'a str,
-        others: &'a CompletionContext,
-    ) -> impl Future<Output = Vec<String>> + Send {
-        self(state, typed, others).settle()
+    fn complete(self, state: &'a T, typed: &'a str, others: &'a CompletionContext) -> Suggested<'a> {
+        Box::pin(self(state, typed, others).settle())
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Broken, Verdict, ensure, random_id, rule};
 use crate::store::{INBOX_BYTES, INBOX_MESSAGES, Inbox};
 
 /// A ttl that outlasts every rule.
-const LONG: Duration = Duration::from_mins(10);
+const LONG: Duration = Duration::from_secs(10 * 60);
 /// A ttl whose expiry a rule waits for.
 const SHORT: Duration = Duration::from_millis(400);
 
@@ -168,7 +168,7 @@ async fn concurrent(store: Arc<impl Inbox>) -> Verdict {
 
 async fn long_ttl(store: &impl Inbox) -> Verdict {
     let id = random_id();
-    let position = store.push(&id, &message(0), Duration::from_hours(24 * 365 * 100)).await?;
+    let position = store.push(&id, &message(0), Duration::from_secs(100 * 365 * 24 * 60 * 60)).await?;
     has(store, &id, 0, &[(position, message(0))]).await?;
     // Not left behind for a century.
     store.push(&id, &message(0), SHORT).await?;

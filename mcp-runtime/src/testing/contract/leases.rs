@@ -9,7 +9,7 @@ use super::{Verdict, ensure, random_id, rule};
 use crate::store::LeaseStore;
 
 /// A ttl that outlasts every rule.
-const LONG: Duration = Duration::from_mins(10);
+const LONG: Duration = Duration::from_secs(10 * 60);
 /// A ttl whose expiry a rule waits for.
 const SHORT: Duration = Duration::from_millis(400);
 

@@ -11,7 +11,7 @@ use crate::protocol::{LogLevel, Revision};
 use crate::store::{SessionRecord, SessionStore};
 
 /// A ttl that outlasts every rule.
-const LONG: Duration = Duration::from_mins(10);
+const LONG: Duration = Duration::from_secs(10 * 60);
 /// A ttl whose expiry a rule waits for.
 const SHORT: Duration = Duration::from_millis(400);
 
@@ -196,7 +196,7 @@ async fn expiry_after_update(store: &impl SessionStore) -> Verdict {
 
 async fn long_ttl(store: &impl SessionStore) -> Verdict {
     let (id, record) = (random_id(), record());
-    let century = Duration::from_hours(24 * 365 * 100);
+    let century = Duration::from_secs(100 * 365 * 24 * 60 * 60);
     store.create(&id, &record, century).await?;
     ensure!(store.touch(&id, century).await?, "`touch` does not find it");
     ensure!(store.update(&id, &next(&record, LogLevel::Info), century).await?, "`update` does not find it");

@@ -7,7 +7,7 @@ use crate::protocol::Revision;
 use crate::store::{TaskQuota, TaskRecord, TaskStore};
 
 /// A ttl that outlasts every rule.
-pub(super) const LONG: Duration = Duration::from_mins(10);
+pub(super) const LONG: Duration = Duration::from_secs(10 * 60);
 /// A ttl whose expiry a rule waits for.
 pub(super) const SHORT: Duration = Duration::from_millis(400);
 

@@ -203,7 +203,7 @@ mod tests {
 
     #[tokio::test]
     async fn end_of_input_does_not_wait_for_the_drain_timeout() {
-        let limits = crate::Limits { drain_timeout: Duration::from_mins(10), ..crate::Limits::default() };
+        let limits = crate::Limits { drain_timeout: Duration::from_secs(10 * 60), ..crate::Limits::default() };
         assert!(limits.eof_timeout + Duration::from_millis(400) < Duration::from_secs(2), "clients kill after two");
         let never = crate::Tool::builder("never").handler(async |_, _: Value| std::future::pending::<String>().await);
         let server = Server::new("test", "1.0.0").limits(limits).tools([never]);

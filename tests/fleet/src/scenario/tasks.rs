@@ -22,7 +22,7 @@ const SECONDS: u64 = 6;
 /// How soon a task that is not durable has failed when its replica has died.
 const FAILED: Duration = Duration::from_secs(20);
 /// When everything has to be over.
-const LONGEST: Duration = Duration::from_mins(2);
+const LONGEST: Duration = Duration::from_secs(2 * 60);
 
 /// What happens while they run.
 #[derive(Debug, Clone, Copy, PartialEq)]

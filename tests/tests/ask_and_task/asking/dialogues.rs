@@ -227,7 +227,7 @@ async fn hasty(ctx: &Context) -> Result<String> {
 /// Ask with a timeout that is longer than the server's.
 #[tool]
 async fn patient(ctx: &Context) -> Result<String> {
-    let Name { name } = ctx.elicit("Who?").timeout(Duration::from_mins(10)).await?;
+    let Name { name } = ctx.elicit("Who?").timeout(Duration::from_secs(10 * 60)).await?;
     Ok(name)
 }
 
@@ -246,7 +246,7 @@ fn answers(tool: &str, round: &Value, content: &Value) -> Value {
 #[tokio::test]
 async fn timeout_of_an_ask_means_the_same_in_rounds() -> Result<()> {
     let mut limits = Limits::default();
-    limits.answer_timeout = Duration::from_mins(10);
+    limits.answer_timeout = Duration::from_secs(10 * 60);
     let client = TestClient::builder(timed().limits(limits)).capability("elicitation", json!({})).connect().await?;
     let first = client.request("tools/call", json!({"name": "hasty", "arguments": {}})).await?;
     tokio::time::sleep(Duration::from_millis(300)).await;

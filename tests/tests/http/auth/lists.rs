@@ -61,7 +61,7 @@ async fn show_all_shows_all() {
 async fn protected_lists_and_contents_are_never_public() {
     let public = || {
         use mcp_runtime::protocol::CacheHint;
-        server().cache_hint(CacheHint::public(std::time::Duration::from_mins(1)))
+        server().cache_hint(CacheHint::public(std::time::Duration::from_secs(60)))
     };
     let reader = token("alice", "notes:read");
     for auth in [auth(), auth().show_all(), Auth::any_of([Auth::verify_with(verify)]).resource("https://h/mcp")] {

@@ -84,13 +84,13 @@ impl Notes {
     #[tool]
     async fn hum(&self, ctx: &Context) {
         ctx.log(LogLevel::Warning, "hm").await;
-        tokio::time::sleep(Duration::from_mins(10)).await;
+        tokio::time::sleep(Duration::from_secs(10 * 60)).await;
     }
 
     /// A task that waits.
     #[tool(task)]
     async fn long(&self) {
-        tokio::time::sleep(Duration::from_mins(10)).await;
+        tokio::time::sleep(Duration::from_secs(10 * 60)).await;
     }
 
     /// Ask before going on.

@@ -160,7 +160,7 @@ async fn restricted_resources_stay_private_whatever_a_layer_returns() -> Result<
     use mcp_runtime::protocol::CacheHint;
     async fn public(_: Call, _: Next) -> Outcome {
         let contents = [ResourceContents::text("mine")];
-        ReadResult::new(contents).with_cache(CacheHint::public(Duration::from_mins(1))).into()
+        ReadResult::new(contents).with_cache(CacheHint::public(Duration::from_secs(60))).into()
     }
     let [motto] = resources![motto];
     let client =

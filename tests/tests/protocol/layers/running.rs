@@ -95,7 +95,7 @@ async fn ready_layers_do_not_wait() -> Result<()> {
         .layer(ResponseLimit::new(1000))
         .layer(Redact::patterns(["secret"], "")?)
         .layer(MapErrors::new(|_| None))
-        .layer(Cache::new(Duration::from_mins(1)))
+        .layer(Cache::new(Duration::from_secs(60)))
         .layer(Retry::new(3));
     let client = TestClient::connect(server).await?;
     for _ in 0..2 {

@@ -114,7 +114,7 @@ async fn play(program: &[Step], seed: u64, ends: &[End]) -> Result<Played> {
 }
 
 async fn undisturbed_and_disturbed(program: &[Step], seed: u64, ends: &[End]) -> Result<[Played; 2]> {
-    let limit = Duration::from_mins(1);
+    let limit = Duration::from_secs(60);
     Ok([timeout(limit, play(program, seed, &[])).await??, timeout(limit, play(program, seed, ends)).await??])
 }
 

@@ -15,7 +15,7 @@ use super::{Flaky, flaky};
 
 #[tokio::test]
 async fn cache_answers_the_same_call() -> Result<()> {
-    let cache = Cache::new(Duration::from_mins(10));
+    let cache = Cache::new(Duration::from_secs(10 * 60));
     let (client, _) = flaky(0, cache.clone()).await?;
     assert_eq!(client.call("reads", json!({})).await?.text(), "1");
     assert_eq!(client.call("reads", json!({})).await?.text(), "1");
@@ -27,7 +27,7 @@ async fn cache_answers_the_same_call() -> Result<()> {
 
 #[tokio::test]
 async fn servers_that_share_a_cache_do_not_share_results() -> Result<()> {
-    let cache = Cache::new(Duration::from_mins(10));
+    let cache = Cache::new(Duration::from_secs(10 * 60));
     let (one, _) = flaky(0, cache.clone()).await?;
     let (other, flaky) = flaky(0, cache.clone()).await?;
     flaky.calls.store(10, Ordering::SeqCst);
@@ -44,7 +44,7 @@ async fn tool_that_replaces_another_begins_without_results() -> Result<()> {
         let tool = Tool::builder("made").description("Made at run time.").read_only(true);
         tool.handler(move |_, _: serde_json::Value| async move { text })
     }
-    let server = Server::new("changing", "1").tools([made("old")]).layer(Cache::new(Duration::from_mins(10)));
+    let server = Server::new("changing", "1").tools([made("old")]).layer(Cache::new(Duration::from_secs(10 * 60)));
     let handle = server.handle();
     let client = TestClient::connect(server).await?;
     assert_eq!(client.call("made", json!({})).await?.text(), "old");
@@ -74,7 +74,7 @@ async fn cache_keeps_nothing_of_a_handler_that_asked() -> Result<()> {
     }
     let revisions = [Revision::V2025_11_25, Revision::V2026_07_28];
     for (first, revision) in (0..).step_by(2).zip(revisions) {
-        let server = Server::new("asks", "1").tools(tools![asks]).layer(Cache::new(Duration::from_mins(10)));
+        let server = Server::new("asks", "1").tools(tools![asks]).layer(Cache::new(Duration::from_secs(10 * 60)));
         let client = TestClient::builder(server).revision(revision).on_elicit(ada).connect().await?;
         for call in [first, first + 1] {
             assert_eq!(client.call("asks", json!({})).await?.text(), format!("Ada {call}"), "{revision}");
@@ -93,7 +93,7 @@ async fn cache_inside_of_a_layer_that_asks_keeps_results() -> Result<()> {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let state = Arc::new(Flaky::default());
         let server = Server::new("asked", "1").mount(Arc::clone(&state));
-        let server = server.layer(asked).layer(Cache::new(Duration::from_mins(10)));
+        let server = server.layer(asked).layer(Cache::new(Duration::from_secs(10 * 60)));
         let client = TestClient::builder(server).revision(revision).on_elicit(ada).connect().await?;
         for _ in 0..2 {
             assert_eq!(client.call("reads", json!({})).await?.text(), "1", "{revision}");
@@ -119,7 +119,7 @@ async fn result_of_a_call_that_ran_when_the_cache_was_cleared_is_not_kept() -> R
             call
         }
     }
-    let (cache, gate) = (Cache::new(Duration::from_mins(10)), Arc::new(Gate::default()));
+    let (cache, gate) = (Cache::new(Duration::from_secs(10 * 60)), Arc::new(Gate::default()));
     let server = Server::new("gate", "1").mount(Arc::clone(&gate)).layer(cache.clone());
     let client = TestClient::connect(server).await?;
     let call = client.start("waits", json!({}))?;
@@ -135,7 +135,7 @@ async fn result_of_a_call_that_ran_when_the_cache_was_cleared_is_not_kept() -> R
 
 #[tokio::test]
 async fn cache_keeps_no_errors_and_nothing_of_tools_that_change() -> Result<()> {
-    let (client, flaky) = flaky(1, Cache::new(Duration::from_mins(10))).await?;
+    let (client, flaky) = flaky(1, Cache::new(Duration::from_secs(10 * 60))).await?;
     assert!(client.call("reads", json!({})).await?.is_error());
     assert_eq!(client.call("reads", json!({})).await?.text(), "2");
     assert_eq!(client.call("changes", json!({})).await?.text(), "3");

@@ -98,7 +98,7 @@ async fn retry_inside_of_a_layer_that_asks_repeats() -> Result<()> {
 
 /// Pauses for longer than any test runs.
 fn patient() -> Retry {
-    let day = Duration::from_hours(24);
+    let day = Duration::from_secs(24 * 60 * 60);
     Retry::new(3).backoff(day).max_backoff(day)
 }
 

@@ -63,7 +63,7 @@ impl EventStore for Faulty {
         if self.has(Fault::TruncatesOnTouch) {
             self.0.remove(stream).await?;
         }
-        let ttl = if self.has(Fault::NeverExpires) { Duration::from_hours(1) } else { ttl };
+        let ttl = if self.has(Fault::NeverExpires) { Duration::from_secs(60 * 60) } else { ttl };
         self.0.touch(&self.name(stream), ttl).await
     }
 

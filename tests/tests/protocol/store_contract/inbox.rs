@@ -47,12 +47,12 @@ impl Faulty {
 
 impl Inbox for Faulty {
     async fn push(&self, session: &str, message: &[u8], ttl: Duration) -> io::Result<u64> {
-        if self.has(Fault::RejectsLongTtls) && ttl > Duration::from_hours(24 * 365) {
+        if self.has(Fault::RejectsLongTtls) && ttl > Duration::from_secs(365 * 24 * 60 * 60) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let long = self.has(Fault::DropsLongMessages) && message.len() > INBOX_BYTES;
         let lost = self.has(Fault::LosesAMessage) && message.windows(8).any(|part| part == b"\"id\":50,");
-        let ttl = if self.has(Fault::NeverExpires) { Duration::from_hours(1) } else { ttl };
+        let ttl = if self.has(Fault::NeverExpires) { Duration::from_secs(60 * 60) } else { ttl };
         let session = if long || lost { "lost".to_owned() } else { self.id(session) };
         let position = self.0.push(&session, message, ttl).await?;
         if self.has(Fault::CountsAnew) {

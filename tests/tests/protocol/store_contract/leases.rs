@@ -41,7 +41,7 @@ impl Faulty {
 impl LeaseStore for Faulty {
     async fn acquire(&self, name: &str, holder: &str, take_from: Option<&str>, ttl: Duration) -> io::Result<String> {
         let name = self.name(name);
-        let ttl = if self.has(Fault::NeverExpires) { Duration::from_hours(1) } else { ttl };
+        let ttl = if self.has(Fault::NeverExpires) { Duration::from_secs(60 * 60) } else { ttl };
         let current = self.0.holder(&name).await?;
         let current = current.as_deref();
         match self.1 {

@@ -55,7 +55,7 @@ enum Fault {
 #[derive(Debug)]
 struct Faulty(MemorySessions, Fault);
 
-const EVER: Duration = Duration::from_hours(1);
+const EVER: Duration = Duration::from_secs(60 * 60);
 
 impl Faulty {
     fn has(&self, fault: Fault) -> bool {

@@ -85,7 +85,7 @@ struct Faulty {
     fault: Fault,
 }
 
-const EVER: Duration = Duration::from_hours(1);
+const EVER: Duration = Duration::from_secs(60 * 60);
 
 impl Faulty {
     fn new(fault: Fault) -> Self {

@@ -140,14 +140,14 @@ async fn dream() {
 /// Dream on.
 #[prompt(timeout = "20ms")]
 async fn dream_on() -> String {
-    tokio::time::sleep(Duration::from_mins(1)).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
     String::new()
 }
 
 /// Dreams.
 #[resource("dream://{n}", timeout = "20ms")]
 async fn dreams(n: u32) -> String {
-    tokio::time::sleep(Duration::from_mins(n.into())).await;
+    tokio::time::sleep(Duration::from_secs(u64::from(n) * 60)).await;
     String::new()
 }
 

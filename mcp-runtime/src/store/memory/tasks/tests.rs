@@ -8,7 +8,7 @@ use super::*;
 use crate::protocol::Revision;
 use crate::store::{TaskOutcome, TaskStatus};
 
-const HOUR: Duration = Duration::from_hours(1);
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// A generator of numbers, the same in every run.
 struct Numbers(u64);

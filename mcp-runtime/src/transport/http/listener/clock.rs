@@ -15,7 +15,7 @@ use crate::transport::http::idle_clock::IdleClock;
 /// Ticks per timeout: a connection closes at most this part of its timeout late.
 const TICKS: u32 = 8;
 const SHORTEST_TICK: Duration = Duration::from_millis(20);
-const LONGEST_TICK: Duration = Duration::from_mins(1);
+const LONGEST_TICK: Duration = Duration::from_secs(60);
 
 /// The time since the listener started, as of its last advance.
 #[derive(Debug)]

@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    const LONG: Duration = Duration::from_mins(1);
+    const LONG: Duration = Duration::from_secs(60);
 
     /// A body of this many pieces of 1 KiB, with a pause before each.
     async fn pieces(count: usize, pause: Duration, received: &AtomicUsize) -> Result<(), Incomplete> {

@@ -11,6 +11,7 @@ use super::headers::{Field, Headers};
 use crate::call::telemetry::watch::{Arrival, Arrived, Network, Place, Watch};
 use crate::era;
 use crate::jsonrpc::Request;
+use crate::jsonrpc::error::beginning;
 use crate::observe::{SessionHash, Transport};
 use crate::server::core::Core;
 use crate::server::peer::Peer;
@@ -71,7 +72,7 @@ impl<'a> UnclaimedPost<'a> {
 
     /// Its message is a request.
     pub(crate) fn names(&self, method: &str) {
-        lock(&self.seen).method = Some(method[..method.floor_char_boundary(256)].into());
+        lock(&self.seen).method = Some(beginning(method, 256).into());
     }
 
     /// Its message is told of elsewhere, or is none to be told of.

@@ -12,7 +12,7 @@ const SHARE: usize = 4;
 /// How long a session of a greedy peer must be idle before it can be evicted.
 const EVICTABLE_FROM_GREEDY: Duration = Duration::from_secs(5);
 /// How long a session of another peer must be idle before that.
-pub(super) const EVICTABLE_AFTER: Duration = Duration::from_mins(1);
+pub(super) const EVICTABLE_AFTER: Duration = Duration::from_secs(60);
 
 /// What counts about a session.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,7 @@ use crate::store::sweeper::{Expiring, Sweep, shrink};
 
 /// A session ends at most this part of its idle timeout late: sessions that expire one after the other are ended together.
 const SWEEPS_PER_TIMEOUT: u32 = 8;
-const LONGEST_INTERVAL: Duration = Duration::from_mins(1);
+const LONGEST_INTERVAL: Duration = Duration::from_secs(60);
 
 impl Expiring for Sessions {
     fn remove_expired(&self, _: Duration) -> Sweep<'_> {

@@ -16,7 +16,7 @@ use crate::transport::http::session::Session;
 use crate::transport::http::session::stores::{Reading, StoredSession};
 
 /// How long a message waits in the inbox. It is read at once, or a second later; longer only while the store is away.
-const TTL: Duration = Duration::from_mins(1);
+const TTL: Duration = Duration::from_secs(60);
 /// How far the clocks of replicas may be apart.
 const CLOCK_SKEW: Duration = Duration::from_secs(5);
 

@@ -18,7 +18,7 @@ use crate::store::{DynEventStore, EventTail, EventWatch, Unavailable, with_timeo
 use crate::transport::http::session::Session;
 
 /// The shortest time to live of a stream whose writer has stopped sending heartbeats.
-const SHORTEST_TTL: Duration = Duration::from_mins(2);
+const SHORTEST_TTL: Duration = Duration::from_secs(2 * 60);
 /// A stream is touched whenever this part of its time to live has passed.
 const HEARTBEAT_PART: u32 = 16;
 
