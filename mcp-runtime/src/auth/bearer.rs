@@ -59,11 +59,21 @@ impl fmt::Debug for Secret {
 pub(crate) struct BearerTokens {
     known: Vec<(Fingerprint, Arc<User>)>,
     fingerprints: Fingerprints,
+    /// The users whose token cannot be used, which has been told.
+    without: Vec<String>,
 }
 
 impl BearerTokens {
     /// Adds the token of a user with all scopes, or says what is wrong with it.
     pub(crate) fn add(&mut self, name: String, token: Secret) -> Result<(), String> {
+        let added = self.try_add(&name, token);
+        if added.is_err() {
+            self.without.push(name);
+        }
+        added
+    }
+
+    fn try_add(&mut self, name: &str, token: Secret) -> Result<(), String> {
         let token = token.0?;
         if token.is_empty() {
             return Err(format!("the token of `{name}` is empty"));
@@ -78,19 +88,35 @@ impl BearerTokens {
         if self.known.iter().any(|(known, _)| *known == print) {
             return Err(format!("the token of `{name}` is that of another user, too"));
         }
-        let user = User::new(name).with_issuer(ISSUER).with_granted(Granted::All);
+        let user = User::new(name.to_owned()).with_issuer(ISSUER).with_granted(Granted::All);
         self.known.push((print, Arc::new(user)));
         Ok(())
     }
 
     /// Limits a user to these scopes, or says that there is no such user.
     pub(crate) fn limit(&mut self, name: &str, scopes: &Granted) -> Result<(), String> {
-        let mut found = false;
+        // Whoever has no token for another reason is told that one.
+        let mut found = self.without.iter().any(|without| without == name);
         for (_, user) in self.known.iter_mut().filter(|(_, user)| user.subject() == name) {
             *user = Arc::new(User::clone(user).with_granted(scopes.clone()));
             found = true;
         }
         if found { Ok(()) } else { Err(format!("`grant` names `{name}`, who has no token in `Auth::bearer`")) }
+    }
+
+    /// Who has every scope although others do not: probably because a `grant` was forgotten.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let users = || self.known.iter().map(|(_, user)| user);
+        let has_all = |user: &&Arc<User>| matches!(user.granted, Granted::All);
+        if users().all(|user| has_all(&user)) {
+            return None;
+        }
+        let mut names: Vec<String> = users().filter(has_all).map(|user| format!("`{}`", user.subject())).collect();
+        names.sort_unstable();
+        names.dedup();
+        let text = "no `grant` limits these users of `Auth::bearer`, so they have every scope";
+        let remedy = "if that is meant, grant them the scopes by name";
+        (!names.is_empty()).then(|| format!("{text}: {}; {remedy}", names.join(", ")))
     }
 }
 
@@ -163,5 +189,21 @@ mod tests {
             assert!(mistake.contains(why) && !mistake.contains("s3cret"), "{mistake}");
         }
         assert!(tokens.limit("carol", &Granted::All).unwrap_err().contains("carol"));
+        assert_eq!(tokens.limit("bob", &Granted::All), Ok(()), "why bob has no token has been told");
+    }
+
+    #[test]
+    fn users_without_a_grant_beside_some_with_one_are_told() {
+        let mut tokens = BearerTokens::default();
+        for (name, token) in [("ci", "token-of-the-ci-1"), ("alice", "token-of-alice-1"), ("alice", "token-of-alice-2")]
+        {
+            tokens.add(name.into(), token.into()).unwrap();
+        }
+        assert_eq!(tokens.warning(), None, "nobody is limited");
+        tokens.limit("ci", &Granted::only(["read"])).unwrap();
+        let warning = tokens.warning().unwrap();
+        assert!(warning.contains("every scope: `alice`; if that is meant"), "{warning}");
+        tokens.limit("alice", &Granted::only(["read", "write"])).unwrap();
+        assert_eq!(tokens.warning(), None, "everybody is");
     }
 }

@@ -158,7 +158,12 @@ impl Auth {
 /// The verifier of a source, or all that is wrong with it.
 fn verifier(source: Source, resource: &ResourceUrl) -> Result<Box<dyn Verifier>, Vec<String>> {
     match source {
-        Source::Bearer(tokens) => Ok(Box::new(tokens)),
+        Source::Bearer(tokens) => {
+            if let Some(warning) = tokens.warning() {
+                tracing::warn!("{warning}");
+            }
+            Ok(Box::new(tokens))
+        }
         Source::Function(verifier) => Ok(verifier),
         Source::Issued(settings) => Ok(Box::new(settings.verifier(resource)?)),
         Source::Local(_) => {

@@ -103,8 +103,14 @@ pub(super) async fn surface(client: &TestClient) -> Result<Surface, CliError> {
 
 /// Items as a list tells of them.
 fn offered<T>(items: Vec<T>) -> Vec<Offered<T>> {
-    let offered =
-        |item| Offered { item, requires: Vec::new(), scopes: Vec::new(), subscribe: false, returns_plain_json: false };
+    let offered = |item| Offered {
+        item,
+        requires: Vec::new(),
+        scopes: Vec::new(),
+        subscribe: false,
+        returns_plain_json: false,
+        idle_layers: Vec::new(),
+    };
     items.into_iter().map(offered).collect()
 }
 

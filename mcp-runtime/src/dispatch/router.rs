@@ -270,7 +270,7 @@ impl<'a> Router<'a> {
         let step = handler.blocking.run(call, |step| matches!(step, Ok(Step::Ready(_)) | Err(_)));
         let mut step = step.map_err(Failure::Arguments)?;
         if let Some(schema) = handler.output.as_ref().filter(|_| settings.validates_output()) {
-            step = output::check::checked(step, schema);
+            step = output::check::checked(step, schema, handler.layered);
         }
         if let Some(entry) = entry {
             step = self.in_place(step, *entry);

@@ -53,8 +53,8 @@ impl ErrorCode {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an error code",
     label = "expected an `ErrorCode`",
-    note = "write `ErrorCode::new(…)`, best as a constant, which is checked at compile time: `const QUOTA: ErrorCode = ErrorCode::new(1001);`",
-    note = "for an enum of your own, implement `From` of it for `ErrorCode`"
+    note = "write `mcp_runtime::ErrorCode::new(…)`, best as a constant, which is checked at compile time: `const QUOTA: ErrorCode = ErrorCode::new(1001);`",
+    note = "for an enum of your own, implement `From` of it for `mcp_runtime::ErrorCode`"
 )]
 pub trait IntoErrorCode {
     /// The code.

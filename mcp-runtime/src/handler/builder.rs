@@ -42,6 +42,8 @@ pub struct Handler {
     pub(crate) layered_completion: Option<CompletionFn>,
     /// The layers that are to be put around it.
     pub(crate) layers: Option<Arc<dyn Wrap>>,
+    /// Whether layers are around it, its own or the server's.
+    pub(crate) layered: bool,
     pub(crate) takes_context: bool,
     /// The capabilities the client must have.
     pub(crate) requires: Vec<ClientCapability>,
@@ -335,6 +337,7 @@ impl<K: HandlerKind> HandlerBuilder<K> {
             completers: Arc::new(completers),
             layered_completion: None,
             layers: self.layers,
+            layered: false,
             takes_context,
             requires,
             visible,

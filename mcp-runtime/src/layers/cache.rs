@@ -8,6 +8,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{Call, CallKind, Layer, Next, Outcome};
+use crate::handler::layer::Idle;
+use crate::protocol::ToolAnnotations;
 use crate::sync::lock;
 
 /// Keeps results of `read_only` tools for a while, and answers the same call with them.
@@ -172,6 +174,14 @@ impl Layer for Cache {
             self.keep(key, &outcome, missed);
         }
         outcome
+    }
+
+    fn idle(&self, annotations: &ToolAnnotations) -> Option<Idle> {
+        let idle = Idle {
+            text: "its layer `Cache` keeps no result, because the tool is not `read_only`",
+            remedy: "`#[tool(read_only)]` if a call changes nothing; else remove the layer",
+        };
+        (annotations.read_only_hint != Some(true)).then_some(idle)
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{Call, ErrorKind, Layer, Next, Outcome};
+use crate::handler::layer::Idle;
+use crate::protocol::ToolAnnotations;
 use crate::random;
 
 type Predicate = Box<dyn Fn(&Outcome) -> bool + Send + Sync>;
@@ -107,6 +109,16 @@ impl Layer for Retry {
             tokio::time::sleep(self.pause(attempt)).await;
         }
         next.run(call).await
+    }
+
+    fn idle(&self, annotations: &ToolAnnotations) -> Option<Idle> {
+        let hints = [annotations.read_only_hint, annotations.idempotent_hint];
+        let idle = Idle {
+            text: "its layer `Retry` repeats no call, because the tool is neither `read_only` nor `idempotent`",
+            remedy: "`#[tool(idempotent)]` if a repeated call has no further effect, or `Retry::even_if_not_idempotent`; \
+                     else remove the layer",
+        };
+        (!self.all && !hints.contains(&Some(true))).then_some(idle)
     }
 }
 

@@ -24,6 +24,8 @@ pub enum Rule {
     MissingHint,
     /// A tool returns structured JSON, and no `outputSchema` says what is in it.
     MissingOutputSchema,
+    /// A layer of a tool's own never does anything for it: a `Cache` around a tool that is not `read_only`, for example.
+    IdleLayer,
 }
 
 impl Rule {
@@ -37,6 +39,7 @@ impl Rule {
             Rule::TokenBudget => "token-budget",
             Rule::MissingHint => "missing-hint",
             Rule::MissingOutputSchema => "missing-output-schema",
+            Rule::IdleLayer => "idle-layer",
         }
     }
 }

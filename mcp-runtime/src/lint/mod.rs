@@ -26,6 +26,7 @@
 mod descriptions;
 mod finding;
 mod hints;
+mod layers;
 mod names;
 mod options;
 mod results;
@@ -47,6 +48,7 @@ pub(crate) fn check(surface: &Surface, options: &LintOptions) -> Vec<Finding> {
     schemas::check(surface, &mut found);
     hints::check(surface, &mut found);
     results::check(surface, &mut found);
+    layers::check(surface, &mut found);
     tokens::check(surface, options.tool_tokens, options.list_tokens, &mut found);
     found.0.retain(|finding| !options.allows(finding));
     found.0

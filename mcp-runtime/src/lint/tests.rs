@@ -7,8 +7,14 @@ use crate::protocol::{PromptDescriptor, ToolDescriptor};
 use crate::surface::{Identity, Offered, Surface};
 
 fn surface(tools: Vec<ToolDescriptor>) -> Surface {
-    let offered =
-        |item| Offered { item, requires: Vec::new(), scopes: Vec::new(), subscribe: false, returns_plain_json: false };
+    let offered = |item| Offered {
+        item,
+        requires: Vec::new(),
+        scopes: Vec::new(),
+        subscribe: false,
+        returns_plain_json: false,
+        idle_layers: Vec::new(),
+    };
     Surface {
         server: Identity {
             name: "server".to_owned(),
@@ -117,6 +123,7 @@ fn missing_descriptions_are_found() {
         scopes: Vec::new(),
         subscribe: false,
         returns_plain_json: false,
+        idle_layers: Vec::new(),
     });
     let places = check(&prompts, &LintOptions::new()).into_iter().map(|finding| finding.place);
     assert_eq!(places.collect::<Vec<_>>(), ["prompt p", "prompt p › argument a"]);

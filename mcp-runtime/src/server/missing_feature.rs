@@ -29,6 +29,15 @@ impl Server {
 
     #[doc(hidden)]
     #[allow(missing_docs, clippy::unused_self)]
+    pub fn http<O>(self, _options: O) -> <Self as HttpFeature<'static>>::Output
+    where
+        for<'a> Self: HttpFeature<'a>,
+    {
+        unreachable!("no server has the feature")
+    }
+
+    #[doc(hidden)]
+    #[allow(missing_docs, clippy::unused_self)]
     pub fn serve_http<A>(self, _address: A) -> <Self as HttpFeature<'static>>::Output
     where
         for<'a> Self: HttpFeature<'a>,

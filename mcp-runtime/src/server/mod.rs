@@ -16,6 +16,8 @@ pub(crate) mod peer;
 pub(crate) mod state;
 mod surface;
 
+#[cfg(feature = "http")]
+use std::any::Any;
 use std::future::Future;
 use std::panic::Location;
 use std::sync::Arc;
@@ -109,6 +111,9 @@ pub struct Server {
     /// The stores of sessions and events, if there is a backend.
     #[cfg(feature = "http")]
     pub(crate) stores: Option<Stores>,
+    /// What is set on the service that the server becomes: the transport's, whose types are not named here.
+    #[cfg(feature = "http")]
+    pub(crate) http: Option<Box<dyn Any + Send + Sync>>,
     /// What is wrong with the set-up, with the lines that made it so.
     mistakes: Vec<(String, &'static Location<'static>)>,
     pub(crate) shared: Arc<ServerState>,
@@ -135,6 +140,8 @@ impl Server {
             tasks: Tasks::default(),
             #[cfg(feature = "http")]
             stores: None,
+            #[cfg(feature = "http")]
+            http: None,
             mistakes: Vec::new(),
             shared,
         }

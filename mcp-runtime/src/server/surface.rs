@@ -5,6 +5,7 @@ use crate::ask::ClientCapability;
 use crate::catalog::{FixedResource, TemplateResource};
 use crate::era;
 use crate::handler::builder::Handler;
+use crate::handler::tool::Tool;
 use crate::protocol::{Annotations, Implementation, Meta, ResourceDescriptor, Revision, TemplateDescriptor};
 use crate::surface::{Identity, Offered, Surface};
 
@@ -27,6 +28,7 @@ impl Server {
                 .iter()
                 .map(|(_, tool)| Offered {
                     returns_plain_json: tool.returns_plain_json,
+                    idle_layers: idle_layers(tool),
                     ..offered(catalog.shown(tool), &tool.handler)
                 })
                 .collect(),
@@ -43,13 +45,19 @@ impl Server {
     }
 }
 
+/// Why layers of a tool never do anything, and what to do about each.
+fn idle_layers(tool: &Tool) -> Vec<(&'static str, &'static str)> {
+    let idle = tool.handler.layers.iter().flat_map(|layers| layers.idle(&tool.descriptor.annotations));
+    idle.map(|idle| (idle.text, idle.remedy)).collect()
+}
+
 fn offered<T>(item: T, handler: &Handler) -> Offered<T> {
     let requires = handler.requires.iter().map(|capability| name(*capability).to_owned()).collect();
     #[cfg(feature = "auth")]
     let scopes = handler.scopes.iter().flat_map(|scopes| scopes.iter()).map(ToString::to_string).collect();
     #[cfg(not(feature = "auth"))]
     let scopes = Vec::new();
-    Offered { item, requires, scopes, subscribe: false, returns_plain_json: false }
+    Offered { item, requires, scopes, subscribe: false, returns_plain_json: false, idle_layers: Vec::new() }
 }
 
 /// A resource without its size and its age, which change with its contents.

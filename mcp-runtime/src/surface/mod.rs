@@ -87,6 +87,9 @@ pub(crate) struct Offered<T> {
     /// Whether a tool returns structured JSON that no schema describes. Not part of the contract.
     #[serde(skip)]
     pub(crate) returns_plain_json: bool,
+    /// Why layers of a tool never do anything, and what to do about each. Not part of the contract.
+    #[serde(skip)]
+    pub(crate) idle_layers: Vec<(&'static str, &'static str)>,
 }
 
 impl Surface {

@@ -17,7 +17,8 @@ use std::time::Duration;
 ///
 /// A caller that has been silent may send a burst at once; after that, one more each time the rate allows. Never are
 /// there more than `burst + rate × time` in any span of time, except for later rounds of a call that asks its client. A request
-/// that is refused by a limit, or because too many of its calls run at once, does not count.
+/// that is refused by a limit, or because its handler has no place for it (`max_concurrent`), does not count. A call beyond
+/// [`Limits::in_flight`](crate::Limits::in_flight) does.
 ///
 /// Limits are per process: with three replicas behind a load balancer, a caller may get three times as much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -75,6 +75,28 @@ fn path_of_a_probe_is_absolute() {
 }
 
 #[test]
+#[should_panic(expected = "`/mcp/v1` is the path of a health probe and of the endpoint")]
+fn probe_does_not_hide_the_endpoint() {
+    let _ = server(&Arc::default()).into_service().endpoint("/mcp/v1").health("/healthz", "/mcp/v1");
+}
+
+#[test]
+#[should_panic(expected = "`/mcp/v1` is the path of a health probe and of the endpoint")]
+fn endpoint_does_not_move_below_a_probe() {
+    let _ = server(&Arc::default()).into_service().health("/mcp/v1", "/readyz").endpoint("/mcp/v1");
+}
+
+/// A nested service serves every path: only a listener has a path without `endpoint`.
+#[tokio::test]
+async fn probe_does_not_hide_the_default_endpoint() {
+    let hiding = || server(&Arc::default()).into_service().health("/mcp", "/readyz");
+    let error = soon(hiding().serve("127.0.0.1:0")).await.unwrap_err().to_string();
+    assert!(error.contains("`/mcp` is the path of a health probe and of the endpoint"), "{error}");
+    let site = Site::serving(hiding().endpoint("/tools")).await;
+    assert_eq!(status(&site, "/mcp").await, 200);
+}
+
+#[test]
 #[should_panic(expected = "health probes have two paths")]
 fn probes_have_two_paths() {
     let _ = server(&Arc::default()).into_service().health("/health", "/health");

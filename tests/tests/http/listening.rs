@@ -1,9 +1,13 @@
 //! Where a server listens, and why it cannot: the log line of a listener, and the errors of `serve`.
 
 use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use mcp_runtime::Server;
-use mcp_tests::http::{soon, until};
+use mcp_runtime::http::HttpService;
+use mcp_tests::http::{Ask, Site, soon, until};
 use tokio::net::TcpListener;
 use tracing::Level;
 use tracing_subscriber::prelude::*;
@@ -101,4 +105,37 @@ async fn malformed_address_is_explained() {
     }
     let error = refusal(&[][..]).await;
     assert!(error.starts_with("cannot listen: ") && error.contains("no address"), "{error}");
+}
+
+/// The options of `Server::http` hold for each way to serve, and `--http` says where it listens once: not in the log.
+#[tokio::test]
+async fn command_line_serves_with_the_options_of_the_server() {
+    let log = Log::default();
+    let _guard = tracing_subscriber::registry().with(log.clone()).set_default();
+    let applied = Arc::new(AtomicUsize::new(0));
+    let count = |by| {
+        let applied = Arc::clone(&applied);
+        move |service: HttpService| {
+            applied.store(applied.load(SeqCst) * 10 + by, SeqCst);
+            service
+        }
+    };
+    let server = server().http(count(1)).http(count(2));
+    let handle = server.handle();
+    let running = tokio::spawn(server.run_with(["--http", "127.0.0.1:0"]));
+    until(|| applied.load(SeqCst) == 12).await;
+    handle.shutdown().await;
+    assert_eq!(format!("{:?}", soon(running).await.unwrap()), format!("{:?}", ExitCode::SUCCESS));
+    assert_eq!(log.find("listening on"), None);
+}
+
+#[tokio::test]
+async fn service_of_a_server_has_its_options() {
+    let server = server().http(|service| service.endpoint("/tools").health("/healthz", "/readyz"));
+    let site = Site::of(server).await;
+    assert_eq!(site.ask(&Ask::new("GET").at("/readyz")).await.status, 200);
+    assert_eq!(site.ask(&Ask::new("GET").at("/mcp")).await.status, 404);
+    let both = self::server().http(|service| service.endpoint("/one")).into_service().endpoint("/two");
+    let site = Site::serving(both).await;
+    assert_eq!(site.ask(&Ask::new("GET").at("/one")).await.status, 404, "the service's own options come last");
 }

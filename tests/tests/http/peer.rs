@@ -59,6 +59,24 @@ fn proxies_by_name_are_a_mistake() {
     service().trust_proxies(["proxy.example.com"]);
 }
 
+#[test]
+#[should_panic(expected = "call `trust_proxies` or `trust_forwarded`, not both")]
+fn one_dialect_is_read() {
+    service().trust_proxies(["10.0.0.1"]).trust_forwarded(["10.0.0.2"]);
+}
+
+#[test]
+#[should_panic(expected = "call `trust_proxies` or `trust_forwarded`, not both")]
+fn one_dialect_is_read_in_either_order() {
+    service().trust_forwarded(["10.0.0.2"]).trust_proxies(["10.0.0.1"]);
+}
+
+#[test]
+fn list_of_proxies_replaces_the_last_one() {
+    service().trust_proxies(["10.0.0.1"]).trust_proxies(["10.0.0.2"]);
+    service().trust_proxies([""; 0]).trust_forwarded(["10.0.0.2"]);
+}
+
 /// A call of `address` with these headers: what it says, or the status.
 async fn addressed(site: &Site, headers: &[(&str, &str)]) -> Result<String, u16> {
     let ask = call("address", &json!({}));

@@ -1,5 +1,8 @@
 //! `Server::lint`, with handlers as people write them: what each rule finds, and what it leaves alone.
 
+use std::time::Duration;
+
+use mcp_runtime::layers::{Cache, Retry};
 use mcp_runtime::lint::{LintOptions, Rule};
 use mcp_runtime::prelude::*;
 use mcp_runtime::protocol::PromptMessage;
@@ -238,4 +241,56 @@ fn json_without_a_schema_is_found() {
     let server = server(tools![told, perhaps, counted]);
     let missing = |name: &str| (Rule::MissingOutputSchema, format!("tool {name}"));
     assert_eq!(found(&server), [missing("told"), missing("perhaps")]);
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Note something.
+#[tool(layer = [Cache::new(MINUTE), Retry::new(3)])]
+async fn note() {}
+
+/// Set the clock.
+#[tool(idempotent, layer = [Cache::new(MINUTE), Retry::new(3)])]
+async fn set_clock() {}
+
+/// Read the clock.
+#[tool(read_only, layer = [Cache::new(MINUTE), Retry::new(3)])]
+async fn read_clock() {}
+
+/// Ring the bell.
+#[tool(layer = Retry::new(3).even_if_not_idempotent())]
+async fn ring() {}
+
+struct Block;
+
+/// The layers of a block are for those of its tools that they fit.
+#[handlers(layer = Cache::new(MINUTE))]
+impl Block {
+    /// Write something.
+    #[tool]
+    fn write(&self) {}
+
+    /// Write something else.
+    #[tool(layer = Retry::new(2))]
+    fn rewrite(&self) {}
+}
+
+#[test]
+fn layers_that_never_do_anything_are_found() {
+    let server = server(tools![note, set_clock, read_clock, ring]).mount(Block);
+    let server = server.layer(Cache::new(MINUTE)); // for all of them
+    let idle = |name: &str| (Rule::IdleLayer, format!("tool {name}"));
+    assert_eq!(found(&server), [idle("note"), idle("note"), idle("set_clock"), idle("rewrite")]);
+    let texts: Vec<String> = server.lint().iter().map(ToString::to_string).collect();
+    assert!(
+        texts[0].contains("`Cache` keeps no result, because the tool is not `read_only` [idle-layer]"),
+        "{}",
+        texts[0]
+    );
+    assert!(
+        texts[1].contains("`Retry` repeats no call") && texts[1].contains("even_if_not_idempotent"),
+        "{}",
+        texts[1]
+    );
+    assert!(texts[2].contains("`Cache`") && texts[3].contains("`Retry`"), "{texts:?}");
 }

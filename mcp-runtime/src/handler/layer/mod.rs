@@ -98,6 +98,19 @@ use crate::protocol::ToolAnnotations;
 pub trait Layer: Send + Sync + 'static {
     /// Surrounds a call.
     fn call(&self, call: Call, next: Next) -> impl Future<Output = Outcome> + Send;
+
+    /// Why this layer never does anything for a tool with these annotations, for [`Server::lint`](crate::Server::lint).
+    #[doc(hidden)]
+    fn idle(&self, _: &ToolAnnotations) -> Option<Idle> {
+        None
+    }
+}
+
+/// Why a layer never does anything for a tool, and what to do about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Idle {
+    pub(crate) text: &'static str,
+    pub(crate) remedy: &'static str,
 }
 
 #[diagnostic::do_not_recommend]
@@ -117,11 +130,16 @@ type Run = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 /// A [`Layer`] as an object.
 pub(crate) trait DynLayer: Send + Sync {
     fn run(self: Arc<Self>, call: Call, next: Next) -> Run;
+    fn idle(&self, annotations: &ToolAnnotations) -> Option<Idle>;
 }
 
 impl<L: Layer> DynLayer for L {
     fn run(self: Arc<Self>, call: Call, next: Next) -> Run {
         Box::pin(async move { Layer::call(&*self, call, next).await })
+    }
+
+    fn idle(&self, annotations: &ToolAnnotations) -> Option<Idle> {
+        Layer::idle(self, annotations)
     }
 }
 
@@ -131,7 +149,11 @@ pub(crate) trait Wrap: fmt::Debug + Send + Sync {
     fn and(&self, layer: Arc<dyn DynLayer>) -> Arc<dyn Wrap>;
     /// These layers, with others outside of them.
     fn within(&self, outer: &dyn Wrap) -> Arc<dyn Wrap>;
+    /// These layers, as those of a block around a handler that has none of its own.
+    fn around(&self) -> Arc<dyn Wrap>;
     fn layers(&self) -> &[Arc<dyn DynLayer>];
+    /// Why some of the handler's own layers never do anything, if it is such a tool.
+    fn idle(&self, annotations: &ToolAnnotations) -> Vec<Idle>;
     fn handler(&self, handler: &mut Handler, wrapped: Wrapped<'_>);
     fn method(&self, method: &mut CustomMethod<internal::Outcome>);
 }
@@ -147,14 +169,18 @@ pub(crate) struct Wrapped<'a> {
 }
 
 /// Layers that are still to be put around something.
-struct Stack(Vec<Arc<dyn DynLayer>>);
+struct Stack {
+    layers: Vec<Arc<dyn DynLayer>>,
+    /// How many of them are around others, too: those of a block.
+    shared: usize,
+}
 
 /// Adds a layer inside of others.
 pub(crate) fn add(to: &mut Option<Arc<dyn Wrap>>, layer: impl Layer) {
     let layer: Arc<dyn DynLayer> = Arc::new(layer);
     *to = Some(match to {
         Some(others) => others.and(layer),
-        None => Arc::new(Stack(vec![layer])),
+        None => Arc::new(Stack { layers: vec![layer], shared: 0 }),
     });
 }
 
@@ -162,7 +188,7 @@ pub(crate) fn add(to: &mut Option<Arc<dyn Wrap>>, layer: impl Layer) {
 pub(crate) fn surround(inner: &mut Option<Arc<dyn Wrap>>, outer: &Arc<dyn Wrap>) {
     *inner = Some(match inner {
         Some(inner) => inner.within(&**outer),
-        None => Arc::clone(outer),
+        None => outer.around(),
     });
 }
 
@@ -178,15 +204,24 @@ pub(crate) fn wrap(server: Option<&Arc<dyn Wrap>>, handler: &mut Handler, wrappe
 
 impl Wrap for Stack {
     fn and(&self, layer: Arc<dyn DynLayer>) -> Arc<dyn Wrap> {
-        Arc::new(Stack(self.0.iter().cloned().chain([layer]).collect()))
+        Arc::new(Stack { layers: self.layers.iter().cloned().chain([layer]).collect(), shared: self.shared })
     }
 
     fn within(&self, outer: &dyn Wrap) -> Arc<dyn Wrap> {
-        Arc::new(Stack(outer.layers().iter().chain(&self.0).cloned().collect()))
+        let layers = outer.layers().iter().chain(&self.layers).cloned().collect();
+        Arc::new(Stack { layers, shared: outer.layers().len() + self.shared })
+    }
+
+    fn around(&self) -> Arc<dyn Wrap> {
+        Arc::new(Stack { layers: self.layers.clone(), shared: self.layers.len() })
     }
 
     fn layers(&self) -> &[Arc<dyn DynLayer>] {
-        &self.0
+        &self.layers
+    }
+
+    fn idle(&self, annotations: &ToolAnnotations) -> Vec<Idle> {
+        self.layers.iter().skip(self.shared).filter_map(|layer| layer.idle(annotations)).collect()
     }
 
     fn handler(&self, handler: &mut Handler, wrapped: Wrapped<'_>) {
@@ -195,22 +230,23 @@ impl Wrap for Stack {
         if !handler.completers.is_empty() {
             let completed = Arc::new(target.completed());
             let endpoint = Endpoint::Completion(Arc::clone(&handler.completers));
-            handler.layered_completion = Some(Chain::new(self.0.clone(), endpoint).completion(completed));
+            handler.layered_completion = Some(Chain::new(self.layers.clone(), endpoint).completion(completed));
         }
         // A layer gets a context, and may wait, whatever the function inside of it does.
         handler.takes_context = true;
+        handler.layered = true;
         handler.limits.accompany = Some(heartbeat::accompany);
-        chain::wrap(handler, &self.0, target, is_template, policy);
+        chain::wrap(handler, &self.layers, target, is_template, policy);
     }
 
     fn method(&self, method: &mut CustomMethod<internal::Outcome>) {
         let target = Arc::new(Target::new(call::CallKind::Custom, &method.name, None));
-        chain::wrap_method(method, &self.0, target);
+        chain::wrap_method(method, &self.layers, target);
     }
 }
 
 impl fmt::Debug for Stack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} layers", self.0.len())
+        write!(f, "{} layers", self.layers.len())
     }
 }

@@ -190,7 +190,7 @@ impl Server {
     /// that takes a tower `Service`. Requires the feature `http`.
     pub fn into_service(mut self) -> HttpService {
         let keep_signals = self.signals_disabled;
-        let stores = self.stores.take();
+        let (stores, set_up) = (self.stores.take(), self.http.take());
         #[cfg(feature = "auth")]
         let auth = self.auth.auth.take();
         let service = HttpService::new(self.into_core(), keep_signals);
@@ -199,10 +199,11 @@ impl Server {
             Some(auth) if !auth.is_local() => service.authorize(auth),
             _ => service,
         };
-        match stores {
+        let service = match stores {
             Some(stores) => service.with_stores(stores),
             None => service,
-        }
+        };
+        service.set_up(set_up)
     }
 
     /// Serves clients over HTTP at `/mcp`, until SIGTERM, Ctrl-C or a [`ServerHandle`] shuts the server down. Short for

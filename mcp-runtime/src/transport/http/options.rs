@@ -1,5 +1,6 @@
 //! The options of an [`HttpService`]: allowed hosts and origins, the principal hook, stores, and what is served.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use http::request::Parts;
@@ -8,10 +9,42 @@ use super::request::origin;
 use super::request::proxies::Proxies;
 use super::session::stores::Stores;
 use super::{HttpService, Options};
-use crate::server;
+use crate::server::{self, Server};
 use crate::store::{EventStore, SessionStore};
 
+/// What is set on the service that a server becomes, in this order.
+#[derive(Default)]
+struct SetUp(Vec<Box<dyn FnOnce(HttpService) -> HttpService + Send + Sync>>);
+
+impl Server {
+    /// Sets options of HTTP on the server, for every way to serve it: `run` with `--http`, [`serve_http`](Self::serve_http)
+    /// and [`into_service`](Self::into_service). Without it, `run --http` serves with the defaults. Requires the feature
+    /// `http`.
+    ///
+    /// The functions are called when the service is made, in the order they were added. On stdio they are not called.
+    ///
+    /// ```
+    /// use mcp_runtime::Server;
+    ///
+    /// let server = Server::new("maps", "1.0.0")
+    ///     .http(|service| service.allow_hosts(["mcp.example.com"]).health("/healthz", "/readyz"));
+    /// ```
+    pub fn http(mut self, options: impl FnOnce(HttpService) -> HttpService + Send + Sync + 'static) -> Self {
+        let set_up: &mut Box<dyn Any + Send + Sync> = self.http.get_or_insert_with(|| Box::new(SetUp::default()));
+        if let Some(SetUp(functions)) = set_up.downcast_mut() {
+            functions.push(Box::new(options));
+        }
+        self
+    }
+}
+
 impl HttpService {
+    /// The service, with what [`Server::http`] has set.
+    pub(super) fn set_up(self, set_up: Option<Box<dyn Any + Send + Sync>>) -> Self {
+        let functions = set_up.and_then(|set_up| set_up.downcast::<SetUp>().ok()).map(|set_up| set_up.0);
+        functions.into_iter().flatten().fold(self, |service, options| options(service))
+    }
+
     /// Sets the allowed host names, without ports; `*` allows any. Requests with another `Host` are answered 403.
     ///
     /// Default: `localhost`, `127.0.0.1` and `[::1]`. The check protects a server on a developer's machine from web pages
@@ -123,16 +156,15 @@ impl HttpService {
     ///
     /// # Panics
     ///
-    /// If one is neither an address nor a network.
+    /// If one is neither an address nor a network. With [`trust_forwarded`](Self::trust_forwarded).
     #[track_caller]
     pub fn trust_proxies(self, proxies: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let proxies = Proxies::parse(proxies).unwrap_or_else(|mistake| panic!("{mistake}"));
-        self.with(|options| options.proxies = proxies)
+        self.trust(Proxies::parse(proxies))
     }
 
     /// Like [`trust_proxies`](Self::trust_proxies), for proxies that write the header `Forwarded` of RFC 7239. The
     /// `X-Forwarded-…` headers are then not read, as `Forwarded` is not read otherwise: a proxy passes on what it does not
-    /// write. Replaces what `trust_proxies` has set.
+    /// write.
     ///
     /// ```
     /// use mcp_runtime::Server;
@@ -142,11 +174,24 @@ impl HttpService {
     ///
     /// # Panics
     ///
-    /// If one is neither an address nor a network.
+    /// If one is neither an address nor a network. With `trust_proxies`.
     #[track_caller]
     pub fn trust_forwarded(self, proxies: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let proxies = Proxies::parse(proxies).unwrap_or_else(|mistake| panic!("{mistake}"));
-        self.with(|options| options.proxies = proxies.standard())
+        self.trust(Proxies::parse(proxies).map(Proxies::standard))
+    }
+
+    /// Not in closures: `track_caller` does not reach into closures.
+    #[track_caller]
+    fn trust(self, proxies: Result<Proxies, String>) -> Self {
+        let proxies = match proxies {
+            Ok(proxies) => proxies,
+            Err(mistake) => panic!("{mistake}"),
+        };
+        assert!(
+            !self.0.options.proxies.contradicts(&proxies),
+            "call `trust_proxies` or `trust_forwarded`, not both: one of the two dialects is read, whoever the proxy is"
+        );
+        self.with(|options| options.proxies = proxies)
     }
 
     /// Stores the sessions of clients of 2025-03-26 to 2025-11-25, so that any replica can serve them, also after a
@@ -212,9 +257,15 @@ impl HttpService {
     ///
     /// Default: `/mcp` with [`serve`](Self::serve); every path if the service is nested, where the framework has routed
     /// the request already.
+    ///
+    /// # Panics
+    ///
+    /// If it is the path of a [health probe](Self::health).
     #[track_caller]
     pub fn endpoint(self, path: impl Into<String>) -> Self {
-        self.with(|options| options.endpoint = Some(path.into()))
+        let service = self.with(|options| options.endpoint = Some(path.into()));
+        service.assert_endpoint_is_reached();
+        service
     }
 
     #[track_caller]

@@ -162,3 +162,24 @@ async fn issuer_that_cannot_be_used_is_logged_at_start() {
     assert_eq!(level, tracing::Level::ERROR);
     assert!(text.contains("`issuer` of the document is \"https://other.example\""), "{text}");
 }
+
+#[tokio::test]
+async fn missing_token_is_one_mistake() {
+    let auth = Auth::bearer([("ci", Secret::env("MCP_NO_SUCH_TOKEN"))]).grant("ci", ["a"]).resource("https://h/mcp");
+    let text = mistake(server().into_service().authorize(auth)).await;
+    assert!(text.contains("MCP_NO_SUCH_TOKEN") && !text.contains("grant"), "{text}");
+}
+
+#[test]
+fn user_without_a_grant_beside_others_is_logged_at_start() {
+    let log = Log::default();
+    let _subscriber = tracing_subscriber::registry().with(log.clone()).set_default();
+    let known = || Auth::bearer([("ci", "token-of-the-ci-1"), ("alice", "token-of-alice-1")]);
+    let _ = server().into_service().authorize(known().resource("https://h/mcp"));
+    assert_eq!(log.find("every scope"), None, "nobody has a grant");
+    let limited = known().grant("ci", ["a"]);
+    let _ = server().into_service().authorize(Auth::any_of([limited]).resource("https://h/mcp"));
+    let (level, text) = log.find("every scope").expect("a warning");
+    assert_eq!(level, tracing::Level::WARN);
+    assert!(text.contains("they have every scope: `alice`;") && !text.contains("token-of"), "{text}");
+}

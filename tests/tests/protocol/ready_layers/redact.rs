@@ -134,6 +134,7 @@ async fn numbers_are_redacted() -> Result<()> {
     let client = TestClient::connect(leaky().validate_output(true).layer(hidden()?)).await?;
     let refused = client.call("numbered", json!({})).await?;
     assert!(refused.is_error() && !refused.text().contains("4000"), "{}", refused.text());
+    assert!(refused.text().contains("If a layer has changed the result, as `Redact`"), "{}", refused.text());
     Ok(())
 }
 

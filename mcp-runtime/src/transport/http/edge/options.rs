@@ -25,18 +25,20 @@ impl HttpService {
     /// Without `allow_origins`, which must be called first. If a name cannot be that of a header.
     #[track_caller]
     pub fn allow_headers(self, headers: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
-        let names: Vec<HeaderName> = headers
-            .into_iter()
-            .map(|name| {
-                let name = name.as_ref();
-                name.parse().unwrap_or_else(|_| panic!("`{name}` is not the name of a header"))
-            })
-            .collect();
+        // Panics are not in closures: `track_caller` does not reach into closures.
+        let mut names = Vec::new();
+        for name in headers {
+            let name = name.as_ref();
+            let Ok(header) = name.parse::<HeaderName>() else { panic!("`{name}` is not the name of a header") };
+            names.push(header);
+        }
+        let has_cors = self.0.options.edge.as_ref().is_some_and(|edge| edge.cors.is_some());
+        assert!(has_cors, "call `allow_origins` before `allow_headers`: no page may send any without it");
         self.with(|options| {
-            let cors = options.edge.as_mut().and_then(|edge| edge.cors.as_mut());
-            let cors = cors.expect("call `allow_origins` before `allow_headers`: no page may send any without it");
-            for name in &names {
-                cors.allow(name.as_str());
+            if let Some(cors) = &mut options.edge().cors {
+                for name in &names {
+                    cors.allow(name.as_str());
+                }
             }
         })
     }
@@ -59,7 +61,8 @@ impl HttpService {
     ///
     /// # Panics
     ///
-    /// If a path does not begin with `/`, or both are the same.
+    /// If a path does not begin with `/`, if both are the same, or if one is that of the [endpoint](Self::endpoint), which
+    /// would not be reached.
     #[track_caller]
     pub fn health(self, live: impl Into<String>, ready: impl Into<String>) -> Self {
         let (live, ready) = (live.into(), ready.into());
@@ -67,7 +70,17 @@ impl HttpService {
             assert!(path.starts_with('/'), "the path of a health probe begins with `/`: {path:?}");
         }
         assert_ne!(live, ready, "health probes have two paths: whether the process lives, and whether it is ready");
-        self.with(|options| options.edge().health = Some(Health::new(live, ready)))
+        let service = self.with(|options| options.edge().health = Some(Health::new(live, ready)));
+        service.assert_endpoint_is_reached();
+        service
+    }
+
+    #[track_caller]
+    pub(in crate::transport::http) fn assert_endpoint_is_reached(&self) {
+        let options = &self.0.options;
+        if let Some(mistake) = options.hidden_endpoint(options.endpoint.as_deref()) {
+            panic!("{mistake}");
+        }
     }
 
     /// Gives every request an id: that of its `X-Request-Id`, if it is well-formed, or else a new one. The response has it
@@ -89,6 +102,13 @@ impl HttpService {
 }
 
 impl Options {
+    /// What is wrong if a probe has the path of the endpoint.
+    pub(in crate::transport::http) fn hidden_endpoint(&self, endpoint: Option<&str>) -> Option<String> {
+        let health = self.edge.as_ref()?.health.as_ref()?;
+        let hidden = endpoint.filter(|path| [&*health.live, &*health.ready].contains(path))?;
+        Some(format!("`{hidden}` is the path of a health probe and of the endpoint: choose another with `health`"))
+    }
+
     /// The edge, which exists from now on.
     fn edge(&mut self) -> &mut Edge {
         self.edge.get_or_insert_default()

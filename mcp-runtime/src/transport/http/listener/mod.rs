@@ -63,11 +63,17 @@ impl HttpService {
     /// Whoever connects over a Unix socket has no address; a proxy there is named as `unix` in
     /// [`trust_proxies`](Self::trust_proxies).
     pub async fn serve_on(self, listener: impl Listener) -> Result<(), ServerError> {
-        self.serve_with(listener, "http", |stream| ready(Ok(stream))).await
+        self.serve_with(listener, "http", log_url, |stream| ready(Ok(stream))).await
     }
 
-    /// Serves on a listener whose connections begin with a handshake.
-    async fn serve_with<L, H, F, S>(self, listener: L, scheme: &str, handshake: H) -> Result<(), ServerError>
+    /// Serves on a listener whose connections begin with a handshake. `tell` says where it listens.
+    async fn serve_with<L, H, F, S>(
+        self,
+        listener: L,
+        scheme: &str,
+        tell: fn(&str),
+        handshake: H,
+    ) -> Result<(), ServerError>
     where
         L: Accept,
         H: Fn(L::Stream) -> F + Send + Sync + 'static,
@@ -76,6 +82,9 @@ impl HttpService {
     {
         #[cfg(feature = "auth")]
         self.check_authorization()?;
+        if let Some(mistake) = self.0.options.hidden_endpoint(Some(self.path())) {
+            return Err(ServerError::msg(mistake));
+        }
         if listener.is_empty() {
             return Err(ServerError::msg(
                 "there is no socket to listen on: add one with `Sockets::tcp` or `Sockets::unix`",
@@ -88,8 +97,8 @@ impl HttpService {
         takeover::start(&self.0.core);
         #[cfg(feature = "auth")]
         self.preload_authorization();
-        for url in self.urls(&listener, scheme) {
-            tracing::info!("listening on {url}");
+        for url in listener.urls(scheme, self.path()) {
+            tell(&url);
         }
         listen(self, listener, handshake).await
     }
@@ -97,24 +106,23 @@ impl HttpService {
 
 #[cfg(feature = "cli")]
 impl HttpService {
-    /// Like [`serve`](Self::serve), and tells the person who started the server where it listens.
+    /// Like [`serve`](Self::serve), and tells the person who started the server where it listens, instead of the log, which
+    /// they may be reading, too.
     pub(crate) async fn serve_by_hand(self, address: &str) -> Result<(), ServerError> {
-        // Before it is told that the server listens; scripts wait for that.
-        #[cfg(feature = "auth")]
-        self.check_authorization()?;
         let listener = bind::bind(address).await?;
-        for url in self.urls(&listener, "http") {
-            eprintln!("listening on {url}");
-        }
-        self.serve_on(listener).await
+        self.serve_with(listener, "http", |url| eprintln!("listening on {url}"), |stream| ready(Ok(stream))).await
     }
 }
 
 impl HttpService {
-    /// Where clients find the endpoint.
-    fn urls(&self, listener: &impl Accept, scheme: &str) -> Vec<String> {
-        listener.urls(scheme, self.0.options.endpoint.as_deref().unwrap_or(PATH))
+    /// The path of the endpoint.
+    fn path(&self) -> &str {
+        self.0.options.endpoint.as_deref().unwrap_or(PATH)
     }
+}
+
+fn log_url(url: &str) {
+    tracing::info!("listening on {url}");
 }
 
 /// Accepts connections until the server shuts down. Then open connections have `Limits::drain_timeout` to

@@ -7,8 +7,8 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::HttpService;
 use super::socket::Listener;
+use super::{HttpService, log_url};
 use crate::error::{Result, ServerError};
 
 impl HttpService {
@@ -31,6 +31,6 @@ impl HttpService {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         // Boxed: it is large, and done before the connection is.
-        self.serve_with(listener, "https", move |stream| Box::pin(accept(stream))).await
+        self.serve_with(listener, "https", log_url, move |stream| Box::pin(accept(stream))).await
     }
 }

@@ -45,6 +45,11 @@ impl Proxies {
         Proxies { dialect: Dialect::Standard, ..self }
     }
 
+    /// Whether these proxies write other headers than those.
+    pub(crate) fn contradicts(&self, others: &Proxies) -> bool {
+        !self.is_empty() && !others.is_empty() && self.dialect != others.dialect
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.networks.is_empty() && !self.unix
