@@ -36,8 +36,8 @@ fn occurs(message: &str, source: &str) -> bool {
     let Some((first, others)) = parts.split_first() else { return false };
     source.match_indices(first).any(|(at, _)| {
         // what differs is short in a literal: `{name}`
-        let end = source.ceil_char_boundary((at + 600).min(source.len()));
-        let mut rest = &source[at + first.len()..end.max(at + first.len())];
+        let after = &source[at + first.len()..];
+        let mut rest = after.char_indices().nth(600).map_or(after, |(end, _)| &after[..end]);
         others.iter().all(|part| rest.split_once(part).map(|(_, after)| rest = after).is_some())
     })
 }
