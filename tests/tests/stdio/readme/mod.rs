@@ -40,7 +40,8 @@ fn readme() -> Page {
 fn book() -> Vec<Page> {
     let files = std::fs::read_dir(root().join("docs/book")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.ends_with(".md")).map(|name| page(&format!("docs/book/{name}"))).collect()
+    let is_page = |name: &String| Path::new(name).extension().is_some_and(|extension| extension == "md");
+    names.filter(is_page).map(|name| page(&format!("docs/book/{name}"))).collect()
 }
 
 impl Page {
