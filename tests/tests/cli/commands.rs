@@ -162,6 +162,7 @@ fn schema_is_the_contract_and_lint_has_its_findings() {
     assert_eq!(contract["tools"].as_array().unwrap().len(), 11);
     let Done { out, code, .. } = run("lint");
     assert!(code == 1 && out.contains("[missing-description]"), "{out}");
+    assert!(out.trim_end().ends_with("/mcp_runtime/errors/index.html#lint"), "{out}");
     let findings: Value = serde_json::from_str(&run("lint --json").out).unwrap();
     assert_eq!(findings[0]["rule"], "missing-description");
 }

@@ -73,6 +73,7 @@ fn setup_mistakes_are_one_list_with_their_lines() {
         assert!(text.contains(mistake), "{text}");
     }
     assert_eq!(text.matches("setup.rs:").count(), 3, "{text}");
+    assert!(text.ends_with("/mcp_runtime/errors/index.html#set-up"), "{text}");
 }
 
 /// A name that hides a list from the macro.
