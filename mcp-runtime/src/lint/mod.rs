@@ -2,7 +2,7 @@
 //!
 //! [`Server::lint`](crate::Server::lint) returns them, and
 //! [`assert_contract!`](crate::testing::assert_contract!) prints them. Each finding is a fact that the server's lists
-//! show, with its place and a remedy. The rules do not guess: a tool that returns JSON as text, for example, is not
+//! or the declarations of its handlers show, with its place and a remedy. The rules do not guess: a tool that returns JSON as text, for example, is not
 //! found, because neither its descriptor nor its return type tells.
 //!
 //! ```

@@ -247,19 +247,19 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// Note something.
 #[tool(layer = [Cache::new(MINUTE), Retry::new(3)])]
-async fn note() {}
+fn note() {}
 
 /// Set the clock.
 #[tool(idempotent, layer = [Cache::new(MINUTE), Retry::new(3)])]
-async fn set_clock() {}
+fn set_clock() {}
 
 /// Read the clock.
 #[tool(read_only, layer = [Cache::new(MINUTE), Retry::new(3)])]
-async fn read_clock() {}
+fn read_clock() {}
 
 /// Ring the bell.
 #[tool(layer = Retry::new(3).even_if_not_idempotent())]
-async fn ring() {}
+fn ring() {}
 
 struct Block;
 
