@@ -122,7 +122,7 @@ def main():
     finally:
         server.kill()
     count = "mcp_request_duration_seconds_count"
-    failed = {"error", "tool_error", "timed_out", "panicked"}
+    failed = {"error", "tool_error", "timed_out", "panicked", "shutdown"}
     by_target = lambda labels: f'{label(labels, "method")} {label(labels, "target")}'.strip()
     whole = rates(samples, count, lambda labels: label(labels, "target") or None)
     wrong = rates(samples, count, lambda labels: label(labels, "target") if label(labels, "outcome") in failed else None)

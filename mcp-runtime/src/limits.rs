@@ -137,7 +137,7 @@ pub struct Limits {
     /// fails: its handler is taken for the reason.
     pub task_attempts: u32,
     /// How long pending calls may take to finish during a graceful shutdown. Default: 5 seconds. Calls
-    /// that are still running then are dropped.
+    /// that are still running then are dropped, and their clients get an error.
     pub drain_timeout: Duration,
     /// On stdio: how long pending calls may take to finish after the client has closed its end.
     /// Default: 1.5 seconds, since clients kill a server that takes two. Calls that are still running

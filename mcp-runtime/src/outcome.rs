@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[cfg(feature = "auth")]
 use crate::auth::access::Denied;
@@ -76,12 +76,19 @@ pub(crate) enum Failure {
     Forbidden(Box<Denied>),
     /// The call is over a rate limit, or finds no place to run; over HTTP 429 or 503.
     Throttled(Box<Throttled>),
-    /// There is no room for it among the calls and streams that wait. Nothing of it has run; this error is sent unchanged.
-    Busy(RpcError),
+    /// The server shuts down, and has waited for the call as long as it may; over HTTP 503.
+    ShutDown,
     /// What the call needs is away for the moment, a store for example: this text, and over HTTP 503.
     Unavailable(&'static str),
     /// A JSON-RPC error, sent unchanged.
     Protocol(RpcError),
+}
+
+/// The answer to a call that a shutdown does not wait for.
+pub(crate) fn shut_down() -> RpcError {
+    let text =
+        "The server was shut down before the call was done. Part of it may have run: retry it if it may run twice.";
+    RpcError::new(RpcError::INTERNAL, text).with_data(json!({"retryable": true, "retryAfterMs": 1000}))
 }
 
 impl From<RpcError> for Failure {

@@ -14,7 +14,7 @@ use super::AskError;
 use crate::call::control::ConnectionControl;
 use crate::call::invocation::Invocation;
 use crate::call::notifier::Notifier;
-use crate::call::outbox::Presence;
+use crate::call::outbox::presence::Presence;
 use crate::call::task_streams::WaitingStream;
 use crate::call::telemetry::watch::Watcher;
 use crate::era::encode::notification;

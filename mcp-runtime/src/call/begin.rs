@@ -24,6 +24,7 @@ use crate::outcome::{Failure, Outcome};
 use crate::protocol::Revision;
 use crate::server::core::Core;
 use crate::server::memory::Charge;
+use crate::server::state::ServerState;
 
 /// What a call runs in.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +42,8 @@ pub(crate) struct CallEnv<'a> {
 pub(crate) enum Begun {
     /// It is over. The notifications are lines that go before its answer.
     Done { notifications: Vec<u8>, outcome: Outcome },
+    /// It was refused before its handler ran.
+    Refused(Failure),
     /// It is pending. Boxed: most calls are not, and pay for no more than a pointer.
     Waiting(Box<WaitingCall>),
 }
@@ -57,7 +60,7 @@ pub(crate) fn begin<'a>(
 ) -> Begun {
     let channel = CallChannel::new(env);
     if let Err(failure) = channel.resume(call) {
-        return Begun::Done { notifications: Vec::new(), outcome: Err(failure) };
+        return Begun::Refused(failure);
     }
     // Without a tracing layer a call pays nothing for its log events.
     let log = env.catalog.settings.has_tracing_layer.then(|| channel.call_log(call.envelope.log_level)).flatten();
@@ -69,6 +72,7 @@ pub(crate) fn begin<'a>(
             failures::report(call.method, &outcome, || failures::target(call));
             Begun::Done { notifications, outcome }
         }
+        FirstPoll::Refused(failure) => Begun::Refused(failure),
         FirstPoll::Pending(pending) => {
             let heartbeat = heartbeat(env, call, &channel, pending.profile());
             let notifier = channel.into_notifier();
@@ -174,16 +178,25 @@ impl WaitingCall {
     }
 
     /// Runs the call to its end. Its notifications are all sent, or dropped, when this returns.
-    pub(crate) async fn finish(self) -> (OwnedResponseTo, Outcome, CallTurns) {
+    /// A shutdown that does not wait any longer ends it.
+    pub(crate) async fn finish(self, state: &ServerState) -> (OwnedResponseTo, Outcome, CallTurns) {
         let WaitingCall { to, pending, notifier, heartbeat, held: _held, target } = self;
         if let Some(notifier) = &notifier.0 {
             notifier.go_live().await;
         }
-        let (outcome, turns) = match (heartbeat, to.watch.span()) {
-            (None, None) => pending.finish().await,
-            (None, Some(span)) => pending.finish().instrument(span).await,
-            (Some(heartbeat), None) => heartbeat.accompany(Box::pin(pending.finish())).await,
-            (Some(heartbeat), Some(span)) => heartbeat.accompany(Box::pin(pending.finish().instrument(span))).await,
+        let span = to.watch.span();
+        let done = async {
+            match (heartbeat, span) {
+                (None, None) => pending.finish().await,
+                (None, Some(span)) => pending.finish().instrument(span).await,
+                (Some(heartbeat), None) => heartbeat.accompany(Box::pin(pending.finish())).await,
+                (Some(heartbeat), Some(span)) => heartbeat.accompany(Box::pin(pending.finish().instrument(span))).await,
+            }
+        };
+        let (outcome, turns) = tokio::select! {
+            biased;
+            done = done => done,
+            () = state.overdue.reached() => (Err(Failure::ShutDown), CallTurns::default()),
         };
         drop(notifier);
         failures::report(to.method, &outcome, || target);

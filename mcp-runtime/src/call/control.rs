@@ -17,6 +17,9 @@ use crate::ask::PendingRequests;
 use crate::observe::{SessionHash, Transport};
 use crate::sync::{lock, until};
 
+/// How long dropped calls have to tell observers of their end.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 /// State shared by a connection and the transport that can close it.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionControl {
@@ -32,8 +35,10 @@ pub(crate) struct ConnectionControl {
     closing: AtomicBool,
     /// Nothing is received or written any more.
     ended: AtomicBool,
-    /// The server has ended it before its calls were over.
+    /// The server has ended it before its calls were over, and answers them.
     gave_up: AtomicBool,
+    /// The server has ended it at once, and answers nothing.
+    aborted: AtomicBool,
     /// Told when the session is over, if anybody is told.
     watched_session: Mutex<Option<Box<dyn WatchedSession>>>,
     /// Whether the reader has messages that are neither answered and written, nor handed to a task.
@@ -105,11 +110,29 @@ impl ConnectionControl {
             until(&self.changed, || !self.reading.load(Ordering::SeqCst)).await;
             self.in_flight.at_most(0).await;
         };
-        if tokio::time::timeout(limit, done).await.is_err() {
-            tracing::warn!(?limit, "calls exceeded the drain timeout and were cancelled");
-            self.gave_up.store(!has_left, Ordering::SeqCst);
+        if tokio::time::timeout(limit, done).await.is_ok() {
+            return self.abort();
         }
-        self.abort()
+        self.gave_up.store(!has_left, Ordering::SeqCst);
+        let dropped = self.abort();
+        if !dropped.is_empty() {
+            tracing::warn!(calls = dropped.len(), ?limit, "calls exceeded the drain timeout and were dropped");
+        }
+        self.told().await;
+        dropped
+    }
+
+    /// Ends the connection at once, by the server: its calls are dropped without an answer.
+    pub(crate) async fn drop_calls(&self) {
+        self.aborted.store(true, Ordering::SeqCst);
+        self.abort();
+        self.told().await;
+    }
+
+    /// Waits until the calls that were cancelled are dropped, and observers know of them. One that never yields is not
+    /// waited for.
+    async fn told(&self) {
+        let _ = tokio::time::timeout(LAST_WORDS, self.in_flight.at_most(0)).await;
     }
 
     /// Ends the connection at once. Returns the ids of the calls that were not answered.
@@ -155,6 +178,7 @@ impl Lifeline for ConnectionControl {
     fn state(&self) -> LifelineState {
         match () {
             () if self.gave_up.load(Ordering::SeqCst) => LifelineState::GivenUp,
+            () if self.aborted.load(Ordering::SeqCst) => LifelineState::Aborted,
             () if self.has_ended() => LifelineState::Gone,
             () => LifelineState::Alive,
         }

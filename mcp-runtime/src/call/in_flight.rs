@@ -1,6 +1,6 @@
 //! The pending calls of one client, by request id. An id is in flight once, and each call is answered or cancelled.
 //!
-//! A call over the limit is rejected (`-32603`, with what to do next), not left unread: a reader that waited for room
+//! A call over the limit is rejected (`-32000`, with what to do next), not left unread: a reader that waited for room
 //! could read neither `ping` nor a cancellation.
 
 use std::borrow::Cow;

@@ -8,7 +8,8 @@ use super::begin::CallEnv;
 use super::context::Context;
 use super::control::ConnectionControl;
 use super::notifier::Notifier;
-use super::outbox::{Outbox, Presence};
+use super::outbox::Outbox;
+use super::outbox::presence::Presence;
 use super::progress::Progress;
 use crate::ask::{self, Dialogue, Resumed, StateBinding};
 #[cfg(feature = "auth")]

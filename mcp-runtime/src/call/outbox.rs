@@ -1,17 +1,20 @@
 //! Where the messages of calls go: the queue of a connection, or of one HTTP request.
 
+pub(crate) mod presence;
+
 use std::sync::Arc;
 #[cfg(any(feature = "auth", feature = "http"))]
 use std::sync::OnceLock;
 
 use tokio::sync::mpsc;
-#[cfg(feature = "http")]
-use tokio::sync::watch;
 
+use self::presence::Presence;
 #[cfg(feature = "auth")]
 use crate::auth::access::{Access, Denied};
-use crate::call::telemetry::watch::Network;
-#[cfg(all(feature = "auth", feature = "http"))]
+#[cfg(feature = "http")]
+use crate::call::telemetry::request_id::RequestId;
+use crate::call::telemetry::watch::{Network, Sender};
+#[cfg(feature = "http")]
 use crate::outcome::Failure;
 use crate::outcome::Outcome;
 use crate::server::memory::{Charge, Owner};
@@ -38,6 +41,9 @@ pub(crate) enum Outgoing {
     /// The response to a request whose caller lacks scopes: one line, and what it means over HTTP.
     #[cfg(all(feature = "auth", feature = "http"))]
     Denied(Vec<u8>, Box<Denied>),
+    /// The response to a request that a shutdown does not wait for: one line, and over HTTP 503.
+    #[cfg(feature = "http")]
+    GivenUp(Vec<u8>),
     /// Nothing follows: the writer flushes and stops.
     End,
 }
@@ -45,12 +51,15 @@ pub(crate) enum Outgoing {
 impl Outgoing {
     /// The response to a request, from its outcome.
     pub(crate) fn answer(outcome: Outcome, encode: impl FnOnce(Outcome) -> Vec<u8>) -> Self {
-        #[cfg(all(feature = "auth", feature = "http"))]
-        if let Err(Failure::Forbidden(denied)) = outcome {
-            let line = encode(Err(Failure::Forbidden(denied.clone())));
-            return Outgoing::Denied(line, denied);
+        match outcome {
+            #[cfg(all(feature = "auth", feature = "http"))]
+            Err(Failure::Forbidden(denied)) => {
+                Outgoing::Denied(encode(Err(Failure::Forbidden(denied.clone()))), denied)
+            }
+            #[cfg(feature = "http")]
+            Err(Failure::ShutDown) => Outgoing::GivenUp(encode(outcome)),
+            outcome => Outgoing::Answer(encode(outcome)),
         }
-        Outgoing::Answer(encode(outcome))
     }
 }
 
@@ -89,53 +98,6 @@ pub(crate) struct Outbox {
     /// Whether the client reads the response; made for the calls that need to know.
     #[cfg(feature = "http")]
     presence: OnceLock<Presence>,
-}
-
-/// Whether a client reads the response to its request now. It may leave a stream and come back.
-#[cfg(feature = "http")]
-#[derive(Debug, Clone)]
-pub(crate) struct Presence(Arc<watch::Sender<bool>>);
-
-#[cfg(feature = "http")]
-impl Presence {
-    pub(crate) fn set(&self, present: bool) {
-        self.0.send_replace(present);
-    }
-
-    pub(crate) fn is_present(&self) -> bool {
-        *self.0.borrow()
-    }
-
-    /// Waits until the client has left.
-    pub(crate) async fn left(&self) {
-        // The channel cannot be closed: `self` owns a sender.
-        let _ = self.0.subscribe().wait_for(|present| !present).await;
-    }
-}
-
-/// Present until it leaves.
-#[cfg(feature = "http")]
-impl Default for Presence {
-    fn default() -> Self {
-        Presence(Arc::new(watch::Sender::new(true)))
-    }
-}
-
-/// Without HTTP, a client that leaves ends its connection.
-#[cfg(not(feature = "http"))]
-#[derive(Debug, Clone)]
-pub(crate) enum Presence {}
-
-#[cfg(not(feature = "http"))]
-impl Presence {
-    pub(crate) fn is_present(&self) -> bool {
-        match *self {}
-    }
-
-    #[expect(clippy::unused_async, reason = "as with HTTP")]
-    pub(crate) async fn left(&self) {
-        match *self {}
-    }
 }
 
 #[derive(Debug)]
@@ -297,6 +259,12 @@ impl Outbox {
         self.parts.as_deref().map(Network::of).unwrap_or_default()
     }
 
+    /// Who called, for observers.
+    pub(crate) fn caller(&self) -> Sender<'_> {
+        let http_id = self.parts.as_deref().and_then(|parts| parts.extensions.get().map(RequestId::shared));
+        Sender { user: self.principal(), peer: self.peer, network: self.network(), http_id }
+    }
+
     /// Whether the client of a request reads its response. `None` for a connection, which ends when its client leaves.
     pub(crate) fn presence(&self) -> Option<Presence> {
         match self.queue {
@@ -384,6 +352,10 @@ impl Outbox {
 
     pub(crate) fn network(&self) -> Network {
         Network::default()
+    }
+
+    pub(crate) fn caller(&self) -> Sender<'_> {
+        Sender { user: self.principal(), ..Sender::default() }
     }
 
     pub(crate) fn presence(&self) -> Option<Presence> {

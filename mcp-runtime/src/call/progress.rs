@@ -46,8 +46,8 @@ struct Report {
     at: Instant,
 }
 
-/// What a heartbeat adds to the progress: it must increase, and stay below what the handler reports next.
-const STEP: f64 = 1e-6;
+/// A heartbeat adds one part of so many to the progress: it must increase, and stay below what the handler reports next.
+const PARTS: f64 = 1e6;
 
 impl Progress {
     /// Reads the progress token from a request's `_meta`. `None` if the client does not want reports.
@@ -105,7 +105,9 @@ impl Progress {
             Some(Report { done, total, .. }) => (done, total),
             None => (0.0, None),
         };
-        let done = (before + STEP).max(before.next_up());
+        // A sum of many parts would be no number that a person can read.
+        let more = ((before * PARTS).round() + 1.0) / PARTS;
+        let done = if more.is_finite() { more.max(before.next_up()) } else { before.next_up() };
         if done.is_finite() {
             let total = total.filter(|total| done < *total);
             last.sent = Some(Report { done, total, at: now });
@@ -260,6 +262,20 @@ mod tests {
             matches!(beat(&progress, every), Ok((more, None)) if more > 1e300),
             "however large, and beyond the total"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn heartbeats_are_round_numbers() {
+        let every = Duration::from_secs(10);
+        let progress = requested();
+        for number in 1..=1000 {
+            let (done, _) = beat(&progress, every).unwrap();
+            assert_eq!(done.to_string(), (f64::from(number) / 1e6).to_string());
+            tokio::time::advance(every).await;
+        }
+        assert_eq!(report(&progress, 7.5, None), Some(7.5));
+        tokio::time::advance(every).await;
+        assert_eq!(beat(&progress, every).unwrap().0, 7.500_001);
     }
 
     #[tokio::test(start_paused = true)]

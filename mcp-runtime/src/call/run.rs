@@ -15,13 +15,13 @@ use crate::ask::Dialogue;
 use crate::call::blocking::BlockingProfile;
 use crate::call::blocking::call_turns::CallTurns;
 use crate::call::telemetry::log::CallLog;
-use crate::jsonrpc::error::RpcError;
 use crate::outcome::{BlockingWork, Failure, Outcome, Reply, Step, Work};
 use crate::panic::catch;
 use crate::server::core::Core;
 use crate::sync::{spawn, spawn_thread};
 use crate::task;
 use crate::throttle;
+use crate::throttle::refusal::Throttled;
 
 /// A call that has been routed: the handler's first step, and its timeout.
 pub(crate) struct Started {
@@ -41,6 +41,8 @@ impl From<Reply> for Started {
 /// The result of a call's first poll.
 pub(crate) enum FirstPoll {
     Done(Outcome),
+    /// It was refused before its handler ran.
+    Refused(Failure),
     Pending(PendingCall),
 }
 
@@ -175,7 +177,7 @@ pub(crate) fn start(
 ) -> FirstPoll {
     let Started { step, timeout, dialogue, blocking } = match catch(|| CallLog::with(log.as_ref(), call)) {
         Some(Ok(started)) => started,
-        Some(Err(failure)) => return FirstPoll::Done(Err(failure)),
+        Some(Err(failure)) => return FirstPoll::Refused(failure),
         None => return FirstPoll::Done(Err(Failure::Panicked)),
     };
     match step {
@@ -186,7 +188,7 @@ pub(crate) fn start(
             FirstPoll::Done(answer)
         }
         // Rejected before any of it has run, so that the client can safely retry.
-        Step::Future(_) | Step::Blocking(_) if !has_room() => FirstPoll::Done(Err(busy())),
+        Step::Future(_) | Step::Blocking(_) if !has_room() => FirstPoll::Refused(too_many()),
         Step::Future(future) => {
             poll_first(PendingCall { future: GuardedFuture::new(future, dialogue, blocking), timeout, log })
         }
@@ -195,7 +197,7 @@ pub(crate) fn start(
                 let future = GuardedFuture::new(done, dialogue, None);
                 FirstPoll::Pending(PendingCall { future, timeout, log: None })
             }
-            Err(failure) => FirstPoll::Done(Err(failure)),
+            Err(failure) => FirstPoll::Refused(failure),
         },
     }
 }
@@ -279,9 +281,14 @@ impl BlockingThreads {
     }
 }
 
-/// The answer to a call beyond the limit.
+/// The answer to a call for which there is no thread.
 fn busy() -> Failure {
-    Failure::Busy(RpcError::new(RpcError::INTERNAL, "Too many calls in flight: wait for an answer, then try again"))
+    Failure::Throttled(Box::new(Throttled::no_thread()))
+}
+
+/// The answer to a call of a client that has too many in flight.
+fn too_many() -> Failure {
+    Failure::Throttled(Box::new(Throttled::too_many("Too many calls in flight: wait for an answer, then try again")))
 }
 
 impl PendingCall {

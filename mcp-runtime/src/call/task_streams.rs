@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
 
-use super::outbox::{Outgoing, Presence};
+use super::outbox::Outgoing;
+use super::outbox::presence::Presence;
 use crate::sync::lock;
 
 /// The streams of one session that its tasks can use.

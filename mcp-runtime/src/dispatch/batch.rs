@@ -80,6 +80,8 @@ impl Connection {
                     Outgoing::Answer(line) => list.add(&line),
                     #[cfg(all(feature = "auth", feature = "http"))]
                     Outgoing::Denied(line, _) => list.add(&line),
+                    #[cfg(feature = "http")]
+                    Outgoing::GivenUp(line) => list.add(&line),
                     Outgoing::Notification(_) | Outgoing::Heartbeat(_) | Outgoing::Detach | Outgoing::End => {}
                 }
             }

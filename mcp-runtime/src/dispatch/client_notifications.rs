@@ -137,7 +137,7 @@ pub(super) fn cancelled_id<'a>(notification: &Notification<'a>) -> Option<Id<'a>
 fn error_of(failure: Failure) -> RpcError {
     match failure {
         Failure::Handler(source) => internal(chain(&*source)),
-        Failure::Protocol(error) | Failure::Busy(error) => error,
+        Failure::Protocol(error) => error,
         Failure::Panicked => internal("the handler panicked".to_owned()),
         other => internal(format!("{other:?}")),
     }

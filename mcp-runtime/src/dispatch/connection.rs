@@ -235,28 +235,25 @@ impl Connection {
         watch: &mut Watch,
         out: &mut Vec<u8>,
     ) -> Result<Accepted<'a>, Handled> {
-        let call = self.admit(era, request, params).map_err(|error| refused(request.id, &error, out))?;
+        let call = match self.admit(era, request, params) {
+            Ok(call) => call,
+            Err(error) => {
+                watch.sent_by(|| (outbox.caller(), self.session.client().map(|_| self.session.revision())));
+                return Err(refused(request.id, &error, out));
+            }
+        };
         watch.accepted(|| AcceptedRequest {
             id: request.id.as_str(),
             call: &call,
             names: &**self.view.catalog(),
-            user: outbox.principal(),
-            peer: outbox.peer(),
-            network: outbox.network(),
+            sender: outbox.caller(),
         });
         let to = ResponseTo { id: request.id, method: call.method, revision: call.envelope.revision };
         // Caught, because a `visible_if` predicate of the user's may panic.
         match panic::catch(|| self.apply(to, &call, outbox)).unwrap_or(Err(Failure::Panicked)) {
             Ok(None) => Ok(call),
             Ok(Some(waiting)) => Err(Handled::Waiting(Box::new(waiting))),
-            Err(failure) => {
-                let (at, mut outcome) = (out.len(), Err(failure));
-                note_denial(outbox, &outcome);
-                watch.settle(&mut outcome, to);
-                encode::answer(&self.core.info, to, outcome, out);
-                std::mem::take(watch).finish(&out[at..]);
-                Err(Handled::Answered { at })
-            }
+            Err(failure) => Err(refuse_call(&self.env(outbox), to, failure, std::mem::take(watch), out)),
         }
     }
 
@@ -303,7 +300,7 @@ impl Connection {
         let running = self.control.in_flight.running();
         let task = async move {
             let _running = running;
-            let (mut owned, outcome, turns) = call.finish().await;
+            let (mut owned, outcome, turns) = call.finish(&core.shared).await;
             let mut watch = std::mem::take(&mut owned.watch);
             let to = owned.as_ref();
             if !in_flight.finish(to.id) {
@@ -350,11 +347,12 @@ pub(super) fn begin_call<'a>(
     let entered = watch.enter();
     let begun = begin(env, id, call, has_room, |invocation| router::route(env.core, env.catalog, call, invocation));
     drop(entered);
+    let to = ResponseTo { id, method: call.method, revision: call.envelope.revision };
     match begun {
+        Begun::Refused(failure) => refuse_call(env, to, failure, watch, out),
         Begun::Done { notifications, mut outcome } => {
             out.extend_from_slice(&notifications);
             let at = out.len();
-            let to = ResponseTo { id, method: call.method, revision: call.envelope.revision };
             note_denial(env.outbox, &outcome);
             watch.settle(&mut outcome, to);
             encode::answer(&env.core.info, to, outcome, out);
@@ -368,6 +366,23 @@ pub(super) fn begin_call<'a>(
             Handled::Waiting(call)
         }
     }
+}
+
+/// Answers a call that is refused before its handler runs.
+fn refuse_call(
+    env: &CallEnv<'_>,
+    to: ResponseTo<'_>,
+    failure: Failure,
+    mut watch: Watch,
+    out: &mut Vec<u8>,
+) -> Handled {
+    let (at, mut outcome) = (out.len(), Err(failure));
+    note_denial(env.outbox, &outcome);
+    watch.unserved();
+    watch.settle(&mut outcome, to);
+    encode::answer(&env.core.info, to, outcome, out);
+    watch.finish(&out[at..]);
+    Handled::Answered { at }
 }
 
 /// Answers a request that is not admitted.

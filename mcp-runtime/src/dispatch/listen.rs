@@ -23,6 +23,7 @@ use crate::jsonrpc::object::optional_object;
 use crate::outcome::{Failure, Reply};
 use crate::subscription::{Filter, Subscription, too_many};
 use crate::task::TaskReader;
+use crate::throttle::refusal::Throttled;
 
 impl Connection {
     /// Subscribes the session to changes, from `initialize` on. They are sent after the client's `initialized`.
@@ -67,7 +68,7 @@ impl Connection {
     ) -> Result<WaitingCall, Failure> {
         let limit = self.core.limits.streams;
         if !self.control.in_flight.has_room(CallKind::Stream, limit, &mut self.streams) {
-            return Err(Failure::Busy(too_many(limit)));
+            return Err(Failure::Throttled(Box::new(Throttled::too_many(too_many(limit).message))));
         }
         let stream = open(&CallEnv { control: None, ..self.env(outbox) }, to.id, call)?;
         let control = Arc::clone(&self.control);

@@ -26,7 +26,8 @@ use crate::jsonrpc::error::shorten;
 /// | `kind`, `name` | what was called: `tool`, `"transfer"`. Of a resource template, the template |
 /// | `user`, `issuer` | the authenticated caller, and who vouches for them |
 /// | `client`, `peer` | the name the client gives itself, its address |
-/// | `request_id`, `revision` | of the request |
+/// | `request_id` | the id of the HTTP request, with [`HttpService::request_ids`](crate::http::HttpService::request_ids) |
+/// | `jsonrpc_id`, `revision` | of the request |
 /// | `arguments` | the SHA-256 of their JSON text, or the HMAC with a [key](Self::keyed); of a template, its variables |
 /// | `outcome` | `ok`, `is_error`, `dropped` (cancelled, timed out, or waiting for the client's answers in another round), or the [kind](super::ErrorKind) of the error |
 /// | `code` | the JSON-RPC code, if the error has one of its own |
@@ -85,6 +86,10 @@ impl Drop for Record {
         let peer = ctx.peer().map(tracing::field::display);
         #[cfg(not(feature = "http"))]
         let peer: Option<&str> = None;
+        #[cfg(feature = "http")]
+        let request_id = ctx.http_request_id();
+        #[cfg(not(feature = "http"))]
+        let request_id: Option<&str> = None;
         let quoted = |text: Option<&str>| text.map(|text| tracing::field::debug(shorten(text).into_owned()));
         tracing::info!(
             target: "mcp_runtime::audit",
@@ -94,7 +99,8 @@ impl Drop for Record {
             issuer = quoted(issuer),
             client = quoted(ctx.client_name()),
             peer,
-            request_id = quoted(Some(ctx.request_id())),
+            request_id,
+            jsonrpc_id = quoted(Some(ctx.request_id())),
             revision = call.revision().as_str(),
             arguments,
             outcome = result,

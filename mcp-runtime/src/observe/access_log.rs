@@ -5,8 +5,11 @@ use std::sync::LazyLock;
 
 use super::{Finished, Observer, Outcome, Repeated};
 
-/// The refused requests of this process, by method and code.
-static REFUSED: LazyLock<Repeated<(Box<str>, Option<i32>)>> = LazyLock::new(Repeated::default);
+/// What refused requests are told apart by: method, code and status.
+type Kind = (Box<str>, Option<i32>, Option<u16>);
+
+/// The refused requests of this process.
+static REFUSED: LazyLock<Repeated<Kind>> = LazyLock::new(Repeated::default);
 
 /// Of a text from the wire, a line shows so many characters.
 const SHOWN: usize = 64;
@@ -14,10 +17,10 @@ const SHOWN: usize = 64;
 /// An [`Observer`] that logs one line per request: a `tracing` event of level INFO and target `mcp_runtime::access`.
 ///
 /// Fields: `method`, `target_name`, `outcome`, `code`, `micros`, `revision`, `transport`, `status`, `bytes_in`,
-/// `bytes_out`, `user`, `peer`, `session` (a hash), `client` and `client_version`. What clients choose is bounded, and
+/// `bytes_out`, `user`, `peer`, `session` (a hash), `request_id` (of the HTTP request), `client` and `client_version`. What clients choose is bounded, and
 /// its control characters are escaped: a name cannot forge a line. Neither arguments nor results are logged.
 ///
-/// Refused requests cost their senders nothing, so of each method and code one per second is logged; `more` is how many
+/// Refused requests cost their senders nothing, so of each method, code and status one per second is logged; `more` is how many
 /// were not logged since.
 ///
 /// ```
@@ -38,9 +41,9 @@ impl Observer for AccessLog {
         if !tracing::enabled!(target: "mcp_runtime::access", tracing::Level::INFO) {
             return;
         }
-        // Whoever is refused can send as many as they like. Methods and codes are few.
+        // Whoever is refused can send as many as they like. Methods, codes and statuses are few.
         let more = match request.outcome {
-            Outcome::Refused => match REFUSED.is_due((request.method.into(), request.code)) {
+            Outcome::Refused => match REFUSED.is_due((request.method.into(), request.code, request.status)) {
                 Some(more) => (more > 0).then_some(more),
                 None => return,
             },
@@ -64,6 +67,7 @@ impl Observer for AccessLog {
             user = request.user.map(shown),
             peer = request.peer.map(tracing::field::display),
             session = request.session.map(tracing::field::display),
+            request_id = request.http_request_id.map(tracing::field::display),
             client = name.as_deref().map(shown),
             client_version = version.as_deref().map(shown),
             more,

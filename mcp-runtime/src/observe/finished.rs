@@ -50,7 +50,7 @@ pub struct Finished<'a> {
     pub target: Option<&'a str>,
     /// The URI of the resource, as the client sent it; at most 300 bytes of it.
     pub uri: Option<&'a str>,
-    /// The revision the request was served by. `None` if it was refused before that was settled.
+    /// The revision the request was served by; of one that was refused, the revision it names. `None` if that is not known.
     pub revision: Option<Revision>,
     /// How it arrived.
     pub transport: Transport,
@@ -71,12 +71,16 @@ pub struct Finished<'a> {
     pub bytes_in: usize,
     /// The length of its answer, without notifications.
     pub bytes_out: usize,
-    /// The authenticated caller.
+    /// The authenticated caller: the issuer, the subject and the client of the token, separated by `|`, in which `|` and `\\` are
+    /// escaped; or what [`HttpService::principal`](crate::http::HttpService::principal) returns.
     pub user: Option<&'a str>,
     /// The address it came from, over HTTP.
     pub peer: Option<IpAddr>,
     /// The HTTP session it belongs to.
     pub session: Option<SessionHash>,
+    /// The id of the HTTP request, with [`HttpService::request_ids`](crate::http::HttpService::request_ids): at most 128 bytes,
+    /// letters, digits and a few signs.
+    pub http_request_id: Option<&'a str>,
     pub(crate) client: ClientField<'a>,
 }
 
@@ -96,13 +100,14 @@ impl<'a> Finished<'a> {
     }
 
     /// Why it failed, as OpenTelemetry's `error.type`: the code of an error (`-32603`), `tool_error`, `timeout`,
-    /// `cancelled` or `client_gone`. `None` if it succeeded, or failed by the caller's fault. A client ends a
+    /// `cancelled`, `client_gone` or `shutdown`. `None` if it succeeded, or failed by the caller's fault. A client ends a
     /// `subscriptions/listen` by leaving or cancelling it, which is no failure.
     pub fn error_type(&self) -> Option<Cow<'static, str>> {
         match self.outcome {
             Outcome::Answered | Outcome::InputRequired | Outcome::TaskCreated => None,
             Outcome::ToolError => Some("tool_error".into()),
             Outcome::TimedOut => Some("timeout".into()),
+            Outcome::Shutdown => Some("shutdown".into()),
             Outcome::Cancelled | Outcome::ClientGone if self.method == "subscriptions/listen" => None,
             Outcome::Cancelled => Some("cancelled".into()),
             Outcome::ClientGone => Some("client_gone".into()),
@@ -121,7 +126,7 @@ impl<'a> Finished<'a> {
 
     /// Whether the server failed, so that its operator should look: [`error_type`](Self::error_type) is there, neither the
     /// client nor its connection ended the request, and the code is none that callers or their users cause: missing
-    /// scopes (-31403), a rate limit (-32000), a user who declines (-1) or has to open a URL first (-32042), -32020,
+    /// scopes (-31403), a limit on calls (-32000), a user who declines (-1) or has to open a URL first (-32042), -32020,
     /// -32021 and -32022.
     pub fn is_server_error(&self) -> bool {
         let is_rate = self.outcome == Outcome::Refused && self.code == Some(RpcError::THROTTLED);

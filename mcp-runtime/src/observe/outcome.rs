@@ -12,12 +12,12 @@ pub enum Outcome {
     InputRequired,
     /// It became a task, which goes on.
     TaskCreated,
-    /// A tool returned an error for the model: `isError` is true.
+    /// A tool returned an error for the model: `isError` is true. Arguments that do not fit are [`Refused`](Self::Refused).
     ToolError,
     /// It was answered with a JSON-RPC error.
     Error,
-    /// It was refused before its handler ran: a malformed message, an unknown method or session, a missing token or
-    /// scope, a limit.
+    /// It was refused before its handler ran: a malformed message, an unknown method, name or session, arguments
+    /// that do not fit, a missing token or scope, a limit.
     Refused,
     /// Its handler exceeded its timeout.
     TimedOut,
@@ -25,8 +25,11 @@ pub enum Outcome {
     Panicked,
     /// The client cancelled it.
     Cancelled,
-    /// Its connection ended before it had an answer: the client has left, or the server was shut down.
+    /// Its connection ended before it had an answer: the client has left.
     ClientGone,
+    /// The server was shut down and did not wait for it: it was answered with an error, or not at all if the server was
+    /// aborted.
+    Shutdown,
 }
 
 impl Outcome {
@@ -42,6 +45,7 @@ impl Outcome {
         Self::Panicked,
         Self::Cancelled,
         Self::ClientGone,
+        Self::Shutdown,
     ];
 
     /// The outcome as a label: `answered`, `tool_error`, ….
@@ -57,6 +61,7 @@ impl Outcome {
             Self::Panicked => "panicked",
             Self::Cancelled => "cancelled",
             Self::ClientGone => "client_gone",
+            Self::Shutdown => "shutdown",
         }
     }
 

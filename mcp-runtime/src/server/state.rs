@@ -2,16 +2,16 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::catalog::Catalog;
 use crate::catalog::pagination::PageCache;
 use crate::panic::catch;
 use crate::store::{self, Change, ChangeBus, LocalBus};
-use crate::sync::lock;
+use crate::sync::{lock, until};
 
 /// The part of a server that changes while it runs, shared with its handles.
 pub(crate) struct ServerState {
@@ -20,6 +20,39 @@ pub(crate) struct ServerState {
     version: AtomicU64,
     bus: OnceLock<Arc<dyn ChangeBus>>,
     lifecycle: watch::Sender<Lifecycle>,
+    /// The calls that a shutdown does not wait for.
+    pub(crate) overdue: Overdue,
+}
+
+/// Ends the calls that are still in flight when a shutdown has waited long enough. A flag and a list of wakers, because every
+/// call that is pending waits for it: the [phase](Phase) costs an allocation to wait for.
+#[derive(Debug, Default)]
+pub(crate) struct Overdue {
+    is_now: AtomicBool,
+    changed: Notify,
+    /// How many calls were ended.
+    calls: AtomicUsize,
+}
+
+impl Overdue {
+    /// Ends the calls in flight.
+    #[cfg(feature = "http")]
+    pub(crate) fn give_up(&self) {
+        self.is_now.store(true, Ordering::SeqCst);
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until the call is to end.
+    pub(crate) async fn reached(&self) {
+        until(&self.changed, || self.is_now.load(Ordering::SeqCst)).await;
+        self.calls.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// How many calls were ended, told once.
+    #[cfg(feature = "http")]
+    pub(crate) fn take_calls(&self) -> usize {
+        self.calls.swap(0, Ordering::SeqCst)
+    }
 }
 
 /// The shutdown phase, and the number of transports serving.
@@ -47,6 +80,7 @@ impl Default for ServerState {
             version: AtomicU64::new(0),
             bus: OnceLock::new(),
             lifecycle: watch::Sender::new(Lifecycle::default()),
+            overdue: Overdue::default(),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 
-use crate::call::outbox::Presence;
+use crate::call::outbox::presence::Presence;
 use crate::sync::lock;
 
 /// The questions that are being asked, by task and key.

@@ -165,7 +165,7 @@ impl Job {
             _ if self.task.revision.task_negotiation() == TaskNegotiation::ByServer => {
                 !self.asks_first && answer.is_ok()
             }
-            Err(Failure::Protocol(_) | Failure::Busy(_)) => false,
+            Err(Failure::Protocol(_) | Failure::Throttled(_)) => false,
             _ => true,
         }
     }

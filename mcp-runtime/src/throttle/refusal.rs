@@ -18,13 +18,17 @@ pub(crate) struct Throttled {
     /// Whether it is the server that is busy, whoever calls: over HTTP 503 instead of 429.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has a status"))]
     pub(crate) is_busy: bool,
+    /// What the operator can change.
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP logs refusals"))]
+    pub(crate) change: &'static str,
 }
 
 impl Throttled {
     /// A request over a rate limit.
     pub(super) fn over_rate(limit: &RateLimit, what: &str, wait: Duration) -> Self {
         let text = format!("Too many requests: {what} allows {limit}. Wait {}, then try again.", seconds(wait));
-        Throttled { text, retry_after: wait, limit: Some(limit.most_at_once()), is_busy: false }
+        let change = "`Server::rate_limit`, the `rate` of handlers; `HttpService::principal`, `trust_proxies`";
+        Throttled { text, retry_after: wait, limit: Some(limit.most_at_once()), is_busy: false, change }
     }
 
     /// A call for which there is no place, neither to run nor to wait.
@@ -34,7 +38,20 @@ impl Throttled {
             "Too many calls at once: {what} runs {running} of them, and as many wait as may. Wait {}, then try again.",
             seconds(retry_after)
         );
-        Throttled { text, retry_after, limit: None, is_busy: true }
+        Throttled { text, retry_after, limit: None, is_busy: true, change: "the `max_concurrent` of the handler" }
+    }
+
+    /// A call or stream of a caller who has as many as they may have.
+    pub(crate) fn too_many(text: impl Into<String>) -> Self {
+        let change =
+            "`Limits::in_flight`, `streams`, `sessions_per_principal`; `HttpService::principal`, `trust_proxies`";
+        Throttled { text: text.into(), retry_after: Duration::from_secs(1), limit: None, is_busy: false, change }
+    }
+
+    /// A call that needs a thread, of which all are taken, whoever calls.
+    pub(crate) fn no_thread() -> Self {
+        let text = "Too many calls in flight: wait for an answer, then try again";
+        Throttled { is_busy: true, change: "`Limits::in_flight`", ..Self::too_many(text) }
     }
 
     /// The JSON-RPC error. MCP has no code for it yet; other servers use the same, and a proposal has the same data.
@@ -74,6 +91,20 @@ fn seconds(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refusal_names_its_own_limit() {
+        let rate = Throttled::over_rate(&RateLimit::per_second(1), "it", Duration::ZERO);
+        assert!(rate.change.contains("`rate`") && !rate.is_busy);
+        let busy = Throttled::busy("it", 1);
+        assert!(busy.change.contains("`max_concurrent`") && busy.is_busy);
+        let many = Throttled::too_many("too many");
+        assert!(many.change.contains("`Limits::in_flight`") && !many.is_busy);
+        assert!(Throttled::no_thread().change.contains("`Limits::in_flight`") && Throttled::no_thread().is_busy);
+        for refusal in [busy, many] {
+            assert_eq!(refusal.to_error().data.as_deref(), Some(&json!({"retryAfterMs": 1000})));
+        }
+    }
 
     #[test]
     fn time_to_wait_is_rounded_up() {

@@ -14,7 +14,9 @@ use mcp_runtime::store::{
 use mcp_tests::http::server::server;
 use mcp_tests::http::{Ask, Response, Site, call, soon, until};
 use serde_json::json;
+use tracing_subscriber::prelude::*;
 
+use crate::log::Log;
 use crate::tower::respond;
 
 fn service() -> HttpService {
@@ -56,6 +58,17 @@ async fn probes_are_answered_to_everybody() {
     site.serves().await;
     let without = Site::of(server(&Arc::default())).await;
     assert_eq!(without.ask(&Ask::new("GET").at("/healthz")).await.status, 404);
+}
+
+/// A server that drains is asked every second whether it is ready. It is not, and that is no refusal.
+#[tokio::test]
+async fn probes_are_not_logged_as_refusals() {
+    let log = Log::default();
+    let _guard = tracing_subscriber::registry().with(log.clone()).set_default();
+    let mut service = service();
+    service.handle().start_shutdown();
+    assert_eq!(respond(&mut service, &probe("/readyz")).await.status(), 503);
+    assert_eq!(log.find("request refused"), None);
 }
 
 #[tokio::test]

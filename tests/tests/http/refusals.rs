@@ -50,6 +50,19 @@ async fn flood_of_refusals_is_a_few_lines_and_escaped() {
     assert!(lines.iter().all(|(_, line)| !line.contains(['\n', '\x1b'])), "{lines:?}");
 }
 
+/// What is not known of a refusal is no field of its line.
+#[tokio::test]
+async fn lines_have_no_empty_fields() {
+    let log = Log::default();
+    let _guard = tracing_subscriber::registry().with(log.clone()).set_default();
+    let (site, _) = site_within(|_| {}).await;
+    for (status, ask) in [(404, Ask::new("GET").at("/elsewhere")), (405, Ask::new("PUT"))] {
+        assert_eq!(site.ask(&ask).await.status, status);
+        let (_, line) = log.find(&format!("status={status}")).unwrap();
+        assert!(!line.contains("reason") && !line.contains("change") && !line.contains("\"\""), "{line}");
+    }
+}
+
 #[tokio::test]
 async fn failed_calls_are_logged_with_their_handler() {
     let log = Log::default();

@@ -71,6 +71,18 @@ async fn refusal_has_the_id_in_its_response_and_in_the_log() {
     assert!(line.contains("request=\"find-me\""), "{line}");
 }
 
+/// The audit log has both ids, and says which is which.
+#[tokio::test]
+async fn audit_has_the_id() {
+    let log = Log::default();
+    let _guard = tracing_subscriber::registry().with(log.clone()).set_default();
+    let server = Server::new("ids", "1.0.0").tools(tools![which]).layer(mcp_runtime::layers::Audit::new());
+    let site = Site::serving(server.into_service().request_ids()).await;
+    site.ask(&ask("audit-me")).await;
+    let (_, line) = log.find("request_id=\"audit-me\"").unwrap();
+    assert!(line.contains("jsonrpc_id=\"1\""), "{line}");
+}
+
 #[tokio::test]
 async fn ids_are_off_by_default() {
     let site = Site::serving(service()).await;

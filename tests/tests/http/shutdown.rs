@@ -8,6 +8,9 @@ use mcp_runtime::Revision;
 use mcp_tests::http::server::{site, site_within};
 use mcp_tests::http::{Wire, call, call_in, modern, soon, stream_of, until};
 use serde_json::json;
+use tracing_subscriber::prelude::*;
+
+use crate::log::Log;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shutdown_drains_calls_and_ends_streams() {
@@ -106,6 +109,8 @@ async fn first_request_of_an_accepted_connection_is_served() {
 
 #[tokio::test]
 async fn drain_timeout_drops_calls() {
+    let log = Log::default();
+    let _guard = tracing_subscriber::registry().with(log.clone()).set_default();
     let (site, state) = site_within(|limits| limits.drain_timeout = Duration::from_millis(100)).await;
     let session = site.session(Revision::V2025_11_25).await;
     let mut wires = Vec::new();
@@ -120,8 +125,14 @@ async fn drain_timeout_drops_calls() {
     until(|| state.dropped.load(SeqCst) == 2).await;
     assert_eq!(state.finished.load(SeqCst), 0);
     for mut wire in wires {
-        assert!(wire.try_head().await.is_none_or(|head| head.status != 200));
+        let refused = wire.response().await;
+        assert_eq!((refused.outcome(), refused.header("retry-after")), ((503, -32603), Some("1")));
+        assert!(wire.is_closed().await);
     }
+    let (level, line) = log.find("calls dropped").unwrap();
+    assert_eq!(level, tracing::Level::WARN);
+    assert!(line.contains("calls=2 after=100ms") && line.contains("drain_timeout"), "{line}");
+    assert_eq!(log.find("request refused"), None, "one line for all");
 }
 
 #[tokio::test]

@@ -73,7 +73,7 @@ async fn operations_questions_and_sessions_are_measured() {
         ),
         (format!("gen_ai.prompt.name=poem mcp.method.name=prompts/get {common}"), 1),
         (format!("mcp.method.name=notifications/initialized {common}"), 1),
-        ("mcp.method.name=_OTHER network.transport=pipe rpc.response.status_code=-32601".to_owned(), 100),
+        (format!("mcp.method.name=_OTHER {common} rpc.response.status_code=-32601"), 100),
     ] {
         assert!(operations.contains(&(attributes.clone(), count)), "{attributes} in {operations:#?}");
     }

@@ -106,7 +106,7 @@ async fn limit_of_calls_refuses_over_every_transport() {
     until(|| state.begun.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
     let _ = client.call("sleep", json!({"ms": 1})).await;
     let row = recorder.call().await;
-    assert_eq!((row.outcome, row.code), (Outcome::Refused, Some(-32603)));
+    assert_eq!((row.outcome, row.code, row.is_server_error), (Outcome::Refused, Some(-32000), false));
     drop(running);
     let (server, recorder, state) = watched();
     let site = Site::of(server.limits(limits)).await;
@@ -116,7 +116,45 @@ async fn limit_of_calls_refuses_over_every_transport() {
     until(|| state.begun.load(std::sync::atomic::Ordering::SeqCst) == 1).await;
     site.ask(&call_in(&session, 2, "sleep", &json!({"ms": 1}))).await;
     let row = recorder.call().await;
-    assert_eq!((row.outcome, row.code, row.status), (Outcome::Refused, Some(-32603), Some(200)));
+    assert_eq!((row.outcome, row.code, row.status), (Outcome::Refused, Some(-32000), Some(429)));
+    assert!(!row.is_server_error, "the caller has too many calls");
+}
+
+/// Names that the server does not have, and arguments that do not fit: no handler runs, and nobody should be woken.
+#[tokio::test]
+async fn what_callers_get_wrong_is_refused_in_every_revision() {
+    for &revision in Revision::ALL {
+        let (server, recorder, _) = watched();
+        let client = TestClient::with_revision(server, revision).await.unwrap();
+        let missing = if revision.is_modern() { -32602 } else { -32002 };
+        let arguments = if revision >= Revision::V2025_11_25 { None } else { Some(-32602) };
+        let cases = [
+            ("tools/call", json!({"name": "nothing", "arguments": {}}), Some(-32602)),
+            ("tools/call", json!({"name": "add", "arguments": {"a": "no"}}), arguments),
+            ("tools/call", json!({"arguments": {}}), Some(-32602)),
+            ("prompts/get", json!({"name": "nothing"}), Some(-32602)),
+            ("prompts/get", json!({"name": "poem"}), Some(-32602)),
+            ("resources/read", json!({"uri": "nowhere://1"}), Some(missing)),
+            ("resources/read", json!({"uri": "memo://none"}), Some(-32602)),
+        ];
+        for (index, (method, params, code)) in cases.into_iter().enumerate() {
+            let _ = client.request(method, params.clone()).await;
+            let row = recorder.calls(index + 1).await.pop().unwrap();
+            let told = (row.outcome, row.code, row.error_type.as_deref(), row.is_server_error);
+            assert_eq!(told, (Outcome::Refused, code, None, false), "{revision} {method} {params}");
+        }
+    }
+}
+
+/// What a handler says is an error of its own.
+#[tokio::test]
+async fn handler_that_finds_nothing_has_run() {
+    let (server, recorder, _) = watched();
+    let tool = Tool::builder("seek")
+        .handler(async |_ctx: Context, _args: Value| Err::<String, _>(Error::resource_not_found("memo://404")));
+    let client = TestClient::with_revision(server.tools([tool]), Revision::V2025_11_25).await.unwrap();
+    let _ = client.call("seek", json!({})).await;
+    assert_eq!(recorder.call().await.outcome, Outcome::Error);
 }
 
 #[tokio::test]
@@ -125,7 +163,7 @@ async fn subscriptions_fail_alike_over_every_transport() {
         let row = recorder.call().await;
         (row.outcome, row.code, row.error_type)
     };
-    let expected = (Outcome::Error, Some(-32602), None);
+    let expected = (Outcome::Refused, Some(-32602), None);
     let (server, recorder, _) = watched();
     let client = TestClient::with_revision(server, Revision::V2026_07_28).await.unwrap();
     let _ = client.request("subscriptions/listen", json!({})).await;
@@ -135,7 +173,7 @@ async fn subscriptions_fail_alike_over_every_transport() {
     site.ask(&modern("subscriptions/listen", json!({}))).await;
     assert_eq!(told(recorder).await, expected);
     let unknown = json!({"uri": "weather://nowhere"});
-    let expected = (Outcome::Error, Some(-32002), None);
+    let expected = (Outcome::Refused, Some(-32002), None);
     let (server, recorder, _) = watched();
     let client = TestClient::with_revision(server, Revision::V2025_11_25).await.unwrap();
     let _ = client.request("resources/subscribe", unknown.clone()).await;
@@ -226,14 +264,14 @@ async fn message_that_never_arrives_took_no_time() {
 #[tokio::test]
 async fn table_of_errors_over_http() {
     let table = [
-        ("add", Outcome::ToolError, None, Some("tool_error")),
+        ("add", Outcome::Refused, None, None),
         ("fail", Outcome::ToolError, None, Some("tool_error")),
         ("fail_own", Outcome::Error, Some(4004), Some("4004")),
         ("fail_params", Outcome::Error, Some(-32602), None),
         ("panic", Outcome::Panicked, None, Some("tool_error")),
         ("panic_later", Outcome::Panicked, None, Some("tool_error")),
         ("late", Outcome::TimedOut, None, Some("timeout")),
-        ("nothing_of_that_name", Outcome::Error, Some(-32602), None),
+        ("nothing_of_that_name", Outcome::Refused, Some(-32602), None),
         ("murmur", Outcome::Answered, None, None),
     ];
     let (server, recorder, _) = watched();

@@ -49,7 +49,7 @@ async fn call_that_a_shutdown_gives_up_is_an_error_of_the_server() {
     until(|| state.begun.load(SeqCst) == 1).await;
     handle.shutdown().await;
     let row = recorder.call().await;
-    assert_eq!((row.outcome, row.code), (Outcome::Error, Some(-32603)));
+    assert_eq!((row.outcome, row.code), (Outcome::Shutdown, Some(-32603)));
     drop(client);
 }
 

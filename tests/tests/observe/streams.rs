@@ -37,21 +37,16 @@ async fn outcomes_are_told_apart() {
     for &revision in Revision::ALL {
         let (client, recorder) = connect(revision).await;
         for (tool, outcome, kind) in [
-            ("add", Outcome::ToolError, Some("tool_error")),
+            ("add", Outcome::Refused, None),
             ("fail", Outcome::ToolError, Some("tool_error")),
             ("panic", Outcome::Panicked, Some("tool_error")),
             ("panic_later", Outcome::Panicked, Some("tool_error")),
             ("late", Outcome::TimedOut, Some("timeout")),
             ("fail_own", Outcome::Error, Some("4004")),
-            ("nothing_of_that_name", Outcome::Error, None),
+            ("nothing_of_that_name", Outcome::Refused, None),
         ] {
             let _ = client.call(tool, json!({})).await;
             let row = recorder.rows().pop().unwrap();
-            // Before 2025-11-25, invalid arguments are a JSON-RPC error, and the caller's fault.
-            if tool == "add" && revision < Revision::V2025_11_25 {
-                assert_eq!((row.outcome, row.code, row.error_type), (Outcome::Error, Some(-32602), None));
-                continue;
-            }
             assert_eq!((row.outcome, row.error_type.as_deref()), (outcome, kind), "{tool} in {revision}");
         }
         let _ = client.get_prompt("poem", json!({"about": "rain"})).await.unwrap();

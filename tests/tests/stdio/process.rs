@@ -148,7 +148,7 @@ fn calls_over_in_flight_limit_are_rejected_before_they_run() {
         server.call(id, "tally_blocking", &json!({}));
     }
     let answers: Vec<Value> = (1..=40).map(|_| server.next()).collect();
-    let refused = answers.iter().filter(|answer| answer["error"]["code"] == -32603).count();
+    let refused = answers.iter().filter(|answer| answer["error"]["code"] == -32000).count();
     let done = answers.iter().filter(|answer| answer["result"].is_object()).count();
     assert_eq!((refused, done), (8, 32));
     server.call(41, "tallied", &json!({}));

@@ -11,8 +11,8 @@ use super::ended::{OpenSession, Question};
 use super::span;
 use super::told::Telemetry;
 use super::watch::{
-    AcceptedRequest, Arrived, Lifeline, LifelineState, Network, NotifiedRequest, Place, Watched, WatchedQuestion,
-    WatchedSession, Watcher,
+    AcceptedRequest, Arrived, KnownSender, Lifeline, LifelineState, NotifiedRequest, Place, Sender, Watched,
+    WatchedQuestion, WatchedSession, Watcher,
 };
 use crate::era::client_info::ClientInfo;
 use crate::era::encode::{self, ResponseTo};
@@ -59,15 +59,14 @@ impl Watcher for Shared {
             started,
             method,
             place,
-            network,
+            sender: KnownSender { network, ..KnownSender::default() },
             lifeline: None,
             bytes_in: bytes,
             bytes_out: 0,
             target: None,
             uri: None,
             revision: None,
-            user: None,
-            peer: None,
+            is_accepted: false,
             client: Client::Unknown,
             outcome: None,
             code: None,
@@ -130,7 +129,7 @@ struct Record {
     started: Instant,
     method: Cow<'static, str>,
     place: Place,
-    network: Network,
+    sender: KnownSender,
     /// Of a call that has to wait: what it is over with.
     lifeline: Option<Arc<dyn Lifeline>>,
     bytes_in: usize,
@@ -138,8 +137,8 @@ struct Record {
     target: Option<NamedTarget>,
     uri: Option<Box<str>>,
     revision: Option<Revision>,
-    user: Option<Arc<str>>,
-    peer: Option<Peer>,
+    /// Whether it is valid, and so has a span if one is wanted.
+    is_accepted: bool,
     client: Client,
     outcome: Option<observe::Outcome>,
     code: Option<i32>,
@@ -183,9 +182,8 @@ impl Watched for Record {
             Some(name) => NamedTarget::Known(Arc::clone(name)),
             None => NamedTarget::Other,
         });
-        self.network = request.network;
-        self.user = request.user.cloned();
-        self.peer = request.peer;
+        self.is_accepted = true;
+        self.sender = request.sender.into();
         self.client = match call.envelope.client_source() {
             Ok(client) => Client::Session(client),
             Err(Some(json)) => Client::Json(json.get().into()),
@@ -204,10 +202,12 @@ impl Watched for Record {
         let aborted = match outcome {
             Err(Failure::TimedOut(_)) => Some(observe::Outcome::TimedOut),
             Err(Failure::Panicked) => Some(observe::Outcome::Panicked),
-            // Of these, no handler has run.
-            Err(Failure::Throttled(_) | Failure::Busy(_)) => Some(observe::Outcome::Refused),
+            Err(Failure::ShutDown) => Some(observe::Outcome::Shutdown),
+            // Of these, no handler has run, or a layer has called it with what does not fit.
+            Err(Failure::Throttled(_) | Failure::Arguments(_)) => Some(observe::Outcome::Refused),
             #[cfg(feature = "auth")]
             Err(Failure::Forbidden(_)) => Some(observe::Outcome::Refused),
+            Err(_) => self.outcome,
             _ => None,
         };
         #[cfg(feature = "http")]
@@ -228,12 +228,19 @@ impl Watched for Record {
         self.outcome = Some(aborted.unwrap_or(became));
     }
 
+    fn unserved(&mut self) {
+        self.outcome = Some(observe::Outcome::Refused);
+    }
+
     fn status(&mut self, status: u16) {
         self.status = Some(status);
     }
 
-    fn from(&mut self, peer: Peer) {
-        self.peer = Some(peer);
+    fn sent_by(&mut self, sender: Sender<'_>, revision: Option<Revision>) {
+        if !self.is_accepted {
+            self.sender = sender.into();
+            self.revision = revision;
+        }
     }
 
     fn replaced(&mut self, code: i32, message: &str) {
@@ -294,6 +301,7 @@ impl Record {
         self.status = match outcome {
             #[cfg(feature = "auth")]
             Err(Failure::Forbidden(denied)) => answered.map(|_| if denied.is_anonymous { 401 } else { 403 }),
+            Err(Failure::ShutDown) if self.place.transport != Transport::Sse => answered.map(|_| 503),
             Err(Failure::Throttled(throttled)) if self.place.transport != Transport::Sse => {
                 answered.map(|_| if throttled.is_busy { 503 } else { 429 })
             }
@@ -319,7 +327,8 @@ impl Record {
         match state {
             LifelineState::Alive => (observe::Outcome::Cancelled, None),
             LifelineState::Gone => (observe::Outcome::ClientGone, None),
-            LifelineState::GivenUp => (observe::Outcome::Error, Some(RpcError::INTERNAL)),
+            LifelineState::GivenUp => (observe::Outcome::Shutdown, Some(RpcError::INTERNAL)),
+            LifelineState::Aborted => (observe::Outcome::Shutdown, None),
         }
     }
 
@@ -338,17 +347,18 @@ impl Record {
             uri: self.uri.as_deref(),
             revision: self.revision,
             transport: self.place.transport,
-            http_version: self.network.http,
-            is_unix_socket: self.network.is_unix,
+            http_version: self.sender.network.http,
+            is_unix_socket: self.sender.network.is_unix,
             duration: self.started.elapsed(),
             outcome,
             code,
             status: self.status,
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
-            user: self.user.as_deref(),
-            peer: self.peer.map(Peer::ip),
+            user: self.sender.user.as_deref(),
+            peer: self.sender.peer.map(Peer::ip),
             session: self.place.session,
+            http_request_id: self.sender.http_id.as_deref(),
             client: match &self.client {
                 Client::Unknown => ClientField::Unknown,
                 Client::Session(client) => match (client.name(), client.version()) {
@@ -367,7 +377,7 @@ impl Drop for Record {
         let finished = self.finished();
         if self.telemetry.spans.is_some() {
             // One that was refused has no span yet. That of a call is not wanted if it has none.
-            let is_late = self.span.is_none() && self.revision.is_none();
+            let is_late = self.span.is_none() && !self.is_accepted;
             let late = if is_late { span::of_refused(&finished) } else { None };
             if let Some(span) = self.span.as_ref().or(late.as_ref()) {
                 span::close(span, &finished, self.message.as_deref());

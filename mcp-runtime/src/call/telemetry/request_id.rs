@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::call::context::Context;
-
 /// The longest id that is taken from a request.
 const LONGEST: usize = 128;
 
@@ -26,6 +24,11 @@ impl RequestId {
         text.bytes().all(is_fine).then(|| RequestId(text.into()))
     }
 
+    /// The id, to be kept.
+    pub(crate) fn shared(&self) -> &Arc<str> {
+        &self.0
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -35,16 +38,6 @@ impl RequestId {
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-impl Context {
-    /// The id of the HTTP request, as clients, proxies and the log of the server name it. `None` without
-    /// [`HttpService::request_ids`](crate::http::HttpService::request_ids), and on stdio. Requires the feature `http`.
-    ///
-    /// Not to be confused with [`request_id`](Self::request_id), which is JSON-RPC's, and unique in one connection only.
-    pub fn http_request_id(&self) -> Option<&str> {
-        self.http()?.extensions.get().map(RequestId::as_str)
     }
 }
 

@@ -89,6 +89,7 @@ fn make(call: &Finished<'_>, method: Method) -> Option<Span> {
         "network.protocol.name" = call.transport.protocol(),
         "network.protocol.version" = call.http_version,
         "client.address" = call.peer.map(display),
+        "http.request.header.x-request-id" = call.http_request_id,
     );
     (!span.is_disabled()).then_some(span)
 }

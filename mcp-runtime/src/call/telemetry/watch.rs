@@ -102,14 +102,38 @@ impl Network {
     }
 }
 
+/// Who sent a request, as far as that is known.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sender<'a> {
+    pub(crate) user: Option<&'a Arc<str>>,
+    pub(crate) peer: Option<Peer>,
+    pub(crate) network: Network,
+    /// The id of the HTTP request, if it has one.
+    pub(crate) http_id: Option<&'a Arc<str>>,
+}
+
+/// A [`Sender`], to be kept.
+#[derive(Debug, Default)]
+pub(crate) struct KnownSender {
+    pub(crate) user: Option<Arc<str>>,
+    pub(crate) peer: Option<Peer>,
+    pub(crate) network: Network,
+    pub(crate) http_id: Option<Arc<str>>,
+}
+
+impl From<Sender<'_>> for KnownSender {
+    fn from(sender: Sender<'_>) -> Self {
+        let Sender { user, peer, network, http_id } = sender;
+        KnownSender { user: user.cloned(), peer, network, http_id: http_id.cloned() }
+    }
+}
+
 /// A request that has been accepted.
 pub(crate) struct AcceptedRequest<'a> {
     pub(crate) id: &'a str,
     pub(crate) call: &'a Accepted<'a>,
     pub(crate) names: &'a dyn Names,
-    pub(crate) user: Option<&'a Arc<str>>,
-    pub(crate) peer: Option<Peer>,
-    pub(crate) network: Network,
+    pub(crate) sender: Sender<'a>,
 }
 
 /// What a call that is dropped was dropped for.
@@ -121,6 +145,8 @@ pub(crate) enum LifelineState {
     Gone,
     /// The server has given it up in a shutdown, and has answered so.
     GivenUp,
+    /// The server has ended it, without an answer.
+    Aborted,
 }
 
 /// A connection, whose end is the end of its calls. Not `Debug`: every server would link that of a connection and of all it
@@ -140,10 +166,12 @@ pub(crate) trait Watched: fmt::Debug + Send {
     fn span(&self) -> Option<&Span>;
     /// It has this outcome, which is brought into the form of its revision.
     fn settle(&mut self, outcome: &mut Outcome, to: ResponseTo<'_>);
+    /// It is refused before its handler runs. Its outcome follows.
+    fn unserved(&mut self);
     /// The response to it has this status.
     fn status(&mut self, status: u16);
-    /// It came from there.
-    fn from(&mut self, peer: Peer);
+    /// It was sent by them, in this revision. For one that is not accepted.
+    fn sent_by(&mut self, sender: Sender<'_>, revision: Option<Revision>);
     /// Its answer could not be sent, and this error is sent instead.
     fn replaced(&mut self, code: i32, message: &str);
     /// The response to it has so many bytes.
@@ -214,6 +242,13 @@ impl Watch {
         self.0.as_deref_mut()
     }
 
+    /// Whether anything watches it.
+    #[cfg(feature = "http")]
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// The request has to wait.
     #[inline]
     pub(crate) fn waits(&mut self, lifeline: impl FnOnce() -> Arc<dyn Lifeline>) {
@@ -227,6 +262,15 @@ impl Watch {
     pub(crate) fn accepted<'a>(&mut self, request: impl FnOnce() -> AcceptedRequest<'a>) {
         if let Some(watched) = &mut self.0 {
             watched.accepted(&request());
+        }
+    }
+
+    /// The request is not valid: who sent it, and the revision it names.
+    #[cold]
+    pub(crate) fn sent_by<'a>(&mut self, sender: impl FnOnce() -> (Sender<'a>, Option<Revision>)) {
+        if let Some(watched) = &mut self.0 {
+            let (sender, revision) = sender();
+            watched.sent_by(sender, revision);
         }
     }
 
@@ -249,6 +293,14 @@ impl Watch {
     pub(crate) fn settle(&mut self, outcome: &mut Outcome, to: ResponseTo<'_>) {
         if let Some(watched) = &mut self.0 {
             watched.settle(outcome, to);
+        }
+    }
+
+    /// The request is refused before its handler runs; its outcome is taken next.
+    #[inline]
+    pub(crate) fn unserved(&mut self) {
+        if let Some(watched) = &mut self.0 {
+            watched.unserved();
         }
     }
 

@@ -14,7 +14,7 @@ use super::router::Router;
 use crate::ask::{SessionChannel, read_responses};
 #[cfg(feature = "auth")]
 use crate::auth::access::Access;
-use crate::call::outbox::Presence;
+use crate::call::outbox::presence::Presence;
 use crate::era::encode::task::RELATED;
 use crate::era::{Accepted, Method, TaskNegotiation};
 use crate::jsonrpc::error::{RpcError, shorten};

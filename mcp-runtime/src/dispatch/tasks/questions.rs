@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::ask::{AskError, SessionChannel};
-use crate::call::outbox::Presence;
+use crate::call::outbox::presence::Presence;
 use crate::call::task_streams::WaitingStream;
 use crate::era::encode::task::RELATED;
 use crate::jsonrpc::error::RpcError;

@@ -6,14 +6,14 @@ use super::{ArgumentErrors, MissingCapabilityFormat, WireFormat};
 use crate::era::Method;
 use crate::error::chain;
 use crate::jsonrpc::error::{RpcError, shorten};
-use crate::outcome::{ArgumentError, Failure, MissingCapability};
+use crate::outcome::{self, ArgumentError, Failure, MissingCapability};
 use crate::protocol::ToolResult;
 
 /// The tool result or the error that answers a failed call.
 pub(super) fn translate(failure: Failure, method: Method, wire: &WireFormat) -> Result<ToolResult, RpcError> {
     let is_tool = method == Method::ToolsCall;
     match failure {
-        Failure::Protocol(error) | Failure::Busy(error) => Err(error),
+        Failure::Protocol(error) => Err(error),
         Failure::ResourceNotFound(uri) => Err(resource_not_found(&uri, wire)),
         Failure::Arguments(errors) if is_tool && wire.argument_errors == ArgumentErrors::ToolResult => {
             let text = format!("Invalid arguments:{}", sentence(&errors));
@@ -32,6 +32,7 @@ pub(super) fn translate(failure: Failure, method: Method, wire: &WireFormat) -> 
         #[cfg(feature = "auth")]
         Failure::Forbidden(denied) => Err(denied.to_error()),
         Failure::Throttled(throttled) => Err(throttled.to_error()),
+        Failure::ShutDown => Err(outcome::shut_down()),
         Failure::Unavailable(text) => Err(internal(text.to_owned())),
         Failure::Declined(text) => Err(RpcError::new(RpcError::USER_DECLINED, text)),
         Failure::MissingCapability(MissingCapability { text, .. }) => Err(internal(text)),

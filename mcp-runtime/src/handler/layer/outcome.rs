@@ -171,7 +171,7 @@ impl Outcome {
                 | Failure::Panicked
                 | Failure::TimedOut(_)
                 | Failure::Throttled(_)
-                | Failure::Busy(_)
+                | Failure::ShutDown
                 | Failure::Unavailable(_) => {}
             }
         }
@@ -210,7 +210,7 @@ impl CallError {
             Failure::MissingCapability(_) => ErrorKind::MissingCapability,
             Failure::Panicked => ErrorKind::Panicked,
             // Limits and timeouts surround the layers, so that none of them sees its own.
-            Failure::Unavailable(_) | Failure::Throttled(_) | Failure::Busy(_) | Failure::TimedOut(_) => {
+            Failure::Unavailable(_) | Failure::Throttled(_) | Failure::ShutDown | Failure::TimedOut(_) => {
                 ErrorKind::Unavailable
             }
             Failure::Protocol(_) => ErrorKind::Protocol,
@@ -247,7 +247,8 @@ impl CallError {
             Failure::Forbidden(denied) => denied.to_error().message,
             Failure::Throttled(throttled) => throttled.to_error().message,
             Failure::Unavailable(text) => Cow::Borrowed(text),
-            Failure::Protocol(error) | Failure::Busy(error) => Cow::Borrowed(&error.message),
+            Failure::ShutDown => internal::shut_down().message,
+            Failure::Protocol(error) => Cow::Borrowed(&error.message),
         }
     }
 }

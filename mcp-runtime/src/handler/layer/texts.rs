@@ -140,7 +140,7 @@ fn failure_texts(failure: &mut Failure, edit: Edit<'_>) {
         Failure::Panicked
         | Failure::TimedOut(_)
         | Failure::Throttled(_)
-        | Failure::Busy(_)
+        | Failure::ShutDown
         | Failure::Unavailable(_) => {}
     }
 }

@@ -20,6 +20,7 @@ fn finished(outcome: Outcome, code: Option<i32>) -> Finished<'static> {
         user: None,
         peer: None,
         session: None,
+        http_request_id: None,
         client: ClientField::Unknown,
     }
 }
@@ -65,6 +66,7 @@ fn outcomes_without_a_code() {
             Outcome::TimedOut => (Some("timeout"), true),
             Outcome::Cancelled => (Some("cancelled"), false),
             Outcome::ClientGone => (Some("client_gone"), false),
+            Outcome::Shutdown => (Some("shutdown"), true),
             _ => (None, false),
         };
         let told = finished(outcome, None);

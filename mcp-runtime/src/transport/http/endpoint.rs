@@ -56,6 +56,10 @@ impl Service {
                 return *refusal;
             }
         };
+        #[cfg(feature = "auth")]
+        if let (Some(post), Some(user)) = (http.unclaimed, access.as_ref().and_then(|access| access.user.as_ref())) {
+            post.is_by(Some(user.principal()));
+        }
         let mut http = HttpRequest {
             #[cfg(feature = "auth")]
             access: access.as_ref(),

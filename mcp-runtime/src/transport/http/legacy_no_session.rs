@@ -78,6 +78,7 @@ async fn serve(
             First::Answer(line) => return response::answer(format, line),
             #[cfg(feature = "auth")]
             First::Denied(line, denied) => return denied::denied(line, &denied),
+            First::GivenUp(line) => return response::given_up(line),
             First::Notification(line) => out = line,
             // Without a session there is no stream to come back to.
             First::Detach => {}

@@ -71,6 +71,16 @@ impl SseSessions {
         }))
     }
 
+    /// Ends all connections behind the answers of their calls, which are over soon.
+    pub(super) async fn end_all(&self) {
+        let all: Vec<_> = self.table().values().map(Arc::clone).collect();
+        for session in all {
+            let control = Arc::clone(lock(&session.connection).control());
+            control.in_flight.at_most(0).await;
+            let _ = session.outbox.sender().send(Outgoing::End).await;
+        }
+    }
+
     /// Receives a message. Its answer is sent on the stream.
     pub(super) async fn message(
         &self,

@@ -40,7 +40,7 @@ use idle_clock::{BusyGuard, IdleClock};
 use legacy_sse::SseSessions;
 pub use listener::socket::{Listener, SocketStream, Sockets};
 use quota::{MOST_REQUESTS, Quotas};
-use refusals::Refusals;
+use refusals::{Refusals, Unlogged};
 use request::HttpRequest;
 use request::arrivals::Arrivals;
 pub use request::forwarded::Forwarded;
@@ -138,7 +138,7 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// | 403 | the host or origin is not [allowed](Self::allow_hosts), or the caller lacks scopes |
 /// | 408, 413 | the message arrives too slowly, or is too long |
 /// | 429 | a quota of the [principal](Self::principal) is exhausted; with `Retry-After` |
-/// | 503 | a limit of the server is reached, a store fails, or a nested service shuts down; with `Retry-After` |
+/// | 503 | a limit of the server is reached, a store fails, or the server shuts down; with `Retry-After` |
 ///
 /// The limits are those of [`Limits`](crate::Limits).
 #[derive(Clone)]
@@ -246,7 +246,10 @@ impl HttpService {
             self.0.sessions.idle().await;
         };
         let limit = self.0.core.limits.drain_timeout;
-        let _ = tokio::join!(tokio::time::timeout(limit, done), self.0.core.tasks.end(limit));
+        let (in_time, ()) = tokio::join!(tokio::time::timeout(limit, done), self.0.core.tasks.end(limit));
+        if in_time.is_err() {
+            self.0.give_up(Some(limit), self.0.requests.acquire_many(permits)).await;
+        }
         self.0.sessions.end_all();
     }
 
@@ -334,7 +337,10 @@ impl Service {
         let shuts_down = self.core.shared.phase() > last;
         if shuts_down {
             let text = "the server is shutting down; retry later";
-            return Some(response::later(StatusCode::SERVICE_UNAVAILABLE, text));
+            let mut refusal = response::later(StatusCode::SERVICE_UNAVAILABLE, text);
+            // The log has the shutdown.
+            refusal.extensions_mut().insert(Unlogged);
+            return Some(refusal);
         }
         self.options.edge.as_ref()?.preflight(parts)
     }

@@ -114,15 +114,16 @@ pub(super) enum Rejected {
 
 impl Rejected {
     pub(super) fn answer(self, id: Id<'_>) -> Response<Body> {
-        let (principal, server) = (StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE);
         match self {
             Rejected::Caller(CallKind::Call) => {
-                response::later_to(id, principal, "too many concurrent calls of yours; wait for one to finish")
+                response::too_many_to(id, "too many concurrent calls of yours; wait for one to finish")
             }
             Rejected::Caller(CallKind::Stream) => {
-                response::later_to(id, principal, "too many open streams of yours; close one first")
+                response::too_many_to(id, "too many open streams of yours; close one first")
             }
-            Rejected::Streams => response::later_to(id, server, "too many open streams; retry later"),
+            Rejected::Streams => {
+                response::later_to(id, StatusCode::SERVICE_UNAVAILABLE, "too many open streams; retry later")
+            }
             Rejected::Hook => {
                 let error = RpcError::new(RpcError::INTERNAL, "Internal error");
                 response::error(StatusCode::INTERNAL_SERVER_ERROR, id, &error)

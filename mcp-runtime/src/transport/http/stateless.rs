@@ -3,26 +3,25 @@
 //! The connection itself polls the call: no task, no table. When the client disconnects, hyper drops the
 //! response and the handler's future with it, which is this revision's cancellation.
 
-use std::pin::Pin;
+mod answer;
+
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use tokio::sync::mpsc;
 
+use self::answer::{AnswerFuture, StatelessAnswer, StatelessStream, sent_notifications, tell};
 use super::quota::QuotaPermit;
 use super::request::HttpRequest;
 use super::request::accept::ResponseFormat;
 use super::request::headers::Headers;
 use super::request::watched;
-use super::response::body::{Body, Events, charged};
+use super::response::body::Body;
 #[cfg(feature = "auth")]
 use super::response::denied;
 use super::response::sse::events;
 use super::{Responding, Service, response};
-#[cfg(feature = "auth")]
-use crate::auth::access::Denied;
 use crate::call::begin::{Begun, CallEnv, WaitingCall, begin};
 use crate::call::in_flight::CallKind;
 use crate::call::invocation::{CallChannel, Invocation};
@@ -38,7 +37,7 @@ use crate::jsonrpc::{Id, Request};
 use crate::outcome::{Failure, Outcome};
 use crate::panic;
 use crate::server::core::Core;
-use crate::server::memory::{Charge, FREE};
+use crate::server::memory::FREE;
 use crate::server::state::Phase;
 
 /// Serves a request, as far as that can be done at once.
@@ -51,6 +50,10 @@ pub(super) fn serve<'a>(
     let mut watch = watched::begin(&service.core, http.unclaimed, request);
     let response = respond(service, http, request, params, &mut watch);
     if let Responding::Done(response) = &response {
+        if watch.is_on() {
+            let principal = service.principal(http).ok().flatten();
+            watch.sent_by(|| (http.sender(principal.as_ref()), http.revision()));
+        }
         watched::refused(watch, response);
     }
     response
@@ -79,9 +82,7 @@ fn respond<'a>(
         id: request.id.as_str(),
         call: &call,
         names: &*catalog,
-        user: outbox.principal(),
-        peer: outbox.peer(),
-        network: outbox.network(),
+        sender: outbox.caller(),
     });
     let env = CallEnv { core, catalog: &catalog, outbox: &outbox, control: None };
     if let Err(error) = check_header_args(&env, request.id, &call, http.headers) {
@@ -98,7 +99,7 @@ fn respond<'a>(
                 stream.to.watch = std::mem::take(watch);
                 respond_later(core, http.format(), stream, permit, outbox)
             }
-            Err(failure) => Responding::Done(answered(core, to, Err(failure), Vec::new(), http.format(), watch)),
+            Err(failure) => Responding::Done(unserved(core, to, failure, http.format(), watch)),
         };
     }
     // Only a call that may have to wait takes of the quota, so that no other pays for it.
@@ -112,6 +113,7 @@ fn respond<'a>(
     drop(entered);
     match (permit, begun) {
         (Err(rejected), _) => Responding::Done(rejected.answer(request.id)),
+        (Ok(_), Begun::Refused(failure)) => Responding::Done(unserved(core, to, failure, http.format(), watch)),
         (Ok(_), Begun::Done { notifications, outcome }) => {
             let notifications = if http.format().streams() { notifications } else { Vec::new() };
             let response = answered(core, to, outcome, notifications, http.format(), watch);
@@ -174,42 +176,25 @@ fn refuse(id: Id<'_>, error: &RpcError) -> Response<Body> {
     response::error(status, id, error)
 }
 
-/// An encoded answer, and its status if no notification came before it.
-struct StatelessAnswer {
-    status: StatusCode,
-    line: Vec<u8>,
-    /// What a long answer takes of the memory budget, if it may end a stream.
-    charge: Option<Charge>,
-    /// What the caller lacks.
-    #[cfg(feature = "auth")]
-    denied: Option<Box<Denied>>,
-    /// Who is told of it, when its status is settled.
-    watch: Watch,
-}
-
-impl StatelessAnswer {
-    /// It is sent with this status.
-    fn tell(&mut self, status: StatusCode) {
-        tell(&mut self.watch, status, &self.line);
-    }
-}
-
-/// Tells who watches that this answer is sent with this status.
-#[inline]
-fn tell(watch: &mut Watch, status: StatusCode, answer: &[u8]) {
-    if let Some(watched) = watch.get() {
-        watched.status(status.as_u16());
-        std::mem::take(watch).finish(answer);
-    }
-}
-
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#status-codes>
 fn status(outcome: &Outcome) -> StatusCode {
     match outcome {
         Err(Failure::MissingCapability(_)) => StatusCode::BAD_REQUEST,
-        Err(Failure::Unavailable(_)) => StatusCode::SERVICE_UNAVAILABLE,
+        Err(Failure::Unavailable(_) | Failure::ShutDown) => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::OK,
     }
+}
+
+/// The response to a call that is refused before its handler runs.
+fn unserved(
+    core: &Core,
+    to: ResponseTo<'_>,
+    failure: Failure,
+    format: ResponseFormat,
+    watch: &mut Watch,
+) -> Response<Body> {
+    watch.unserved();
+    answered(core, to, Err(failure), Vec::new(), format, watch)
 }
 
 /// The response to a call that is over, behind its notifications.
@@ -240,6 +225,7 @@ fn answered(
     } else {
         let answer = StatelessAnswer {
             status,
+            is_given_up: false,
             line: lines,
             charge: None,
             #[cfg(feature = "auth")]
@@ -258,15 +244,14 @@ fn whole(format: ResponseFormat, mut answer: StatelessAnswer) -> Response<Body> 
         return denied::denied(answer.line, &denied);
     }
     answer.tell(answer.status);
-    let StatelessAnswer { status, line, .. } = answer;
+    let StatelessAnswer { status, is_given_up, line, .. } = answer;
     match status {
+        _ if is_given_up => response::given_up(line),
         StatusCode::OK => response::answer(format, line),
         StatusCode::SERVICE_UNAVAILABLE => response::retry_later(response::json(status, line)),
         _ => response::json(status, line),
     }
 }
-
-type AnswerFuture = Pin<Box<dyn Future<Output = StatelessAnswer> + Send>>;
 
 /// Responds when the call is over, or when it sends its first notification.
 fn respond_later(
@@ -280,9 +265,9 @@ fn respond_later(
     let answer: AnswerFuture = Box::pin(async move {
         // Counts against the caller's quota until the answer is there.
         let _permit = permit;
-        let (mut to, mut outcome, turns) = call.finish().await;
+        let (mut to, mut outcome, turns) = call.finish(&core.shared).await;
         let mut watch = std::mem::take(&mut to.watch);
-        let status = status(&outcome);
+        let (status, is_given_up) = (status(&outcome), matches!(outcome, Err(Failure::ShutDown)));
         #[cfg(feature = "auth")]
         let denied = match &outcome {
             Err(Failure::Forbidden(denied)) => Some(denied.clone()),
@@ -301,6 +286,7 @@ fn respond_later(
         }
         StatelessAnswer {
             status,
+            is_given_up,
             line,
             charge: charge.flatten(),
             #[cfg(feature = "auth")]
@@ -343,50 +329,5 @@ async fn first(
                 return response::answer(ResponseFormat::Events, lines);
             }
         }
-    }
-}
-
-/// The notifications that are in the queue, one line each.
-fn sent_notifications(messages: &mut mpsc::Receiver<Outgoing>) -> Vec<u8> {
-    let mut lines = Vec::new();
-    while let Ok(message) = messages.try_recv() {
-        if let Outgoing::Notification(line) | Outgoing::Heartbeat(line) = message {
-            lines.extend_from_slice(&line);
-        }
-    }
-    lines
-}
-
-/// The events of one request: its notifications, then its answer. Dropped with the connection, and the call
-/// with it.
-struct StatelessStream {
-    first: Option<Bytes>,
-    messages: mpsc::Receiver<Outgoing>,
-    answer: Option<AnswerFuture>,
-}
-
-impl Events for StatelessStream {
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(first));
-        }
-        while let Poll::Ready(Some(message)) = self.messages.poll_recv(cx) {
-            if let Outgoing::Notification(line) | Outgoing::Heartbeat(line) = message {
-                return Poll::Ready(Some(events(&line).into()));
-            }
-        }
-        let Some(answer) = &mut self.answer else { return Poll::Ready(None) };
-        let Poll::Ready(mut answer) = answer.as_mut().poll(cx) else { return Poll::Pending };
-        self.answer = None;
-        answer.tell(StatusCode::OK);
-        let StatelessAnswer { line, charge, .. } = answer;
-        // What was sent during the last poll comes before the answer.
-        let mut lines = sent_notifications(&mut self.messages);
-        lines.extend_from_slice(&line);
-        let events = events(&lines).into();
-        Poll::Ready(Some(match charge {
-            Some(charge) => charged(events, charge),
-            None => events,
-        }))
     }
 }

@@ -17,8 +17,8 @@ use crate::dispatch::connection::{Connection, Exited};
 use crate::era::encode;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::Id;
-use crate::jsonrpc::error::RpcError;
 use crate::limits::Limits;
+use crate::outcome;
 use crate::server::core::Core;
 use crate::server::hooks::{DisconnectReason, Hooks};
 use crate::server::state::Phase;
@@ -94,7 +94,10 @@ impl<W: Write + Send + 'static> Conversation<W> {
         let grace = Grace::new(&self.core.limits, at_eof);
         let dropped = match exited {
             // A client that sends `exit` does not wait for answers.
-            Some(_) => drop_calls(&self.end.control),
+            Some(_) => {
+                self.end.control.abort();
+                Vec::new()
+            }
             None => self.drain(&grace, connection.is_none()).await,
         };
         self.end_tasks().await;
@@ -117,8 +120,14 @@ impl<W: Write + Send + 'static> Conversation<W> {
         let control = &self.end.control;
         tokio::select! {
             dropped = control.drain(grace.drain, grace.eof.is_some()) => dropped,
-            () = self.core.shared.reaches(Phase::Aborted) => drop_calls(control),
-            () = exit_received(&mut self.reader), if reading => drop_calls(control),
+            () = self.core.shared.reaches(Phase::Aborted) => {
+                control.drop_calls().await;
+                Vec::new()
+            }
+            () = exit_received(&mut self.reader), if reading => {
+                control.abort();
+                Vec::new()
+            }
         }
     }
 
@@ -173,17 +182,10 @@ impl Grace {
     }
 }
 
-/// Drops all calls at once, without an answer.
-fn drop_calls(control: &ConnectionControl) -> Vec<Box<str>> {
-    control.abort();
-    Vec::new()
-}
-
 /// The answer to a call that was not over in time.
 fn given_up(id: &str) -> Vec<u8> {
-    let error = RpcError::new(RpcError::INTERNAL, "The server has ended before the call was done");
     let mut line = Vec::new();
-    encode::error(Id::new_unchecked(id), &error, &mut line);
+    encode::error(Id::new_unchecked(id), &outcome::shut_down(), &mut line);
     line
 }
 

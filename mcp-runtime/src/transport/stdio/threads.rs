@@ -91,6 +91,8 @@ fn append(message: Outgoing, batch: &mut Vec<u8>) -> bool {
     match message {
         #[cfg(all(feature = "auth", feature = "http"))]
         Outgoing::Denied(line, _) => batch.extend_from_slice(&line),
+        #[cfg(feature = "http")]
+        Outgoing::GivenUp(line) => batch.extend_from_slice(&line),
         Outgoing::Answer(line) | Outgoing::Notification(line) | Outgoing::Heartbeat(line) => {
             batch.extend_from_slice(&line);
         }

@@ -7,6 +7,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
 use tokio::sync::Mutex;
 
+use crate::transport::http::refusals::Unlogged;
 use crate::transport::http::response::body::Body;
 
 /// How long the stores may take. Less than a second, after which most probes give up.
@@ -55,6 +56,8 @@ impl Health {
 pub(super) fn told(status: StatusCode, text: &'static str) -> Response<Body> {
     let mut response = Response::new(Body::full(text.as_bytes().to_vec()));
     *response.status_mut() = status;
+    // A probe is answered, whatever the answer: a server that drains is asked every second.
+    response.extensions_mut().insert(Unlogged);
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
 
+use crate::call::context::Context;
 use crate::call::telemetry::request_id::RequestId;
 use crate::random;
 use crate::transport::http::response::body::Body;
@@ -43,5 +44,15 @@ pub(super) fn dress(response: &mut Response<Body>, parts: &Parts) {
     let id = parts.extensions.get::<RequestId>().and_then(|id| HeaderValue::from_str(id.as_str()).ok());
     if let Some(id) = id {
         response.headers_mut().insert(NAME, id);
+    }
+}
+
+impl Context {
+    /// The id of the HTTP request, as clients, proxies and the log of the server name it. `None` without
+    /// [`HttpService::request_ids`](crate::http::HttpService::request_ids), and on stdio. Requires the feature `http`.
+    ///
+    /// Not to be confused with [`request_id`](Self::request_id), which is JSON-RPC's, and unique in one connection only.
+    pub fn http_request_id(&self) -> Option<&str> {
+        self.http()?.extensions.get().map(RequestId::as_str)
     }
 }

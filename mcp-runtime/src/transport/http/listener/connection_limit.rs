@@ -181,6 +181,11 @@ impl ConnectionLimit {
         }
     }
 
+    /// Closes all connections, whatever they do. One that never yields is not waited for.
+    pub(crate) async fn close(&mut self) {
+        let _ = tokio::time::timeout(EVICTION_INTERVAL, self.tasks.shutdown()).await;
+    }
+
     fn remove(&mut self, ended: Result<(Id, ()), JoinError>) {
         self.entries.remove(&ended.map_or_else(|error| error.id(), |(id, ())| id));
     }

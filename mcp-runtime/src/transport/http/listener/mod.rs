@@ -5,6 +5,7 @@ mod clock;
 mod connection_limit;
 mod descriptors;
 mod holder;
+mod overdue;
 pub(crate) mod socket;
 #[cfg(feature = "systemd")]
 mod systemd;
@@ -47,6 +48,8 @@ impl HttpService {
     ///
     /// Then the listener is closed, streams end with their result, and running requests have
     /// [`Limits::drain_timeout`](crate::Limits::drain_timeout) to finish. Whoever has connected by then may send a request.
+    /// Calls that run longer are answered with an error, 503 if nothing of the response was sent. Observers are told of every
+    /// request before this returns.
     ///
     /// The address is logged as a `tracing` event of level info, with the port that was chosen for port 0.
     ///
@@ -163,9 +166,14 @@ where
         };
         tokio::join!(answered, core.tasks.running.at_most(0));
     };
-    tokio::select! {
-        _ = tokio::time::timeout(core.limits.drain_timeout, drained) => {}
-        () = core.shared.reaches(Phase::Aborted) => {}
+    let timeout = core.limits.drain_timeout;
+    let (is_done, after) = tokio::select! {
+        drained = tokio::time::timeout(timeout, drained) => (drained.is_ok(), Some(timeout)),
+        () = core.shared.reaches(Phase::Aborted) => (false, None),
+    };
+    if !is_done {
+        service.0.give_up(after, limit.drained()).await;
+        limit.close().await;
     }
     core.tasks.end(Duration::ZERO).await;
     // A clone of the service may be nested elsewhere, and would keep sessions and their calls alive.

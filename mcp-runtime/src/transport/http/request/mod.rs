@@ -21,8 +21,10 @@ use self::watched::UnclaimedPost;
 #[cfg(feature = "auth")]
 use crate::auth::access::Access;
 use crate::call::outbox::Outbox;
-use crate::call::telemetry::watch::Arrival;
+use crate::call::telemetry::request_id::RequestId;
+use crate::call::telemetry::watch::{Arrival, Network, Sender};
 use crate::era;
+use crate::protocol::Revision;
 use crate::server::memory::Charge;
 use crate::server::peer::Peer;
 
@@ -74,6 +76,17 @@ impl<'a> HttpRequest<'a> {
     #[inline]
     pub(crate) fn claim(&self) -> Arrival {
         self.unclaimed.map_or(Arrival::now(0), UnclaimedPost::claim)
+    }
+
+    /// Who sent it, for observers.
+    pub(crate) fn sender<'b>(&'b self, user: Option<&'b Arc<str>>) -> Sender<'b> {
+        let http_id = self.parts.extensions.get().map(RequestId::shared);
+        Sender { user, peer: self.peer, network: Network::of(self.parts), http_id }
+    }
+
+    /// The revision that the version header names, if the server speaks it.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        self.headers.version().ok().flatten()?.parse().ok()
     }
 
     pub(crate) fn names_session(&self) -> bool {

@@ -1,18 +1,20 @@
 //! Requests over HTTP that are watched: those of 2026-07-28, and each POST until something else tells what becomes of it.
 //! It may be refused before it is a call.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use http::request::Parts;
 use http::{Method, Response};
 
 use super::headers::{Field, Headers};
-use crate::call::telemetry::watch::{Arrival, Arrived, Network, Place, Watch};
+use crate::call::telemetry::request_id::RequestId;
+use crate::call::telemetry::watch::{Arrival, Arrived, Network, Place, Sender, Watch};
 use crate::era;
 use crate::jsonrpc::Request;
 use crate::jsonrpc::error::beginning;
 use crate::observe::{SessionHash, Transport};
+use crate::protocol::Revision;
 use crate::server::core::Core;
 use crate::server::peer::Peer;
 use crate::sync::lock;
@@ -25,6 +27,8 @@ pub(crate) struct UnclaimedPost<'a> {
     core: &'a Core,
     peer: Option<Peer>,
     network: Network,
+    http_id: Option<Arc<str>>,
+    revision: Option<Revision>,
     seen: Mutex<Seen>,
 }
 
@@ -34,6 +38,8 @@ struct Seen {
     /// The method, once the message is known to be a request.
     method: Option<Box<str>>,
     arrival: Arrival,
+    /// Who sent it, once that is known.
+    user: Option<Arc<str>>,
     place: Place,
     /// Whether something else tells what becomes of it.
     is_claimed: bool,
@@ -55,13 +61,20 @@ impl<'a> UnclaimedPost<'a> {
         };
         let transport = if session.is_some() { Transport::HttpSession } else { Transport::Http };
         let place = Place { transport, session };
-        let seen = Seen { method: None, arrival: Arrival::now(0), place, is_claimed: false };
-        UnclaimedPost { core, peer, network: Network::of(parts), seen: Mutex::new(seen) }
+        let seen = Seen { method: None, arrival: Arrival::now(0), user: None, place, is_claimed: false };
+        let revision = headers.version().ok().flatten().and_then(|version| version.parse().ok());
+        let http_id = parts.extensions.get().map(RequestId::shared).cloned();
+        UnclaimedPost { core, peer, network: Network::of(parts), http_id, revision, seen: Mutex::new(seen) }
     }
 
     /// Its message has arrived.
     pub(crate) fn arrived(&self, bytes: usize) {
         lock(&self.seen).arrival = Arrival { bytes, at: Some(Instant::now()) };
+    }
+
+    /// This caller has sent it.
+    pub(crate) fn is_by(&self, user: Option<&Arc<str>>) {
+        lock(&self.seen).user = user.cloned();
     }
 
     /// It is a message of HTTP+SSE.
@@ -96,6 +109,7 @@ impl<'a> UnclaimedPost<'a> {
             return None;
         }
         let (method, place, Arrival { bytes, at }) = (seen.method.take().unwrap_or_default(), seen.place, seen.arrival);
+        let user = seen.user.take();
         drop(seen);
         let catalog = self.core.shared.catalog();
         let mut watch = Watch::begin(self.core.watcher.as_ref(), || Arrived {
@@ -107,9 +121,9 @@ impl<'a> UnclaimedPost<'a> {
             place,
             network: self.network,
         });
-        if let (Some(watched), Some(peer)) = (watch.get(), self.peer) {
-            watched.from(peer);
-        }
+        let UnclaimedPost { peer, network, .. } = *self;
+        let sender = Sender { user: user.as_ref(), peer, network, http_id: self.http_id.as_ref() };
+        watch.sent_by(|| (sender, self.revision));
         Some(watch)
     }
 }

@@ -185,7 +185,12 @@ impl<T: Send + Unpin> Events for LineEvents<T> {
         let form = self.form;
         loop {
             match std::task::ready!(self.lines.poll_recv(cx)) {
-                Some(Outgoing::Answer(lines) | Outgoing::Notification(lines) | Outgoing::Heartbeat(lines)) => {
+                Some(
+                    Outgoing::Answer(lines)
+                    | Outgoing::GivenUp(lines)
+                    | Outgoing::Notification(lines)
+                    | Outgoing::Heartbeat(lines),
+                ) => {
                     return Poll::Ready(Some(form(&lines).into()));
                 }
                 // The head of the stream has been sent: the error names the scopes.

@@ -48,7 +48,11 @@ pub(crate) fn status(denied: &Denied) -> StatusCode {
 #[cold]
 pub(crate) fn denied(line: Vec<u8>, denied: &Denied) -> Response<Body> {
     let mut response = json(status(denied), line);
-    response.extensions_mut().insert(Reason { code: RpcError::FORBIDDEN, text: denied.to_string().into() });
+    response.extensions_mut().insert(Reason {
+        code: RpcError::FORBIDDEN,
+        text: denied.to_string().into(),
+        change: None,
+    });
     challenge(&mut response, denied.challenge.as_deref());
     response
 }

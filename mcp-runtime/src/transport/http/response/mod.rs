@@ -14,7 +14,7 @@ use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER}
 use http::{Response, StatusCode};
 
 use self::body::Body;
-use super::refusals::Reason;
+use super::refusals::{Reason, Unlogged};
 use super::request::accept::ResponseFormat;
 use crate::era::encode;
 use crate::jsonrpc::Id;
@@ -68,7 +68,7 @@ pub(super) fn error(status: StatusCode, id: Id<'_>, error: &RpcError) -> Respons
     let mut line = Vec::new();
     encode::error(id, error, &mut line);
     let mut response = json(status, line);
-    response.extensions_mut().insert(Reason { code: error.code, text: shorten(&error.message).into() });
+    response.extensions_mut().insert(Reason { code: error.code, text: shorten(&error.message).into(), change: None });
     response
 }
 
@@ -94,9 +94,26 @@ pub(super) fn later_to(id: Id<'_>, status: StatusCode, text: &str) -> Response<B
     retry_later(error(status, id, &RpcError::new(RpcError::INTERNAL, text.to_owned())))
 }
 
+/// The caller has as many calls, streams or sessions as they may have: they may retry.
+#[cold]
+pub(super) fn too_many_to(id: Id<'_>, text: &str) -> Response<Body> {
+    let (mut line, refusal) = (Vec::new(), Throttled::too_many(text));
+    encode::error(id, &refusal.to_error(), &mut line);
+    throttled(line, &refusal)
+}
+
 /// Tells the client when to retry.
 pub(super) fn retry_later(mut response: Response<Body>) -> Response<Body> {
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+/// The response to a call that a shutdown does not wait for. `line` is the JSON-RPC error.
+#[cold]
+pub(super) fn given_up(line: Vec<u8>) -> Response<Body> {
+    let mut response = retry_later(json(StatusCode::SERVICE_UNAVAILABLE, line));
+    // One line of the log tells of all of them.
+    response.extensions_mut().insert(Unlogged);
     response
 }
 
@@ -106,7 +123,11 @@ pub(super) fn throttled(line: Vec<u8>, throttled: &Throttled) -> Response<Body> 
     let status = if throttled.is_busy { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::TOO_MANY_REQUESTS };
     let mut response = json(status, line);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(throttled.retry_after_seconds()));
-    response.extensions_mut().insert(Reason { code: RpcError::THROTTLED, text: throttled.text().into() });
+    response.extensions_mut().insert(Reason {
+        code: RpcError::THROTTLED,
+        text: throttled.text().into(),
+        change: Some(throttled.change),
+    });
     response
 }
 

@@ -89,13 +89,14 @@ impl Service {
         let Some(stores) = &self.options.stores else { return self.local_session(http) };
         let (id, principal) = self.session_claim(http)?;
         let found = persistence::find(stores, &self.sessions, &self.core, id, principal.as_deref(), intent).await?;
-        found.ok_or_else(unknown_session)
+        found.ok_or_else(|| refuse_session(http, principal.as_ref()))
     }
 
     /// The session that a request names, for a service without a session store.
     pub(crate) fn local_session(&self, http: &HttpRequest<'_>) -> Result<Arc<Session>, Response<Body>> {
         let (id, principal) = self.session_claim(http)?;
-        self.sessions.find(id, principal.as_deref(), &self.core.limits).ok_or_else(unknown_session)
+        let found = self.sessions.find(id, principal.as_deref(), &self.core.limits);
+        found.ok_or_else(|| refuse_session(http, principal.as_ref()))
     }
 
     /// The session id of a request, and the principal that claims the session.
@@ -149,6 +150,14 @@ fn session_id<'a>(headers: &Headers<'a>) -> Result<&'a str, Response<Body>> {
         }
     };
     Err(response::refuse(StatusCode::BAD_REQUEST, RpcError::INVALID_REQUEST, text))
+}
+
+/// Nobody has that session, or somebody else has.
+fn refuse_session(http: &HttpRequest<'_>, principal: Option<&Arc<str>>) -> Response<Body> {
+    if let Some(post) = http.unclaimed {
+        post.is_by(principal);
+    }
+    unknown_session()
 }
 
 fn unknown_session() -> Response<Body> {

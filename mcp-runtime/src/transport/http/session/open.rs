@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 use super::stores::Stores;
 use super::{Full, Opener, Sessions, persistence};
 use crate::dispatch::connection::Connection;
+use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
 use crate::observe::Transport;
 use crate::server::core::Core;
@@ -32,9 +33,7 @@ pub(crate) async fn open(
     match sessions.make_room(principal, &core.limits) {
         Ok(()) => {}
         Err(Full::Server) => return response::later(StatusCode::SERVICE_UNAVAILABLE, "too many sessions"),
-        Err(Full::Principal) => {
-            return response::later(StatusCode::TOO_MANY_REQUESTS, "too many sessions of yours; end one");
-        }
+        Err(Full::Principal) => return response::too_many_to(Id::NULL, "too many sessions of yours; end one"),
     }
     if frame.len() > GREETING_BYTES {
         let text = format!("an `initialize` may have {GREETING_BYTES} bytes: it is kept for as long as the session");

@@ -13,7 +13,8 @@ use super::stream::id::StreamKind;
 use super::{Session, event_log};
 #[cfg(feature = "auth")]
 use crate::auth::access::Denied;
-use crate::call::outbox::{Outbox, Outgoing, Presence};
+use crate::call::outbox::presence::Presence;
+use crate::call::outbox::{Outbox, Outgoing};
 use crate::dispatch::connection::Received;
 use crate::dispatch::shared;
 use crate::era::{Era, RequestParams};
@@ -123,6 +124,8 @@ pub(crate) enum First {
     /// The caller lacks scopes.
     #[cfg(feature = "auth")]
     Denied(Vec<u8>, Box<Denied>),
+    /// The server shuts down.
+    GivenUp(Vec<u8>),
     Notification(Vec<u8>),
     Detach,
     /// The call was cancelled.
@@ -138,6 +141,7 @@ pub(crate) async fn first(messages: &mut mpsc::Receiver<Outgoing>, format: Respo
             Some(Outgoing::Answer(line)) => return First::Answer(line),
             #[cfg(feature = "auth")]
             Some(Outgoing::Denied(line, denied)) => return First::Denied(line, denied),
+            Some(Outgoing::GivenUp(line)) => return First::GivenUp(line),
             Some(Outgoing::Notification(line) | Outgoing::Heartbeat(line)) if format.streams() => {
                 return First::Notification(line);
             }
@@ -159,6 +163,7 @@ async fn later(mut waiting: WaitingRequest, notifications: Vec<u8>, format: Resp
         First::Answer(line) => response::answer(format, line),
         #[cfg(feature = "auth")]
         First::Denied(line, denied) => denied::denied(line, &denied),
+        First::GivenUp(line) => response::given_up(line),
         First::Notification(line) => waiting.stream(Some(&line)).await,
         First::Detach => waiting.stream(None).await,
     }

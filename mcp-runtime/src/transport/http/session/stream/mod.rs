@@ -22,7 +22,8 @@ use tokio::sync::{Notify, mpsc};
 
 use self::id::{EventId, StreamId};
 use self::replay_budget::ReplayBudget;
-use crate::call::outbox::{Outgoing, Presence};
+use crate::call::outbox::Outgoing;
+use crate::call::outbox::presence::Presence;
 use crate::era::encode;
 use crate::jsonrpc;
 use crate::store::EventTail;
@@ -224,6 +225,7 @@ impl EventStream {
                 }
                 #[cfg(feature = "auth")]
                 Outgoing::Denied(line, _) => self.push(&line),
+                Outgoing::GivenUp(line) => self.push(&line),
                 Outgoing::Detach => self.detach_readers(),
                 Outgoing::End => break,
             }
