@@ -265,6 +265,7 @@ struct Block;
 
 /// The layers of a block are for those of its tools that they fit.
 #[handlers(layer = Cache::new(MINUTE))]
+#[allow(clippy::unused_self, reason = "only their layers matter")]
 impl Block {
     /// Write something.
     #[tool]
