@@ -86,8 +86,7 @@ pub(crate) enum Failure {
 
 /// The answer to a call that a shutdown does not wait for.
 pub(crate) fn shut_down() -> RpcError {
-    let text =
-        "The server was shut down before the call was done. Part of it may have run: retry it if it may run twice.";
+    let text = "The server has ended before the call was done. Part of it may have run: retry it if it may run twice.";
     RpcError::new(RpcError::INTERNAL, text).with_data(json!({"retryable": true, "retryAfterMs": 1000}))
 }
 

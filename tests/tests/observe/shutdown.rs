@@ -80,7 +80,7 @@ async fn call_that_exceeds_the_drain_timeout_is_answered_and_told() {
         let error = last_event(&mut reading).await;
         for error in [&refused.json()["error"], &error["error"]] {
             assert_eq!(error["code"], -32603, "{transport}");
-            assert!(error["message"].as_str().unwrap().contains("shut down"), "{error}");
+            assert!(error["message"].as_str().unwrap().contains("has ended before"), "{error}");
             assert_eq!(error["data"]["retryAfterMs"], 1000, "{error}");
         }
         assert!(rows.iter().any(|row| row.status == Some(503)), "{rows:?}");
@@ -153,7 +153,7 @@ async fn call_on_stdio_is_answered_and_told() {
     let row = &rows[0];
     assert_eq!((row.outcome.as_str(), row.code, row.is_server_error), ("shutdown", Some(-32603), true));
     let error = soon(call.result()).await.unwrap_err().to_string();
-    assert!(error.contains("shut down"), "{error}");
+    assert!(error.contains("has ended before"), "{error}");
 }
 
 /// Aborted, it is still the server that ended it.
