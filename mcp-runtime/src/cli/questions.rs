@@ -120,7 +120,8 @@ impl Questions {
     }
 
     fn form(&self, schema: &Value) -> Result<Value, Unanswered> {
-        say!("  {}", self.terminal.dim("Enter takes the default; :decline declines, Ctrl-D cancels."));
+        let end = if cfg!(windows) { "Ctrl-Z" } else { "Ctrl-D" };
+        say!("  {}", self.terminal.dim(format!("Enter takes the default; :decline declines, {end} cancels.")));
         let required = |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
         let mut content = Map::new();
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {

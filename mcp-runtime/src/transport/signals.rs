@@ -1,4 +1,4 @@
-//! Graceful shutdown on SIGTERM and Ctrl-C.
+//! Graceful shutdown on SIGTERM and Ctrl-C; on Windows, on the events of a console.
 
 use std::io;
 use std::sync::Arc;
@@ -60,10 +60,48 @@ impl Signals {
     }
 }
 
-#[cfg(not(unix))]
+/// What ends a process with a console: keys, its window, and the end of Windows. After the last three Windows itself ends
+/// the process, five seconds later.
+#[cfg(windows)]
+struct Signals {
+    interrupt: tokio::signal::windows::CtrlC,
+    terminate: tokio::signal::windows::CtrlBreak,
+    close: tokio::signal::windows::CtrlClose,
+    logoff: tokio::signal::windows::CtrlLogoff,
+    shutdown: tokio::signal::windows::CtrlShutdown,
+}
+
+#[cfg(windows)]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        use tokio::signal::windows;
+
+        Ok(Signals {
+            interrupt: windows::ctrl_c()?,
+            terminate: windows::ctrl_break()?,
+            close: windows::ctrl_close()?,
+            logoff: windows::ctrl_logoff()?,
+            shutdown: windows::ctrl_shutdown()?,
+        })
+    }
+
+    /// Waits for the next signal, and returns the exit code for it: `STATUS_CONTROL_C_EXIT`.
+    async fn next(&mut self) -> i32 {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.close.recv() => {}
+            _ = self.logoff.recv() => {}
+            _ = self.shutdown.recv() => {}
+        }
+        0xC000_013A_u32.cast_signed()
+    }
+}
+
+#[cfg(not(any(unix, windows)))]
 struct Signals;
 
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 impl Signals {
     #[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
     fn new() -> io::Result<Self> {

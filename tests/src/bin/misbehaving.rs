@@ -1,9 +1,11 @@
 //! A server whose handlers misbehave in every way a server must survive, with limits small enough to
 //! be reached.
 
-use std::process::Command;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_runtime::Limits;
 use mcp_runtime::prelude::*;
@@ -36,12 +38,35 @@ fn grumble(lines: usize) -> usize {
     lines
 }
 
-/// Starts a child that reads its standard input and writes to its standard output.
+/// Starts a child that reads its standard input to its end, and writes to its standard output.
 #[tool(blocking)]
-fn child() -> Result<String> {
-    let status = Command::new("cat").status()?;
-    let _ = Command::new("echo").arg("from the child").status()?;
-    Ok(status.to_string())
+fn child() -> Result<bool> {
+    Ok(Command::new(std::env::current_exe()?).arg(CHILD).status()?.success())
+}
+
+/// Leaves a child behind, which runs as long as a file exists. It has no streams.
+#[tool]
+fn leave_child(until_gone: String) -> Result<u32> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args([CHILD, &until_gone]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    Ok(command.spawn()?.id())
+}
+
+/// The first argument of a child.
+const CHILD: &str = "--child";
+
+/// The program as its own child.
+fn be_child(until_gone: Option<String>) -> std::io::Result<()> {
+    if let Some(file) = until_gone {
+        let begun = Instant::now();
+        // not for ever, if the test is killed
+        while Path::new(&file).exists() && begun.elapsed() < Duration::from_mins(2) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        return Ok(());
+    }
+    std::io::stdin().read_to_end(&mut Vec::new())?;
+    std::io::stdout().write_all(b"from the child\n")
 }
 
 /// Sleeps for so many milliseconds.
@@ -200,6 +225,10 @@ async fn silent() {
 
 #[tokio::main]
 async fn main() -> Result<(), ServerError> {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().is_some_and(|first| first == CHILD) {
+        return Ok(be_child(arguments.next())?);
+    }
     let mut limits = Limits::default();
     limits.message_bytes = 1024 * 1024;
     limits.in_flight = 32;
@@ -213,6 +242,7 @@ async fn main() -> Result<(), ServerError> {
             noisy,
             grumble,
             child,
+            leave_child,
             sleep,
             tally,
             tally_blocking,

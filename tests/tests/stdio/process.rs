@@ -1,7 +1,7 @@
 //! A server process over stdio, from the client's end of the pipes: framing, output, backpressure, exit codes.
 
-use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use mcp_tests::process::Process;
@@ -14,20 +14,45 @@ fn start() -> Process {
     Process::start(MISBEHAVING)
 }
 
-#[cfg(unix)] // on other systems a stray print still reaches stdout
 #[test]
 fn stdout_carries_only_messages() {
     let mut server = start();
     server.call(1, "noisy", &json!({}));
     assert_eq!(server.text(1), "said nothing");
     server.call(2, "child", &json!({}));
-    assert_eq!(server.text(2), "exit status: 0");
+    assert_eq!(server.text(2), "true");
     server.call(3, "quick", &json!({}));
     assert_eq!(server.text(3), "quick");
     let (rest, log) = server.finish();
     assert_eq!(rest, [""; 0]);
     assert!(log.contains("this is not a message"), "{log}");
     assert!(log.contains("from the child"), "{log}");
+}
+
+#[test]
+fn child_holds_neither_stream() {
+    let alive = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("child-{}", std::process::id()));
+    std::fs::write(&alive, "").unwrap();
+    let mut server = start();
+    server.call(1, "leave_child", &json!({"until_gone": alive}));
+    server.text(1);
+    let begun = Instant::now();
+    // The output ends with the server, although its child is still there.
+    let (rest, log) = server.finish();
+    let waited = begun.elapsed();
+    std::fs::remove_file(&alive).unwrap();
+    assert_eq!((rest.len(), log.as_str()), (0, ""));
+    assert!(waited < Duration::from_mins(1), "{waited:?}");
+}
+
+#[test]
+fn lines_may_end_with_a_carriage_return() {
+    let mut server = Process::silent(MISBEHAVING);
+    server.write("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\r\n");
+    for id in [1, 2] {
+        assert_eq!(server.line(), format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+    }
+    server.finish();
 }
 
 #[test]
@@ -192,6 +217,7 @@ fn pipelined_calls_are_answered_in_order() {
 fn terminal_gets_a_hint_on_stderr() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
+    use std::process::{Command, Stdio};
 
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
@@ -252,6 +278,9 @@ fn exit_without_shutdown_fails_at_once() {
 #[cfg(unix)]
 #[test]
 fn non_blocking_pipes_are_polled() {
+    use std::io::Read as _;
+    use std::process::{Command, Stdio};
+
     use rustix::fs::{OFlags, fcntl_setfl};
 
     let (input, mut requests) = std::io::pipe().unwrap();

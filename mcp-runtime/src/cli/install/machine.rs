@@ -125,7 +125,10 @@ impl Machine {
     /// A path as a person writes it: below the home directory it begins with `~`.
     pub fn short(&self, path: &Path) -> String {
         match path.strip_prefix(&self.home) {
-            Ok(rest) if self.system != OperatingSystem::Windows => Path::new("~").join(rest).display().to_string(),
+            Ok(rest) if self.system != OperatingSystem::Windows => {
+                let names = rest.iter().map(|name| name.to_string_lossy());
+                names.fold("~".to_owned(), |path, name| path + "/" + &name)
+            }
             _ => path.display().to_string(),
         }
     }

@@ -42,7 +42,8 @@ impl Server {
     /// it serves may lose its last lines. Call it inside a Tokio runtime with timers enabled, as under
     /// `#[tokio::main]`. Calls in flight are finished before it returns.
     ///
-    /// SIGTERM and Ctrl-C shut it down gracefully, a second one at once;
+    /// SIGTERM and Ctrl-C (on Windows, Ctrl-C, Ctrl-Break, and the end of the console or the session) shut it down
+    /// gracefully, a second one at once;
     /// [`disable_signals`](Self::disable_signals) leaves them to the program.
     ///
     /// Dropping the future, as a `select!` does that takes another branch, ends it at once. To let calls
@@ -104,6 +105,9 @@ impl Drop for AbortOnDrop {
     }
 }
 
+/// The keys that end the input of a terminal.
+const END_OF_INPUT: &str = if cfg!(windows) { "Ctrl-Z and Enter" } else { "Ctrl-D" };
+
 /// Explains itself to a person who started the server by hand.
 fn hint_at_terminal(info: &Implementation) {
     if !io::stdin().is_terminal() {
@@ -119,7 +123,7 @@ fn hint_at_terminal(info: &Implementation) {
          \x20   {configuration}\n\n\
          To try it here, type a message, for example\n\n\
          \x20   {{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}\n\n\
-         and Ctrl-D to end."
+         and {END_OF_INPUT} to end."
     );
 }
 

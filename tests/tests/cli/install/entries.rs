@@ -1,5 +1,7 @@
 //! What is written for each client: a server on stdio, and one over HTTP.
 
+use std::path::{Path, PathBuf};
+
 use mcp_runtime::cli::install;
 use serde_json::{Value, json};
 
@@ -183,16 +185,19 @@ fn development_starts_cargo_mcp() {
     let place = place.env("CARGO", "/toolchain/bin/cargo").env("CARGO_MANIFEST_DIR", "/src/weather");
     place.install("cursor --dev -- --units metric");
     let entry = &json(&place, "home/.cursor/mcp.json")["mcpServers"]["weather"];
-    let words =
-        ["mcp", "dev", "--manifest-path", "/src/weather/Cargo.toml", "--bin", "weather", "--", "--units", "metric"];
+    let manifest = Path::new("/src/weather").join("Cargo.toml");
+    let manifest = manifest.to_str().unwrap();
+    let words = ["mcp", "dev", "--manifest-path", manifest, "--bin", "weather", "--", "--units", "metric"];
     assert_eq!(*entry, json!({"command": "/toolchain/bin/cargo", "args": words}));
 
     // rustup's cargo finds rustc without PATH
-    let cargo = format!("home/.cargo/bin/cargo{}", std::env::consts::EXE_SUFFIX);
-    place.write(&cargo, "");
+    let name = format!("cargo{}", std::env::consts::EXE_SUFFIX);
+    let cargo = ["home", ".cargo", "bin", &name].iter().collect::<PathBuf>();
+    let cargo = cargo.to_str().unwrap();
+    place.write(cargo, "");
     place.install("cursor --dev");
     let entry = &json(&place, "home/.cursor/mcp.json")["mcpServers"]["weather"];
-    assert_eq!(entry["command"].as_str(), place.path(&cargo).to_str());
+    assert_eq!(entry["command"].as_str(), place.path(cargo).to_str());
     assert_eq!(entry["args"], json!(words[..6]));
 
     // a client does not pass these on

@@ -19,7 +19,7 @@ fn list_shows_what_is_on_the_machine() {
         "claude-code     not found   ~/.claude.json",
         "cursor          found       ~/.cursor/mcp.json",
         "vscode          not found   ~/.config/Code/User/mcp.json",
-        &format!("vscode          installed   {} (project)", place.path("project/.vscode/mcp.json").display()),
+        &format!("vscode          installed   {} (project)", place.path("project").join(".vscode/mcp.json").display()),
         "codex           installed   ~/.codex/config.toml (as other)",
         "gemini          unreadable  ~/.gemini/settings.json",
         "zed             installed   ~/.config/zed/settings.json",

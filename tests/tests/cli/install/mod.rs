@@ -14,7 +14,7 @@ mod properties;
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 #[cfg(unix)]
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,7 +33,8 @@ impl Place {
     pub(crate) fn new(system: OperatingSystem) -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let name = format!("install-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        // With a drive, where there are drives.
+        let root = std::path::absolute(env!("CARGO_TARGET_TMPDIR")).unwrap().join(name);
         let (home, project) = (root.join("home"), root.join("project"));
         fs::create_dir_all(&home).unwrap();
         fs::create_dir_all(&project).unwrap();

@@ -9,6 +9,7 @@ use mcp_runtime::store::Change;
 use mcp_runtime::testing::TestClient;
 use mcp_runtime::{Limits, Revision};
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use super::{exchange, is_silent};
 
@@ -43,16 +44,25 @@ fn server() -> Server {
 
 #[tokio::test]
 async fn shutdown_and_abort_are_idempotent() -> Result<()> {
-    let server = server();
+    static BEGUN: Notify = Notify::const_new();
+
+    /// Says that it has begun, and sleeps.
+    #[tool]
+    async fn begin() -> &'static str {
+        BEGUN.notify_one();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        "slept"
+    }
+    let server = server().tools(tools![begin]);
     let handle = server.handle();
     let client = TestClient::connect(server).await?;
     let close = async {
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        BEGUN.notified().await;
         handle.shutdown().await;
         handle.shutdown().await;
         handle.abort();
     };
-    let (answer, ()) = tokio::join!(client.call("sleep", json!({})), close);
+    let (answer, ()) = tokio::join!(client.call("begin", json!({})), close);
     assert_eq!(answer?.text(), "slept");
     assert!(client.call("hello", json!({})).await.is_err());
     Ok(())

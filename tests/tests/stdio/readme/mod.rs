@@ -55,6 +55,7 @@ impl Page {
         self.text.split(&fence).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
     }
 
+    #[cfg(unix)]
     #[track_caller]
     fn shows(&self, answer: &str) {
         assert!(self.blocks("json").contains(&answer.trim_end()), "{} does not show {answer}", self.path);

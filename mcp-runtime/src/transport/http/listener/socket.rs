@@ -220,8 +220,10 @@ impl Accept for Sockets {
     }
 
     fn prepare(stream: &SocketStream) {
-        if let SocketStream::Tcp(stream) = stream {
-            TcpListener::prepare(stream);
+        match stream {
+            SocketStream::Tcp(stream) => TcpListener::prepare(stream),
+            #[cfg(unix)]
+            SocketStream::Unix(_) => {}
         }
     }
 }
