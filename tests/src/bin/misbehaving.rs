@@ -60,7 +60,7 @@ fn be_child(until_gone: Option<String>) -> std::io::Result<()> {
     if let Some(file) = until_gone {
         let begun = Instant::now();
         // not for ever, if the test is killed
-        while Path::new(&file).exists() && begun.elapsed() < Duration::from_mins(2) {
+        while Path::new(&file).exists() && begun.elapsed() < Duration::from_secs(120) {
             std::thread::sleep(Duration::from_millis(20));
         }
         return Ok(());
