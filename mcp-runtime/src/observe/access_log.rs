@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use super::{Finished, Observer, Outcome, Repeated};
 
 /// What refused requests are told apart by: method, code and status.
-type Kind = (Box<str>, Option<i32>, Option<u16>);
+type RefusalKind = (Box<str>, Option<i32>, Option<u16>);
 
 /// The refused requests of this process.
-static REFUSED: LazyLock<Repeated<Kind>> = LazyLock::new(Repeated::default);
+static REFUSED: LazyLock<Repeated<RefusalKind>> = LazyLock::new(Repeated::default);
 
 /// Of a text from the wire, a line shows so many characters.
 const SHOWN: usize = 64;
