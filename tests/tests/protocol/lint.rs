@@ -243,23 +243,23 @@ fn json_without_a_schema_is_found() {
     assert_eq!(found(&server), [missing("told"), missing("perhaps")]);
 }
 
-const MINUTE: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_mins(1);
 
 /// Note something.
 #[tool(layer = [Cache::new(MINUTE), Retry::new(3)])]
-async fn note() {}
+fn note() {}
 
 /// Set the clock.
 #[tool(idempotent, layer = [Cache::new(MINUTE), Retry::new(3)])]
-async fn set_clock() {}
+fn set_clock() {}
 
 /// Read the clock.
 #[tool(read_only, layer = [Cache::new(MINUTE), Retry::new(3)])]
-async fn read_clock() {}
+fn read_clock() {}
 
 /// Ring the bell.
 #[tool(layer = Retry::new(3).even_if_not_idempotent())]
-async fn ring() {}
+fn ring() {}
 
 struct Block;
 
@@ -268,11 +268,11 @@ struct Block;
 impl Block {
     /// Write something.
     #[tool]
-    fn write(&self) {}
+    fn write() {}
 
     /// Write something else.
     #[tool(layer = Retry::new(2))]
-    fn rewrite(&self) {}
+    fn rewrite() {}
 }
 
 #[test]
