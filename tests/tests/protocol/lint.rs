@@ -243,7 +243,7 @@ fn json_without_a_schema_is_found() {
     assert_eq!(found(&server), [missing("told"), missing("perhaps")]);
 }
 
-const MINUTE: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_mins(1);
 
 /// Note something.
 #[tool(layer = [Cache::new(MINUTE), Retry::new(3)])]
@@ -269,11 +269,11 @@ struct Block;
 impl Block {
     /// Write something.
     #[tool]
-    fn write(&self) {}
+    fn write() {}
 
     /// Write something else.
     #[tool(layer = Retry::new(2))]
-    fn rewrite(&self) {}
+    fn rewrite() {}
 }
 
 #[test]
