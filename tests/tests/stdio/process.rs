@@ -42,7 +42,7 @@ fn child_holds_neither_stream() {
     let waited = begun.elapsed();
     std::fs::remove_file(&alive).unwrap();
     assert_eq!((rest.len(), log.as_str()), (0, ""));
-    assert!(waited < Duration::from_mins(1), "{waited:?}");
+    assert!(waited < Duration::from_secs(60), "{waited:?}");
 }
 
 #[test]
