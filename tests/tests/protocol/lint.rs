@@ -243,7 +243,7 @@ fn json_without_a_schema_is_found() {
     assert_eq!(found(&server), [missing("told"), missing("perhaps")]);
 }
 
-const MINUTE: Duration = Duration::from_mins(1);
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// Note something.
 #[tool(layer = [Cache::new(MINUTE), Retry::new(3)])]
