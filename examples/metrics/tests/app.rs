@@ -68,7 +68,7 @@ async fn clients_cannot_add_series() {
         call(&router, &format!("attack/{number}"), "", json!({})).await;
     }
     let page = page(&router).await;
-    assert_eq!(count(&page, "tools/call", "_OTHER", "error"), 100.0);
+    assert_eq!(count(&page, "tools/call", "_OTHER", "refused"), 100.0);
     assert_eq!(count(&page, "_OTHER", "", "refused"), 100.0);
     assert_eq!(page.lines().filter(|line| line.starts_with("mcp_request_duration_seconds_count")).count(), 2);
 }
