@@ -52,6 +52,8 @@ mod inbox;
 mod leases;
 mod memory;
 #[cfg(feature = "http")]
+mod releases;
+#[cfg(feature = "http")]
 pub(crate) mod replica;
 #[cfg(feature = "http")]
 mod sessions;

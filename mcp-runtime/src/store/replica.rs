@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, sleep};
 
+use super::releases::Releases;
 use super::{DynLeaseStore, Unavailable, quietly, with_timeout};
 use crate::limits::Limits;
 use crate::random;
@@ -31,6 +32,8 @@ pub(crate) struct Replica {
     pub(crate) is_looking: AtomicBool,
     /// What is known of other replicas that somebody here waits for.
     others: Mutex<HashMap<Box<str>, Sighting>>,
+    /// The leases it gives up.
+    pub(super) releases: Releases,
 }
 
 /// When another replica was looked for, and since when it has not been there.
@@ -49,6 +52,7 @@ impl Replica {
             renewed: Mutex::default(),
             is_looking: AtomicBool::new(false),
             others: Mutex::default(),
+            releases: Releases::default(),
         })
     }
 

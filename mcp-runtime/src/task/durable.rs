@@ -15,7 +15,7 @@ use tokio::sync::{Notify, watch};
 use super::job::Job;
 use super::unavailable;
 use super::watch::TaskWatch;
-use super::{FIRST_RETRY, load, retry_after};
+use super::{FIRST_RETRY, change, load, retry_after};
 use crate::ask::{AskError, Posed, read_answer};
 use crate::call::invocation::Invocation;
 use crate::call::notifier::Notifier;
@@ -24,9 +24,13 @@ use crate::jsonrpc::error::RpcError;
 use crate::outcome::Failure;
 use crate::random;
 use crate::server::core::Core;
+use crate::server::state::Phase;
 use crate::store::replica::Replica;
-use crate::store::{DurableCall, GivenAnswer, TaskRecord, Unavailable};
-use crate::sync::{lock, until};
+use crate::store::{DurableCall, GivenAnswer, TaskRecord, TaskStatus, Unavailable};
+use crate::sync::{lock, spawn, until};
+
+/// How often an abandoned task is looked for in vain: a store that was paused may still have to create it.
+const ABSENT_LOOKS: u32 = 5;
 
 /// What the job of a durable task has beside that of another.
 #[derive(Debug)]
@@ -273,14 +277,19 @@ impl Job {
 /// Writes of a durable task.
 impl Job {
     /// Begins a `once` block, if the task is durable. Returns when this replica certainly runs the task: one that was
-    /// silent for longer than its lease may have lost it.
+    /// silent for longer than its lease may have lost it. Does not return once this replica shuts down: the task is handed
+    /// over between two blocks, however close they are.
     pub(crate) async fn effect(&self) -> Option<Effect<'_>> {
         let durable = self.durable()?;
-        let is_stored = {
+        let begun = {
             let mut progress = lock(&durable.progress);
-            progress.blocks += 1;
-            progress.is_stored
+            let leaves = progress.is_stored && self.core.shared.phase() >= Phase::Draining;
+            (!leaves).then(|| {
+                progress.blocks += 1;
+                progress.is_stored
+            })
         };
+        let Some(is_stored) = begun else { return std::future::pending().await };
         let effect = Effect { job: self, durable };
         if is_stored {
             self.holds_certainly(durable).await;
@@ -322,7 +331,7 @@ impl Job {
     }
 
     /// Lets another replica take the task.
-    pub(super) async fn hand_over(&self) {
+    pub(crate) async fn hand_over(&self) {
         let free = self.write(|task| {
             task.replica = None;
             true
@@ -331,6 +340,35 @@ impl Job {
             tracing::warn!("a durable task could not be handed over; it goes on when this replica counts as dead");
         }
     }
+}
+
+/// Cancels a task whose creation failed as far as is known: the store may have created it all the same, and its client was
+/// told to call again. Left as it is, another replica would run it when this one dies.
+pub(super) fn abandon(core: &Arc<Core>, id: &str, ttl: Duration) {
+    if core.tasks.replica.is_none() {
+        return;
+    }
+    let Ok(permit) = Arc::clone(&core.tasks.abandoned).try_acquire_owned() else { return };
+    let (core, id) = (Arc::clone(core), id.to_owned());
+    let cancelled = async move {
+        let (mut pause, mut absent) = (FIRST_RETRY, 0);
+        while absent < ABSENT_LOOKS {
+            retry_after(&mut pause).await;
+            let cancelled = change(&core, &id, |task| {
+                task.status = TaskStatus::Cancelled;
+                true
+            });
+            match cancelled.await {
+                Ok(Some(_)) => return,
+                Ok(None) => absent += 1,
+                Err(Unavailable) => {}
+            }
+        }
+    };
+    spawn(async move {
+        let _permit = permit;
+        let _ = tokio::time::timeout(ttl, cancelled).await;
+    });
 }
 
 fn changed(key: &str) -> AskError {

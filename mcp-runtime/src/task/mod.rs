@@ -30,6 +30,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::Notify;
+#[cfg(feature = "http")]
+use tokio::sync::Semaphore;
 
 use crate::ask::{ClientCapability, required};
 use crate::call::in_flight::InFlight;
@@ -59,6 +61,9 @@ const STOP_GRACE: Duration = Duration::from_secs(1);
 /// The pauses between attempts to write what must not be lost while the store is away.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 const LONGEST_RETRY: Duration = Duration::from_secs(1);
+/// The most tasks that are looked for at once because it is not known whether they were created.
+#[cfg(feature = "http")]
+const ABANDONED: usize = 1024;
 /// How often an update is retried after a conflict with another writer.
 const UPDATE_RETRIES: usize = 64;
 
@@ -77,6 +82,9 @@ pub(crate) struct Tasks {
     /// This replica, as others know it, if there is a backend.
     #[cfg(feature = "http")]
     pub(crate) replica: Option<Arc<Replica>>,
+    /// Permits to look for tasks that may have been created although their client was told that they were not.
+    #[cfg(feature = "http")]
+    abandoned: Arc<Semaphore>,
 }
 
 impl Default for Tasks {
@@ -103,6 +111,8 @@ impl Tasks {
             expiring,
             #[cfg(feature = "http")]
             replica: None,
+            #[cfg(feature = "http")]
+            abandoned: Arc::new(Semaphore::new(ABANDONED)),
         }
     }
 

@@ -44,8 +44,16 @@ struct Fleet {
     limits: Limits,
     /// The number of the next claim.
     next: AtomicU64,
-    /// The claims of this replica, as holders. A block has one at most: `local` settles copies.
-    holders: Mutex<HashMap<Block, String>>,
+    /// The claims of this replica. A block has one at most: `local` settles copies.
+    own: Mutex<HashMap<Block, Own>>,
+}
+
+/// A claim of this replica.
+#[derive(Debug)]
+struct Own {
+    holder: String,
+    /// When the dialogue ends, in seconds since 1970.
+    until: u64,
 }
 
 impl FleetClaims {
@@ -56,8 +64,8 @@ impl FleetClaims {
         limits: &Limits,
     ) -> Self {
         let (replica, sealer, limits) = (Arc::clone(replica), Arc::clone(sealer), limits.clone());
-        let (next, holders) = (AtomicU64::new(0), Mutex::default());
-        FleetClaims(Arc::new(Fleet { local, replica, sealer, limits, next, holders }))
+        let (next, own) = (AtomicU64::new(0), Mutex::default());
+        FleetClaims(Arc::new(Fleet { local, replica, sealer, limits, next, own }))
     }
 }
 
@@ -67,7 +75,7 @@ impl OnceClaims for FleetClaims {
             if let done @ Claim::Done(_) = self.0.local.claim(block, owner).await? {
                 return Ok(done);
             }
-            let own = self.0.begin(block);
+            let own = self.0.begin(block, owner.until);
             let claiming = Claiming { fleet: &self.0, block: Some(block) };
             let claimed = self.0.claim(block, owner, &own).await.map_err(|Unavailable| {
                 Error::internal(
@@ -87,8 +95,8 @@ impl OnceClaims for FleetClaims {
         let own = self.0.end(block);
         self.0.local.settle(block, owner, result.clone());
         let Some(own) = own else { return };
-        let (fleet, block, until) = (Arc::clone(&self.0), block.clone(), owner.until);
-        spawn(async move { fleet.settle(&block, &own, until, result.as_deref()).await });
+        let (fleet, block) = (Arc::clone(&self.0), block.clone());
+        spawn(async move { fleet.settle(&block, &own, result.as_deref()).await });
     }
 
     fn abandon(&self, block: &Block) {
@@ -123,12 +131,12 @@ impl Fleet {
     }
 
     /// Makes the result the holder of the block. If the store is away, copies elsewhere wait until it is back.
-    async fn settle(&self, block: &Block, own: &str, until: u64, result: Option<&str>) {
+    async fn settle(&self, block: &Block, own: &Own, result: Option<&str>) {
         let sealed = result.and_then(|text| self.sealer.seal(text.into(), &block.binding()).ok());
         let result = sealed.map_or_else(|| FORGOTTEN.to_owned(), |sealed| format!("{RETURNED}{sealed}"));
         let (name, mut pause) = (block.lease(), FIRST_LOOK);
-        while now() < until {
-            let settle = self.replica.leases.acquire(&name, &result, Some(own), ttl(until));
+        while now() < own.until {
+            let settle = self.replica.leases.acquire(&name, &result, Some(&own.holder), ttl(own.until));
             if quietly(self.limits.store_timeout, settle).await.is_ok() {
                 return;
             }
@@ -142,12 +150,7 @@ impl Fleet {
         let own = self.end(block);
         self.local.abandon(block);
         let Some(own) = own else { return };
-        let (fleet, name) = (Arc::clone(self), block.lease());
-        spawn(async move {
-            let release = fleet.replica.leases.release(&name, &own);
-            // If that fails, this replica can claim it again, and others when it is dead.
-            let _ = quietly(fleet.limits.store_timeout, release).await;
-        });
+        self.replica.release(block.lease().into(), own.holder.into(), ttl(own.until), self.limits.store_timeout);
     }
 
     /// A result that a replica has settled a block with.
@@ -157,15 +160,15 @@ impl Fleet {
     }
 
     /// A new claim of this replica, as the holder of the block.
-    fn begin(&self, block: &Block) -> String {
-        let own = format!("{RUNS_AT}{}.{}", self.replica.id, self.next.fetch_add(1, Ordering::Relaxed));
-        lock(&self.holders).insert(block.clone(), own.clone());
-        own
+    fn begin(&self, block: &Block, until: u64) -> String {
+        let holder = format!("{RUNS_AT}{}.{}", self.replica.id, self.next.fetch_add(1, Ordering::Relaxed));
+        lock(&self.own).insert(block.clone(), Own { holder: holder.clone(), until });
+        holder
     }
 
     /// The claim of this replica, which is over.
-    fn end(&self, block: &Block) -> Option<String> {
-        lock(&self.holders).remove(block)
+    fn end(&self, block: &Block) -> Option<Own> {
+        lock(&self.own).remove(block)
     }
 }
 

@@ -34,7 +34,7 @@ use crate::store::{Change, DurableCall, TaskOutcome, TaskRecord, TaskStatus, Una
 use crate::sync::spawn;
 use crate::task::Job;
 
-/// The tasks that are taken at once: the others are left to other replicas, or to the next time.
+/// The tasks that are taken at once.
 const BATCH: usize = 16;
 const DIED: &str = "The replica that ran this task has died; call the tool again";
 
@@ -76,20 +76,34 @@ impl Takeover<'_> {
             let is_free = holder.is_empty();
             let is_orphaned = is_free || (*holder != *self.replica.id && self.replica.is_dead(&holder, limits).await);
             if is_orphaned {
-                for task in quietly(limits.store_timeout, store.held_by(&holder, BATCH)).await? {
-                    self.take(task, !is_free).await?;
-                }
+                self.take_all(&holder, !is_free).await?;
             }
         }
         Ok(())
     }
 
-    /// Takes a task of a replica that has died, or has handed it over.
-    async fn take(&self, mut task: TaskRecord, has_died: bool) -> Result<(), Unavailable> {
+    /// Takes the tasks of a holder, a few at a time, so that other replicas get some, too.
+    async fn take_all(&self, holder: &str, has_died: bool) -> Result<(), Unavailable> {
+        let (store, limits) = (&self.core.tasks.store, &self.core.limits);
+        loop {
+            let tasks = quietly(limits.store_timeout, store.held_by(holder, BATCH)).await?;
+            let (found, mut taken) = (tasks.len(), false);
+            for task in tasks {
+                taken |= self.take(task, has_died).await?;
+            }
+            // Those that are left are of tools that only others have.
+            if found < BATCH || !taken || self.core.shared.phase() > Phase::Running {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes a task of a replica that has died, or has handed it over. False if it is still there.
+    async fn take(&self, mut task: TaskRecord, has_died: bool) -> Result<bool, Unavailable> {
         let attempts = self.core.limits.task_attempts;
         let Some(call) = &mut task.durable else {
             fail(&mut task, DIED);
-            return self.store(&mut task).await.map(drop);
+            return self.store(&mut task).await;
         };
         call.run += 1;
         call.deaths = call.deaths.saturating_add(u32::from(has_died));
@@ -99,17 +113,18 @@ impl Takeover<'_> {
                 "{deaths} replicas have died while they ran this task, and it is not tried again: look into their logs"
             );
             fail(&mut task, &text);
-            return self.store(&mut task).await.map(drop);
+            return self.store(&mut task).await;
         }
         // A replica of another version may have the tool.
-        let Some(tool) = durable_tool(self.catalog, call) else { return Ok(()) };
+        let Some(tool) = durable_tool(self.catalog, call) else { return Ok(false) };
         // Others must not take this replica for dead.
         self.replica.live(&self.core.limits).await?;
         task.replica = Some(self.replica.id.as_ref().to_owned());
-        if self.store(&mut task).await? {
+        let stored = self.store(&mut task).await?;
+        if stored {
             self.run(&task, tool, deaths);
         }
-        Ok(())
+        Ok(stored)
     }
 
     /// Stores a task that was changed. False if another replica was faster.
@@ -136,9 +151,13 @@ impl Takeover<'_> {
         let outcome = catch(|| self.work(&job, task, call)).unwrap_or(Err(Failure::Panicked));
         let work = outcome.unwrap_or_else(|failure| PendingCall::new(async { Err(failure) }));
         let pause = backoff(self.core.limits.replica_lease, deaths);
+        let (core, running) = (Arc::clone(self.core), self.core.tasks.running.running());
         spawn(async move {
-            sleep(pause).await;
-            job.begin(work);
+            let _running = running;
+            tokio::select! {
+                () = sleep(pause) => job.begin(work),
+                () = core.shared.reaches(Phase::Draining) => job.hand_over().await,
+            }
         });
     }
 

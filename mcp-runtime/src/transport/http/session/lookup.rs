@@ -41,7 +41,8 @@ impl Service {
         request: Request<'a>,
         params: Result<RequestParams<'a>, RpcError>,
     ) -> Response<Body> {
-        let session = match self.session(&http, Intent::of(&request.method)).await {
+        let intent = Intent::of(&request.method);
+        let session = match self.session(&http, intent).await {
             Ok(session) => session,
             Err(refusal) => return refusal,
         };
@@ -59,7 +60,11 @@ impl Service {
             return guard.finish(response).await;
         }
         let response = serve::request(&session, &http, &request, params).finish().await;
-        persistence::save(&session).await.err().unwrap_or(response)
+        match persistence::save(&session).await {
+            Err(refusal) if intent == Intent::Change => refusal,
+            // What an earlier request has changed is saved later; this one has its answer.
+            _ => response,
+        }
     }
 
     /// Serves a batch in a session.

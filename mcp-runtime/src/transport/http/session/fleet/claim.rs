@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
 use crate::store::replica::Replica;
@@ -144,12 +143,9 @@ fn replica_of(holder: &str) -> &str {
 
 impl Drop for FleetClaim {
     fn drop(&mut self) {
-        let Ok(runtime) = Handle::try_current() else { return };
-        let (replica, name, holder) = (Arc::clone(&self.replica), Arc::clone(&self.name), Arc::clone(&self.holder));
-        let limit = self.session.core.limits.store_timeout;
-        runtime.spawn(async move {
-            let _ = with_timeout(limit, "release stream", replica.leases.release(&name, &holder)).await;
-        });
+        let limits = &self.session.core.limits;
+        let (name, holder) = (Arc::clone(&self.name), Arc::clone(&self.holder));
+        self.replica.release(name, holder, limits.session_lifetime, limits.store_timeout);
     }
 }
 

@@ -1,8 +1,9 @@
 //! A stream in the event store: its writer copies events there as they come.
 //!
 //! A call never waits for the store. It writes to the stream in this process, which is bounded, and a task
-//! copies that to the store. When the store is so slow that the stream drops events before they are copied,
-//! the store learns which ones are missing, and a client that needs them gets an error. The writer alone decides
+//! copies that to the store, again and again while the store is away. When the store is away or slow for so long that the
+//! stream drops events before they are copied, the store learns which ones are missing, and a client that needs them gets
+//! an error. The writer alone decides
 //! which events are kept, so a store needs no limits. It sends heartbeats; without them its streams expire.
 
 use std::sync::Arc;
@@ -10,9 +11,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::EventStream;
 use super::head::StreamHead;
 use super::id::StreamId;
+use super::{EventStream, News};
 use crate::call::control::ConnectionControl;
 use crate::store::{DynEventStore, EventTail, EventWatch, Unavailable, with_timeout};
 use crate::transport::http::session::Session;
@@ -21,6 +22,9 @@ use crate::transport::http::session::Session;
 const SHORTEST_TTL: Duration = Duration::from_secs(2 * 60);
 /// A stream is touched whenever this part of its time to live has passed.
 const HEARTBEAT_PART: u32 = 16;
+/// The pauses between tries while the store is away.
+const FIRST_RETRY: Duration = Duration::from_millis(50);
+const LONGEST_RETRY: Duration = Duration::from_secs(1);
 
 /// A stream in the store.
 #[derive(Debug, Clone)]
@@ -76,8 +80,7 @@ impl EventLog {
 
     /// Copies the events after `at` until the stream ends, and keeps them for a while from then on.
     pub(crate) async fn write(self, stream: &EventStream, mut at: u64, control: &ConnectionControl) {
-        // No event from here on is missing in the store.
-        let mut complete_from = 0;
+        let (mut pause, mut away_since) = (FIRST_RETRY, None);
         let period = self.ttl / HEARTBEAT_PART;
         let mut heartbeat = tokio::time::interval_at(Instant::now() + period, period);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -93,20 +96,36 @@ impl EventLog {
                 news = stream.news(at) => news,
                 () = control.closing() => return,
             };
-            for (number, event) in news.events {
-                if self.append(number, &event, complete_from.max(news.oldest)).await.is_err() {
-                    complete_from = number + 1;
-                }
-                at = number;
-            }
-            if news.abandoned {
+            let (is_last, abandoned) = (news.over, news.abandoned);
+            let copied = self.copy(news, &mut at).await;
+            if abandoned || (is_last && copied.is_ok()) {
                 return;
             }
-            if news.over {
-                let _ = self.close().await;
-                let _ = self.touch().await;
+            if copied.is_ok() {
+                (pause, away_since) = (FIRST_RETRY, None);
+                continue;
+            }
+            // What was not copied is still here, or is missing from then on.
+            if away_since.get_or_insert_with(Instant::now).elapsed() > self.ttl {
                 return;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(pause) => pause = (pause * 2).min(LONGEST_RETRY),
+                () = control.closing() => return,
             }
         }
+    }
+
+    /// Copies events, and the end of the stream. `at` is the last one that is in the store.
+    async fn copy(&self, news: News, at: &mut u64) -> Result<(), Unavailable> {
+        for (number, event) in news.events {
+            self.append(number, &event, news.oldest).await?;
+            *at = number;
+        }
+        if news.over && !news.abandoned {
+            self.close().await?;
+            let _ = self.touch().await;
+        }
+        Ok(())
     }
 }

@@ -1,0 +1,95 @@
+//! Leases that this replica gives up. They are released in the background, and again until the store has heard of it: a
+//! lease that stays behind would be held for as long as this replica lives.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep};
+
+use super::quietly;
+use super::replica::Replica;
+use crate::sync::{lock, spawn};
+
+/// The releases that wait while the store is away. Beyond that, the oldest are left to the death of this replica.
+const WAITING: usize = 4096;
+/// The pauses between tries.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// What is still to be released, and whether a task does that.
+#[derive(Debug, Default)]
+pub(super) struct Releases(Mutex<Waiting>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    leases: VecDeque<Release>,
+    is_working: bool,
+}
+
+#[derive(Debug)]
+struct Release {
+    name: Arc<str>,
+    holder: Arc<str>,
+    /// When the lease ends by itself.
+    until: Instant,
+}
+
+impl Releases {
+    /// The oldest release, if there is one. Otherwise nobody works from now on.
+    fn next(&self) -> Option<Release> {
+        let mut waiting = lock(&self.0);
+        let next = waiting.leases.pop_front();
+        waiting.is_working = next.is_some();
+        next
+    }
+
+    fn retry(&self, release: Release) {
+        let mut waiting = lock(&self.0);
+        if waiting.leases.len() < WAITING {
+            waiting.leases.push_front(release);
+        }
+    }
+}
+
+impl Replica {
+    /// Gives up a lease that ends by itself after `ttl`.
+    pub(crate) fn release(self: &Arc<Self>, name: Arc<str>, holder: Arc<str>, ttl: Duration, store_timeout: Duration) {
+        // A process that ends has no runtime any more, and no lease soon.
+        if Handle::try_current().is_err() {
+            return;
+        }
+        let now = Instant::now();
+        let until = now.checked_add(ttl).unwrap_or(now);
+        let mut waiting = lock(&self.releases.0);
+        if waiting.leases.len() >= WAITING {
+            waiting.leases.pop_front();
+        }
+        waiting.leases.push_back(Release { name, holder, until });
+        if !std::mem::replace(&mut waiting.is_working, true) {
+            spawn(work(Arc::downgrade(self), store_timeout));
+        }
+    }
+}
+
+/// Releases what waits, one after the other, until nothing does.
+async fn work(replica: Weak<Replica>, store_timeout: Duration) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        {
+            let Some(replica) = replica.upgrade() else { return };
+            let Some(release) = replica.releases.next() else { return };
+            if release.until <= Instant::now() {
+                continue;
+            }
+            if quietly(store_timeout, replica.leases.release(&release.name, &release.holder)).await.is_ok() {
+                pause = FIRST_PAUSE;
+                continue;
+            }
+            replica.releases.retry(release);
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
