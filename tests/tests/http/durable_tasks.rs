@@ -9,7 +9,7 @@ use mcp_runtime::prelude::*;
 use mcp_runtime::store::{Backend as _, MemoryBackend, TaskStore as _};
 use mcp_runtime::{Limits, Revision};
 use mcp_tests::http::mortal::Mortal;
-use mcp_tests::http::{Ask, Site, in_session, modern, soon};
+use mcp_tests::http::{Ask, Site, in_session, modern, soon, until};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -92,6 +92,20 @@ impl Desk {
     async fn killer(&self) -> &'static str {
         self.begins();
         std::future::pending().await
+    }
+
+    /// Take steps without a pause between them.
+    #[tool(task, durable)]
+    async fn hike(&self, ctx: &Context) -> Result<String> {
+        self.begins();
+        for step in 1..=30 {
+            let work = async {
+                sleep(Duration::from_millis(50)).await;
+                self.does(&format!("step {step}")).await
+            };
+            ctx.once(&format!("step {step}"), work).await?;
+        }
+        Ok("there".to_owned())
     }
 
     /// Take a while for what is done once.
@@ -220,6 +234,42 @@ async fn handover_waits_for_a_once_block() {
     a.site.handle.shutdown().await;
     assert_eq!(text(&reaches(&b.site, &id, "completed").await), "done");
     assert_eq!(done(&works), ["late"]);
+}
+
+/// Between two blocks is time enough, even if the next one begins at once.
+#[tokio::test]
+async fn handover_does_not_wait_for_the_next_once_block() {
+    let (backend, works) = (MemoryBackend::new(), Arc::<Works>::default());
+    let (a, b) = (replica(&backend, &works).await, replica(&backend, &works).await);
+    let id = started(&a.site, "hike", json!({})).await;
+    did(&works, "step 2").await;
+    a.site.handle.shutdown().await;
+    assert!(done(&works).len() < 15, "{:?}", done(&works));
+    assert_eq!(text(&reaches(&b.site, &id, "completed").await), "there");
+    let steps: Vec<String> = (1..=30).map(|step| format!("step {step}")).collect();
+    assert_eq!(done(&works), steps);
+    assert_eq!(works.runs.load(Ordering::SeqCst), 2);
+}
+
+/// They are not taken a few at each look, of which there is one in four seconds here.
+#[tokio::test]
+async fn all_tasks_that_were_handed_over_are_taken_at_one_look() {
+    let (backend, works) = (MemoryBackend::new(), Arc::<Works>::default());
+    let replica = || {
+        let mut limits = Limits::default();
+        limits.replica_lease = Duration::from_secs(40);
+        let server = Server::new("desk", "1.0.0").backend(backend.clone()).limits(limits);
+        Mortal::serving(server.mount(Desk(Arc::clone(&works))).into_service())
+    };
+    let a = replica().await;
+    for _ in 0..50 {
+        started(&a.site, "killer", json!({})).await;
+    }
+    let _b = replica().await;
+    a.site.handle.shutdown().await;
+    let begun = std::time::Instant::now();
+    until(|| works.runs.load(Ordering::SeqCst) == 100).await;
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]

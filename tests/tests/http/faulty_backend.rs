@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::store::{
-    Backend, Change, ChangeBus, ChangeListener, EventStore, Inbox, LeaseStore, MemoryBackend, SessionRecord,
-    SessionStore, TaskStore,
+    Backend, Change, ChangeBus, ChangeListener, EventStore, EventTail, EventWatch, Inbox, LeaseStore, MemoryBackend,
+    SessionRecord, SessionStore, TaskLimit, TaskQuota, TaskRecord, TaskStore,
 };
 
 /// What the replicas share, with faults and counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shared {
-    memory: MemoryBackend,
+    pub(crate) memory: MemoryBackend,
     pub(crate) state: Arc<State>,
 }
 
@@ -34,6 +34,10 @@ pub(crate) struct State {
     pub(crate) slow_load: AtomicBool,
     /// A lease is released a while after it was asked for.
     pub(crate) slow_release: AtomicBool,
+    /// Events cannot be written, leases not changed, and sessions not updated.
+    pub(crate) away: AtomicBool,
+    /// A task is created, but whoever asked for it does not learn of it.
+    pub(crate) create_is_lost: AtomicBool,
     /// Calls of the hook for protocol errors.
     pub(crate) hook: AtomicUsize,
 }
@@ -45,6 +49,10 @@ impl State {
 
     fn is(&self, what: fn(&Self) -> &AtomicBool) -> bool {
         what(self).load(Ordering::SeqCst)
+    }
+
+    fn works(&self) -> io::Result<()> {
+        if self.is(|state| &state.away) { Err(io::ErrorKind::NotConnected.into()) } else { Ok(()) }
     }
 
     fn close_eyes(&self) {
@@ -86,6 +94,7 @@ impl SessionStore for Shared {
     }
 
     async fn update(&self, id: &str, record: &SessionRecord, ttl: Duration) -> io::Result<bool> {
+        self.state.works()?;
         self.memory.sessions().update(id, record, ttl).await
     }
 
@@ -118,10 +127,12 @@ impl Inbox for Shared {
 
 impl LeaseStore for Shared {
     async fn acquire(&self, name: &str, holder: &str, from: Option<&str>, ttl: Duration) -> io::Result<String> {
+        self.state.works()?;
         self.memory.leases().acquire(name, holder, from, ttl).await
     }
 
     async fn release(&self, name: &str, holder: &str) -> io::Result<()> {
+        self.state.works()?;
         if self.state.is(|state| &state.slow_release) {
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
@@ -130,6 +141,76 @@ impl LeaseStore for Shared {
 
     async fn holder(&self, name: &str) -> io::Result<Option<String>> {
         self.memory.leases().holder(name).await
+    }
+}
+
+impl EventStore for Shared {
+    async fn open(&self, stream: &str, head: &str, ttl: Duration) -> io::Result<()> {
+        self.state.works()?;
+        self.memory.events().open(stream, head, ttl).await
+    }
+
+    async fn touch(&self, stream: &str, ttl: Duration) -> io::Result<()> {
+        self.state.works()?;
+        self.memory.events().touch(stream, ttl).await
+    }
+
+    async fn append(&self, stream: &str, number: u64, event: &[u8], oldest: u64) -> io::Result<()> {
+        self.state.works()?;
+        self.memory.events().append(stream, number, event, oldest).await
+    }
+
+    async fn close(&self, stream: &str) -> io::Result<()> {
+        self.state.works()?;
+        self.memory.events().close(stream).await
+    }
+
+    async fn read_after(&self, stream: &str, number: u64) -> io::Result<Option<EventTail>> {
+        self.memory.events().read_after(stream, number).await
+    }
+
+    async fn remove(&self, stream: &str) -> io::Result<()> {
+        self.memory.events().remove(stream).await
+    }
+
+    fn watch(&self, stream: &str) -> EventWatch {
+        self.memory.events().watch(stream)
+    }
+
+    async fn wake(&self, stream: &str) -> io::Result<()> {
+        self.memory.events().wake(stream).await
+    }
+}
+
+impl TaskStore for Shared {
+    async fn create(
+        &self,
+        task: &TaskRecord,
+        ttl: Duration,
+        quota: TaskQuota,
+    ) -> io::Result<std::result::Result<(), TaskLimit>> {
+        let created = self.memory.tasks().create(task, ttl, quota).await;
+        if self.state.is(|state| &state.create_is_lost) { Err(io::ErrorKind::TimedOut.into()) } else { created }
+    }
+
+    async fn load(&self, id: &str) -> io::Result<Option<TaskRecord>> {
+        self.memory.tasks().load(id).await
+    }
+
+    async fn update(&self, task: &TaskRecord) -> io::Result<bool> {
+        self.memory.tasks().update(task).await
+    }
+
+    async fn list(&self, owner: Option<&str>) -> io::Result<Vec<TaskRecord>> {
+        self.memory.tasks().list(owner).await
+    }
+
+    async fn holders(&self) -> io::Result<Vec<String>> {
+        self.memory.tasks().holders().await
+    }
+
+    async fn held_by(&self, holder: &str, limit: usize) -> io::Result<Vec<TaskRecord>> {
+        self.memory.tasks().held_by(holder, limit).await
     }
 }
 
@@ -153,7 +234,7 @@ impl Backend for Shared {
     }
 
     fn events(&self) -> Arc<impl EventStore> {
-        self.memory.events()
+        Arc::new(self.clone())
     }
 
     fn inbox(&self) -> Arc<impl Inbox> {
@@ -165,7 +246,7 @@ impl Backend for Shared {
     }
 
     fn tasks(&self) -> Arc<impl TaskStore> {
-        self.memory.tasks()
+        Arc::new(self.clone())
     }
 
     fn changes(&self) -> Arc<dyn ChangeBus> {

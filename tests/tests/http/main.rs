@@ -27,6 +27,7 @@ mod log;
 mod long_answers;
 mod memory;
 mod once_on_replicas;
+mod outages;
 mod peer;
 mod pitfalls;
 mod questions;
