@@ -201,10 +201,12 @@ fn development_starts_cargo_mcp() {
     assert_eq!(entry["args"], json!(words[..6]));
 
     // a client does not pass these on
-    let place = place.env("CARGO_HOME", "/opt/cargo").env("RUSTUP_HOME", "/opt/rustup");
+    let [cargo, rustup] =
+        if cfg!(windows) { ["C:\\opt\\cargo", "C:\\opt\\rustup"] } else { ["/opt/cargo", "/opt/rustup"] };
+    let place = place.env("CARGO_HOME", cargo).env("RUSTUP_HOME", rustup);
     place.install("zed --dev");
     let entry = &json(&place, "home/.config/zed/settings.json")["context_servers"]["weather"];
-    assert_eq!(entry["env"], json!({"CARGO_HOME": "/opt/cargo", "RUSTUP_HOME": "/opt/rustup"}));
+    assert_eq!(entry["env"], json!({"CARGO_HOME": cargo, "RUSTUP_HOME": rustup}));
 }
 
 #[test]
