@@ -62,7 +62,7 @@ fn take(descriptors: &mut ListenFd, index: usize, sockets: Sockets) -> Result<So
 }
 
 /// Fails for a connection: a unit with `Accept=yes` has each accepted by systemd, and starts a process for it.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn listens(index: usize, socket: &impl std::os::fd::AsFd) -> Result<(), ServerError> {
     if rustix::net::sockopt::socket_acceptconn(socket).map_err(std::io::Error::from)? {
         return Ok(());
@@ -72,7 +72,8 @@ fn listens(index: usize, socket: &impl std::os::fd::AsFd) -> Result<(), ServerEr
     )))
 }
 
-#[cfg(not(unix))]
+/// systemd runs on Linux only, and other kernels cannot all be asked.
+#[cfg(not(target_os = "linux"))]
 fn listens<S>(_: usize, _: &S) -> Result<(), ServerError> {
     Ok(())
 }
