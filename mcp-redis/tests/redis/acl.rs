@@ -6,7 +6,7 @@ use mcp_runtime::testing::contract;
 use crate::server::{Server, patient};
 
 /// The command of the page that creates the user.
-fn documented() -> Vec<&'static str> {
+pub(crate) fn documented() -> Vec<&'static str> {
     let page = include_str!("../../../docs/book/replicas.md");
     let command =
         page.lines().find(|line| line.starts_with("ACL SETUSER mcp ")).expect("docs/book/replicas.md has the command");

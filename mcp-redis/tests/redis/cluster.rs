@@ -13,6 +13,7 @@ use mcp_runtime::store::{
 };
 use mcp_runtime::testing::contract;
 
+use crate::acl::documented;
 use crate::keys::fill;
 use crate::nodes::{Moving, Nodes};
 use crate::server::{Server, eventually, free_port};
@@ -79,10 +80,9 @@ async fn cluster_keeps_the_contracts() {
 async fn cluster_serves_a_restricted_user() {
     let nodes = Nodes::start(CALM).await;
     for node in &nodes.primaries {
-        let rules = ["on", ">pw", "~mcp:*", "&mcp:*", "+@all", "-@admin", "-@dangerous", "+info"];
-        node.command::<()>(&[&["ACL", "SETUSER", "app"], &rules[..]].concat()).await;
+        node.command::<()>(&[&documented()[..], &["+cluster|slots", "+cluster|info"]].concat()).await;
     }
-    let url = nodes.url().replace("://", "://app:pw@");
+    let url = nodes.url().replace("://", "://mcp:PASSWORD@");
     let redis = crate::server::patient(&url).connect().await.unwrap();
     redis.ping().await.unwrap();
     fill(&redis).await;
