@@ -67,12 +67,12 @@ impl Desk {
         self.works().await;
         "gone"
     }
+}
 
-    /// What can be watched.
-    #[resource("clock://now", subscribe)]
-    fn clock(&self) -> &'static str {
-        "now"
-    }
+/// What can be watched.
+#[resource("clock://now", subscribe)]
+fn clock() -> &'static str {
+    "now"
 }
 
 async fn fleet() -> (Shared, Arc<Works>, Site, Site) {
@@ -81,7 +81,7 @@ async fn fleet() -> (Shared, Arc<Works>, Site, Site) {
         let mut limits = Limits::default();
         limits.store_timeout = Duration::from_millis(200);
         let server = Server::new("desk", "1.0.0").backend(backend.clone()).limits(limits);
-        Site::serving(server.mount(Desk(Arc::clone(&works))).into_service())
+        Site::serving(server.resources(resources![clock]).mount(Desk(Arc::clone(&works))).into_service())
     };
     let (a, b) = (replica().await, replica().await);
     (backend, works, a, b)
