@@ -52,8 +52,6 @@ mod inbox;
 mod leases;
 mod memory;
 #[cfg(feature = "http")]
-mod releases;
-#[cfg(feature = "http")]
 pub(crate) mod replica;
 #[cfg(feature = "http")]
 mod sessions;

@@ -3,6 +3,8 @@
 //! One lease per process is renewed, however many streams it writes: what a replica holds has its id, and whoever wants to
 //! know asks whether that replica lives. The lease begins with the first stream that others may ask about.
 
+mod releases;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, sleep};
 
-use super::releases::Releases;
+use self::releases::Releases;
 use super::{DynLeaseStore, Unavailable, quietly, with_timeout};
 use crate::limits::Limits;
 use crate::random;
@@ -33,26 +35,37 @@ pub(crate) struct Replica {
     /// What is known of other replicas that somebody here waits for.
     others: Mutex<HashMap<Box<str>, Sighting>>,
     /// The leases it gives up.
-    pub(super) releases: Releases,
+    releases: Arc<Releases>,
 }
 
-/// When another replica was looked for, and since when it has not been there.
+/// What is known of another replica.
 #[derive(Debug, Clone, Copy)]
 struct Sighting {
+    /// When the store was last asked, perhaps without an answer yet.
+    asked: Instant,
+    /// When it last answered.
     looked: Instant,
+    /// The first of its answers that said that the replica has no lease.
     absent_since: Option<Instant>,
+}
+
+impl Sighting {
+    /// Whether the replica was away for so long that it has died: as the store said, not as time goes by since.
+    fn is_dead(&self, lease: Duration) -> bool {
+        self.absent_since.is_some_and(|since| self.looked.duration_since(since) >= lease / 5)
+    }
 }
 
 impl Replica {
     pub(crate) fn new(leases: Arc<dyn DynLeaseStore>) -> std::io::Result<Self> {
         Ok(Replica {
             id: random::id()?.into(),
+            releases: Releases::new(Arc::clone(&leases)),
             leases,
             beating: AtomicBool::new(false),
             renewed: Mutex::default(),
             is_looking: AtomicBool::new(false),
             others: Mutex::default(),
-            releases: Releases::default(),
         })
     }
 
@@ -81,6 +94,11 @@ impl Replica {
         Ok(())
     }
 
+    /// Gives up a lease that ends by itself after `ttl`. Returns at once; the store is told in the background.
+    pub(crate) fn release(&self, name: Arc<str>, holder: Arc<str>, ttl: Duration, store_timeout: Duration) {
+        self.releases.add(name, holder, ttl, store_timeout);
+    }
+
     /// Whether this replica certainly has its lease, so that no other one takes what it holds.
     pub(crate) fn is_certain(&self, limits: &Limits) -> bool {
         let within = |elapsed: Duration| elapsed < limits.replica_lease;
@@ -104,29 +122,30 @@ impl Replica {
     /// Whether another replica has died, as far as is known now. Ask again within a lease.
     pub(crate) async fn is_dead(&self, id: &str, limits: &Limits) -> bool {
         let (lease, now) = (limits.replica_lease, Instant::now());
-        let dead = |sighting: &Sighting| sighting.absent_since.is_some_and(|since| since.elapsed() >= lease / 5);
-        let before = {
+        let absent_since = {
             let mut others = self.others();
             if others.len() >= REMEMBERED {
-                others.retain(|_, sighting| sighting.looked.elapsed() < lease);
+                others.retain(|_, sighting| sighting.asked.elapsed() < lease);
             }
-            let before = others.get(id).copied();
-            if let Some(before) = before.filter(|before| before.looked.elapsed() < lease / 12) {
-                return dead(&before);
+            // Not looked for in a while: it may have been back in the meantime.
+            let before = others.get(id).copied().filter(|before| before.looked.elapsed() < lease);
+            if let Some(before) = before.filter(|before| before.asked.elapsed() < lease / 12) {
+                return before.is_dead(lease);
             }
             let absent_since = before.and_then(|before| before.absent_since);
-            others.insert(id.into(), Sighting { looked: now, absent_since });
-            // Not looked for in a while: it may have been back in the meantime.
-            absent_since.filter(|_| before.is_some_and(|before| before.looked.elapsed() < lease))
+            let looked = before.map_or(now, |before| before.looked);
+            others.insert(id.into(), Sighting { asked: now, looked, absent_since });
+            absent_since
         };
         let absent_since = match quietly(limits.store_timeout, self.leases.holder(&lease_of(id))).await {
-            Ok(None) => Some(before.unwrap_or(now)),
+            Ok(None) => Some(absent_since.unwrap_or(now)),
             // Without the store nobody can renew a lease.
             Ok(Some(_)) | Err(Unavailable) => None,
         };
-        let sighting = Sighting { looked: Instant::now(), absent_since };
+        let looked = Instant::now();
+        let sighting = Sighting { asked: looked, looked, absent_since };
         self.others().insert(id.into(), sighting);
-        dead(&sighting)
+        sighting.is_dead(lease)
     }
 }
 
@@ -197,6 +216,8 @@ mod tests {
         }
 
         async fn holder(&self, name: &str) -> io::Result<Option<String>> {
+            // a round trip
+            sleep(Duration::from_millis(1)).await;
             self.works()?;
             LeaseStore::holder(&self.store, name).await
         }
@@ -240,6 +261,20 @@ mod tests {
         tokio::select! {
             () = other.death_of(&one.id, &limits) => panic!("it lives"),
             () = outages => {}
+        }
+    }
+    #[tokio::test(start_paused = true)]
+    async fn replica_that_is_back_is_dead_for_nobody() {
+        let (leases, limits) = (Arc::<Leases>::default(), Limits::default());
+        for pause in [8, 11, 60] {
+            let (one, other) = pair(&leases, &limits).await;
+            leases.release(&lease_of(&one.id), &one.id).await.unwrap();
+            assert!(!other.is_dead(&one.id, &limits).await, "it may have lost its lease for a moment");
+            one.renew(&limits).await.unwrap();
+            sleep(Duration::from_secs(pause)).await;
+            // Several ask at the same time, and the store once.
+            let ask = || other.is_dead(&one.id, &limits);
+            assert_eq!(tokio::join!(ask(), ask(), ask()), (false, false, false), "after {pause} s");
         }
     }
 }

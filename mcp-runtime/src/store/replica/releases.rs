@@ -8,8 +8,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
-use super::quietly;
-use super::replica::Replica;
+use crate::store::{DynLeaseStore, quietly};
 use crate::sync::{lock, spawn};
 
 /// The releases that wait while the store is away. Beyond that, the oldest are left to the death of this replica.
@@ -18,10 +17,13 @@ const WAITING: usize = 4096;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What is still to be released, and whether a task does that.
-#[derive(Debug, Default)]
-pub(super) struct Releases(Mutex<Waiting>);
+/// The leases that this replica gives up.
+pub(super) struct Releases {
+    leases: Arc<dyn DynLeaseStore>,
+    waiting: Mutex<Waiting>,
+}
 
+/// What is still to be released, and whether a task does that.
 #[derive(Debug, Default)]
 struct Waiting {
     leases: VecDeque<Release>,
@@ -37,32 +39,19 @@ struct Release {
 }
 
 impl Releases {
-    /// The oldest release, if there is one. Otherwise nobody works from now on.
-    fn next(&self) -> Option<Release> {
-        let mut waiting = lock(&self.0);
-        let next = waiting.leases.pop_front();
-        waiting.is_working = next.is_some();
-        next
+    pub(super) fn new(leases: Arc<dyn DynLeaseStore>) -> Arc<Self> {
+        Arc::new(Releases { leases, waiting: Mutex::default() })
     }
 
-    fn retry(&self, release: Release) {
-        let mut waiting = lock(&self.0);
-        if waiting.leases.len() < WAITING {
-            waiting.leases.push_front(release);
-        }
-    }
-}
-
-impl Replica {
     /// Gives up a lease that ends by itself after `ttl`.
-    pub(crate) fn release(self: &Arc<Self>, name: Arc<str>, holder: Arc<str>, ttl: Duration, store_timeout: Duration) {
+    pub(super) fn add(self: &Arc<Self>, name: Arc<str>, holder: Arc<str>, ttl: Duration, store_timeout: Duration) {
         // A process that ends has no runtime any more, and no lease soon.
         if Handle::try_current().is_err() {
             return;
         }
         let now = Instant::now();
         let until = now.checked_add(ttl).unwrap_or(now);
-        let mut waiting = lock(&self.releases.0);
+        let mut waiting = lock(&self.waiting);
         if waiting.leases.len() >= WAITING {
             waiting.leases.pop_front();
         }
@@ -71,23 +60,38 @@ impl Replica {
             spawn(work(Arc::downgrade(self), store_timeout));
         }
     }
+
+    /// The oldest release, if there is one. Otherwise nobody works from now on.
+    fn next(&self) -> Option<Release> {
+        let mut waiting = lock(&self.waiting);
+        let next = waiting.leases.pop_front();
+        waiting.is_working = next.is_some();
+        next
+    }
+
+    fn retry(&self, release: Release) {
+        let mut waiting = lock(&self.waiting);
+        if waiting.leases.len() < WAITING {
+            waiting.leases.push_front(release);
+        }
+    }
 }
 
 /// Releases what waits, one after the other, until nothing does.
-async fn work(replica: Weak<Replica>, store_timeout: Duration) {
+async fn work(releases: Weak<Releases>, store_timeout: Duration) {
     let mut pause = FIRST_PAUSE;
     loop {
         {
-            let Some(replica) = replica.upgrade() else { return };
-            let Some(release) = replica.releases.next() else { return };
+            let Some(releases) = releases.upgrade() else { return };
+            let Some(release) = releases.next() else { return };
             if release.until <= Instant::now() {
                 continue;
             }
-            if quietly(store_timeout, replica.leases.release(&release.name, &release.holder)).await.is_ok() {
+            if quietly(store_timeout, releases.leases.release(&release.name, &release.holder)).await.is_ok() {
                 pause = FIRST_PAUSE;
                 continue;
             }
-            replica.releases.retry(release);
+            releases.retry(release);
         }
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
