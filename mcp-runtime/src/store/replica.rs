@@ -268,7 +268,7 @@ mod tests {
         let (leases, limits) = (Arc::<Leases>::default(), Limits::default());
         for pause in [8, 11, 60] {
             let (one, other) = pair(&leases, &limits).await;
-            leases.release(&lease_of(&one.id), &one.id).await.unwrap();
+            LeaseStore::release(&*leases, &lease_of(&one.id), &one.id).await.unwrap();
             assert!(!other.is_dead(&one.id, &limits).await, "it may have lost its lease for a moment");
             one.renew(&limits).await.unwrap();
             sleep(Duration::from_secs(pause)).await;
