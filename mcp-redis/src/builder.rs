@@ -158,7 +158,7 @@ impl RedisBuilder {
         let hints = EventHints::new();
         let channels = Channels { name: channel, changes: Arc::clone(&changes), hints: hints.clone() };
         let link = Router::lazy(dialer, channels);
-        Ok(Redis(Arc::new(Inner { link, names, sealer, changes, hints })))
+        Ok(Redis(Arc::new(Inner { link, names, sealer, changes, hints, has_left_out: false.into() })))
     }
 }
 

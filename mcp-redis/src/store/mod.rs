@@ -9,6 +9,7 @@ pub(crate) mod tasks;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcp_runtime::store::EventHints;
@@ -31,12 +32,21 @@ pub(crate) struct Inner {
     pub(crate) changes: Arc<Changes>,
     /// Readers of streams, by the channel of the stream.
     pub(crate) hints: EventHints,
+    /// Whether the log says that tasks cannot be read. Replicas look for tasks every second.
+    pub(crate) has_left_out: AtomicBool,
 }
 
 impl Inner {
     /// A record as it is stored under this key.
     pub(crate) fn encode<T: Serialize>(&self, record: &T, key: &str) -> io::Result<Vec<u8>> {
         self.sealer.seal(serde_json::to_vec(record)?, key.as_bytes())
+    }
+
+    /// A task cannot be read, and is left out.
+    fn left_out(&self, error: &io::Error) {
+        if !self.has_left_out.swap(true, Ordering::Relaxed) {
+            tracing::error!(%error, "a task cannot be read, and is left out; do all replicas have its seal key?");
+        }
     }
 
     /// The record that is stored under this key.

@@ -46,11 +46,18 @@ impl RedisTasks {
         call
     }
 
-    /// The tasks that a script returns.
+    /// The tasks that a script returns. One that cannot be read, because it is sealed with another key for example, is left
+    /// out: it must not keep the others from being listed, or taken from a replica that has died.
     async fn records(&self, base: &str, script: script::Call) -> io::Result<Vec<TaskRecord>> {
         let stored: Vec<(String, Vec<u8>)> = self.0.link.run(&Request::Script(script), Repeat::Safe).await?;
-        let decode = |(id, stored): (String, Vec<u8>)| self.0.decode(stored, &task_key(base, &id));
-        stored.into_iter().map(decode).collect()
+        let decode = |(id, stored): (String, Vec<u8>)| match self.0.decode(stored, &task_key(base, &id)) {
+            Ok(task) => Some(task),
+            Err(error) => {
+                self.0.left_out(&error);
+                None
+            }
+        };
+        Ok(stored.into_iter().filter_map(decode).collect())
     }
 }
 

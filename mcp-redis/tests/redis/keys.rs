@@ -71,6 +71,23 @@ async fn sealed_database_tells_nothing() {
     }
 }
 
+/// One that is sealed with a key that this replica does not have is left out, and keeps no other one from being taken.
+#[tokio::test]
+async fn tasks_that_cannot_be_read_are_left_out() {
+    let server = Server::start().await;
+    for (key, id) in [([7; 32], "theirs"), ([8; 32], "ours")] {
+        let redis = server.builder().seal_key(&key).connect().await.unwrap();
+        let mut task = task(id);
+        task.replica = Some("dead".into());
+        redis.tasks().create(&task, TTL, TaskQuota::new(9, 9)).await.unwrap().unwrap();
+    }
+    let redis = server.builder().seal_key(&[8; 32]).connect().await.unwrap();
+    let ids = |tasks: Vec<TaskRecord>| tasks.into_iter().map(|task| task.id).collect::<Vec<_>>();
+    assert_eq!(ids(redis.tasks().held_by("dead", 9).await.unwrap()), ["ours"]);
+    assert_eq!(ids(redis.tasks().list(Some("owner-id")).await.unwrap()), ["ours"]);
+    assert!(redis.tasks().load("theirs").await.is_err());
+}
+
 #[tokio::test]
 async fn expired_tasks_leave_nothing_behind() {
     let server = Server::start().await;

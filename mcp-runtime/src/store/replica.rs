@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, SystemTime};
 
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use self::releases::Releases;
 use super::{DynLeaseStore, Unavailable, quietly, with_timeout};
@@ -28,14 +28,36 @@ pub(crate) struct Replica {
     pub(crate) leases: Arc<dyn DynLeaseStore>,
     /// Whether a task renews the lease.
     beating: AtomicBool,
-    /// When the lease was last taken or renewed, by two clocks: each may stand still while the machine does.
-    renewed: Mutex<Option<(Instant, SystemTime)>>,
+    lease: Mutex<OwnLease>,
     /// Whether this replica looks for tasks of others that have died.
     pub(crate) is_looking: AtomicBool,
     /// What is known of other replicas that somebody here waits for.
     others: Mutex<HashMap<Box<str>, Sighting>>,
     /// The leases it gives up.
     releases: Arc<Releases>,
+}
+
+/// What this replica knows of its own lease.
+#[derive(Debug, Default)]
+struct OwnLease {
+    /// When it was last taken or renewed.
+    renewed: Option<Moment>,
+    /// How often it was renewed too late, so that another replica may have taken this one for dead.
+    lapses: u64,
+}
+
+/// A time by two clocks: each may stand still while the machine does.
+#[derive(Debug, Clone, Copy)]
+struct Moment(Instant, SystemTime);
+
+impl Moment {
+    fn now() -> Self {
+        Moment(Instant::now(), SystemTime::now())
+    }
+
+    fn is_within(&self, lease: Duration) -> bool {
+        self.0.elapsed() < lease && self.1.elapsed().is_ok_and(|elapsed| elapsed < lease)
+    }
 }
 
 /// What is known of another replica.
@@ -63,7 +85,7 @@ impl Replica {
             releases: Releases::new(Arc::clone(&leases)),
             leases,
             beating: AtomicBool::new(false),
-            renewed: Mutex::default(),
+            lease: Mutex::default(),
             is_looking: AtomicBool::new(false),
             others: Mutex::default(),
         })
@@ -87,10 +109,10 @@ impl Replica {
 
     /// Takes or renews the lease.
     pub(crate) async fn renew(&self, limits: &Limits) -> Result<(), Unavailable> {
-        let (name, now) = (lease_of(&self.id), (Instant::now(), SystemTime::now()));
+        let (name, now) = (lease_of(&self.id), Moment::now());
         let acquire = self.leases.acquire(&name, &self.id, None, limits.replica_lease);
         with_timeout(limits.store_timeout, "acquire lease", acquire).await?;
-        *lock(&self.renewed) = Some(now);
+        self.renewed(now, limits.replica_lease);
         Ok(())
     }
 
@@ -99,10 +121,28 @@ impl Replica {
         self.releases.add(name, holder, ttl, store_timeout);
     }
 
-    /// Whether this replica certainly has its lease, so that no other one takes what it holds.
-    pub(crate) fn is_certain(&self, limits: &Limits) -> bool {
-        let within = |elapsed: Duration| elapsed < limits.replica_lease;
-        lock(&self.renewed).is_some_and(|(instant, time)| within(instant.elapsed()) && time.elapsed().is_ok_and(within))
+    /// Waits until the store has heard of the leases that were given up, for as long as an operation may take.
+    pub(crate) async fn released(&self, store_timeout: Duration) {
+        let _ = timeout(store_timeout, self.releases.done()).await;
+    }
+
+    /// How often the lease has lapsed, if this replica certainly has it now. While that number stays the same, no other
+    /// replica takes what this one holds.
+    pub(crate) fn certainty(&self, limits: &Limits) -> Option<u64> {
+        let lease = lock(&self.lease);
+        lease.renewed.is_some_and(|renewed| renewed.is_within(limits.replica_lease)).then_some(lease.lapses)
+    }
+
+    /// How often the lease has lapsed.
+    pub(crate) fn lapses(&self) -> u64 {
+        lock(&self.lease).lapses
+    }
+
+    /// The lease was taken or renewed, by an operation that began at this time.
+    fn renewed(&self, began: Moment, lease: Duration) {
+        let mut own = lock(&self.lease);
+        own.lapses += u64::from(own.renewed.is_some_and(|before| !before.is_within(lease)));
+        own.renewed = Some(began);
     }
 
     /// Whether a replica has a lease right now.
@@ -161,7 +201,7 @@ async fn beat(replica: Weak<Replica>, lease: Duration, store_timeout: Duration) 
         // After a failure soon again: others wait for a while after the store is back, and no longer.
         sleep(if failing { lease / 20 } else { lease * 3 / 10 }).await;
         let Some(replica) = replica.upgrade() else { return };
-        let (name, now) = (lease_of(&replica.id), (Instant::now(), SystemTime::now()));
+        let (name, now) = (lease_of(&replica.id), Moment::now());
         let renewed =
             quietly(store_timeout.min(lease / 3), replica.leases.acquire(&name, &replica.id, None, lease)).await;
         match (renewed.is_err(), failing) {
@@ -170,7 +210,7 @@ async fn beat(replica: Weak<Replica>, lease: Duration, store_timeout: Duration) 
             _ => {}
         }
         if renewed.is_ok() {
-            *lock(&replica.renewed) = Some(now);
+            replica.renewed(now, lease);
         }
         failing = renewed.is_err();
     }
@@ -185,8 +225,6 @@ impl fmt::Debug for Replica {
 #[cfg(test)]
 mod tests {
     use std::io;
-
-    use tokio::time::timeout;
 
     use super::*;
     use crate::store::{LeaseStore, MemoryLeases};
@@ -276,5 +314,33 @@ mod tests {
             let ask = || other.is_dead(&one.id, &limits);
             assert_eq!(tokio::join!(ask(), ask(), ask()), (false, false, false), "after {pause} s");
         }
+    }
+    /// After a lapse the lease is certain again, but what it guarded may be another's by now.
+    #[tokio::test(start_paused = true)]
+    async fn lease_that_lapsed_is_another_one() {
+        let (leases, limits) = (Arc::<Leases>::default(), Limits::default());
+        let (one, _) = pair(&leases, &limits).await;
+        for (outage, lapses) in [(Duration::from_secs(5), 0), (Duration::from_secs(15), 1)] {
+            leases.away.store(true, Ordering::SeqCst);
+            sleep(outage).await;
+            assert_eq!(one.certainty(&limits).is_some(), lapses == 0, "while the store is away for {outage:?}");
+            leases.away.store(false, Ordering::SeqCst);
+            sleep(Duration::from_secs(4)).await;
+            assert_eq!(one.certainty(&limits), Some(lapses), "after {outage:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn leases_are_released_when_the_store_is_back() {
+        let (leases, limits) = (Arc::<Leases>::default(), Limits::default());
+        let (one, _) = pair(&leases, &limits).await;
+        LeaseStore::acquire(&*leases, "stream", "holder", None, Duration::from_secs(600)).await.unwrap();
+        leases.away.store(true, Ordering::SeqCst);
+        one.release("stream".into(), "holder".into(), Duration::from_secs(600), limits.store_timeout);
+        one.released(limits.store_timeout).await;
+        leases.away.store(false, Ordering::SeqCst);
+        assert!(LeaseStore::holder(&*leases, "stream").await.unwrap().is_some());
+        one.released(Duration::from_secs(5)).await;
+        assert!(LeaseStore::holder(&*leases, "stream").await.unwrap().is_none());
     }
 }

@@ -6,21 +6,22 @@
 //! meantime, it also checks its lease before a `once` block, which needs no store while the lease is certain.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 
+use super::given::move_answer;
 use super::job::Job;
-use super::unavailable;
 use super::watch::TaskWatch;
-use super::{FIRST_RETRY, change, load, retry_after};
+use super::{FIRST_RETRY, change, load, retry_after, unavailable};
 use crate::ask::{AskError, Posed, read_answer};
 use crate::call::invocation::Invocation;
 use crate::call::notifier::Notifier;
 use crate::handler::tool::Tool;
-use crate::jsonrpc::error::RpcError;
 use crate::outcome::Failure;
 use crate::random;
 use crate::server::core::Core;
@@ -38,6 +39,8 @@ pub(crate) struct Durable {
     replica: Arc<Replica>,
     /// The number of this run.
     run: u64,
+    /// How often the lease of this replica had lapsed when the record was last known to be that of this run.
+    lapses: AtomicU64,
     progress: Mutex<Progress>,
     /// Notified when a `once` block has returned.
     idle: Notify,
@@ -75,8 +78,8 @@ impl Durable {
     /// A run of this call, which is stored already if it is not the first one.
     pub(super) fn new(replica: &Arc<Replica>, call: DurableCall) -> Self {
         let (replica, run) = (Arc::clone(replica), call.run);
-        let progress = Progress { is_stored: run > 1, call, blocks: 0 };
-        Durable { replica, run, progress: Mutex::new(progress), idle: Notify::new() }
+        let (lapses, progress) = (replica.lapses().into(), Progress { is_stored: run > 1, call, blocks: 0 });
+        Durable { replica, run, lapses, progress: Mutex::new(progress), idle: Notify::new() }
     }
 
     /// The call, to be stored with the new task.
@@ -300,11 +303,15 @@ impl Job {
     async fn holds_certainly(&self, durable: &Durable) {
         let limits = &self.core.limits;
         let mut pause = FIRST_RETRY;
-        while !durable.replica.is_certain(limits) {
+        // A lease that lapsed and was renewed is certain again, but the task may have been taken in between.
+        while durable.replica.certainty(limits) != Some(durable.lapses.load(Ordering::Relaxed)) {
             // The lease first: with it, nobody takes the task after it was looked at.
             let renewed = durable.replica.renew(limits).await;
+            let lapses = durable.replica.lapses();
             match load(&self.core, self.id()).await {
-                Ok(Some(task)) if renewed.is_ok() && self.is_mine(&task) => return,
+                Ok(Some(task)) if renewed.is_ok() && self.is_mine(&task) => {
+                    return durable.lapses.store(lapses, Ordering::Relaxed);
+                }
                 Ok(Some(task)) if self.is_mine(&task) => {}
                 Ok(_) => return std::future::pending().await,
                 Err(Unavailable) => {}
@@ -342,10 +349,23 @@ impl Job {
     }
 }
 
+/// A task that is being created: without `None` in time, because that failed or nobody waits any more, it is abandoned.
+#[derive(Debug)]
+pub(super) struct Creating<'a>(pub(super) Option<&'a Job>);
+
+impl Drop for Creating<'_> {
+    fn drop(&mut self) {
+        if let Some(job) = self.0 {
+            abandon(&job.core, job.id(), job.ttl);
+        }
+    }
+}
+
 /// Cancels a task whose creation failed as far as is known: the store may have created it all the same, and its client was
 /// told to call again. Left as it is, another replica would run it when this one dies.
-pub(super) fn abandon(core: &Arc<Core>, id: &str, ttl: Duration) {
-    if core.tasks.replica.is_none() {
+fn abandon(core: &Arc<Core>, id: &str, ttl: Duration) {
+    // A process that ends has no runtime any more.
+    if core.tasks.replica.is_none() || Handle::try_current().is_err() {
         return;
     }
     let Ok(permit) = Arc::clone(&core.tasks.abandoned).try_acquire_owned() else { return };
@@ -377,20 +397,4 @@ fn changed(key: &str) -> AskError {
          again from the top when its replica dies: ask in the same order with the same texts, name asks with `.key(…)`, \
          and keep what changes between runs in `ctx.once`"
     ))
-}
-
-/// Moves an answer in a record from those that wait to be read to those that other runs get, and returns it. If there is no
-/// room for it, an error takes its place.
-fn move_answer(task: &mut TaskRecord, key: &str, question: u64, limit: usize) -> Option<Value> {
-    let call = task.durable.as_mut()?;
-    let Some(mut answer) = task.answers.remove(key) else {
-        // It was moved already, if the reply of the store was lost.
-        return call.answered.get(key)?.answer.clone();
-    };
-    if call.remembered_bytes() + answer.to_string().len() > limit {
-        let text = format!("The answers to this task have more than the {limit} bytes that it can remember");
-        answer = json!({"error": RpcError::invalid_params(text)});
-    }
-    call.answered.insert(key.to_owned(), GivenAnswer { question, answer: Some(answer.clone()) });
-    Some(answer)
 }

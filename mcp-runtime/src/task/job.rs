@@ -8,7 +8,7 @@ use std::time::Duration;
 use tracing::Instrument as _;
 
 #[cfg(feature = "http")]
-use super::durable::{Durable, abandon};
+use super::durable::{Creating, Durable};
 use super::watch::TaskWatch;
 use super::{Access, change, load, unavailable};
 use crate::call::blocking::call_turns::CallTurns;
@@ -181,13 +181,13 @@ impl Job {
         }
         let quota = TaskQuota::new(limits.tasks, limits.tasks_per_principal);
         let task = self.first_record();
+        #[cfg(feature = "http")]
+        let mut creating = Creating(Some(self));
         let created = with_timeout(limits.store_timeout, "tasks", tasks.store.create(&task, self.ttl, quota));
-        let created = created.await.map_err(|away| {
-            #[cfg(feature = "http")]
-            abandon(&self.core, self.id(), self.ttl);
-            unavailable(away)
-        });
-        match created? {
+        let created = created.await.map_err(unavailable)?;
+        #[cfg(feature = "http")]
+        creating.0.take();
+        match created {
             Ok(()) => {
                 #[cfg(feature = "http")]
                 if let Some(durable) = &self.durable {

@@ -17,6 +17,8 @@ pub(crate) mod claims;
 mod conclude;
 #[cfg(feature = "http")]
 pub(crate) mod durable;
+#[cfg(feature = "http")]
+mod given;
 mod job;
 #[cfg(feature = "auth")]
 mod permit;

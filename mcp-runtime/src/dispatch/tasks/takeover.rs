@@ -133,14 +133,27 @@ impl Takeover<'_> {
         let (store, limit) = (&self.core.tasks.store, self.core.limits.store_timeout);
         let updated = match with_timeout(limit, "tasks", store.update(task)).await {
             Ok(updated) => updated,
-            // It may have been stored, and the reply lost.
-            Err(Unavailable) => quietly(limit, store.load(&task.id)).await?.as_ref() == Some(task),
+            // It may have been stored, and the reply lost. Nobody else would run it then.
+            Err(Unavailable) => self.loaded(&task.id).await?.as_ref() == Some(task),
         };
         if updated {
             // The bus may be user code.
             catch(|| self.core.shared.publish(&Change::Task(task.id.clone())));
         }
         Ok(updated)
+    }
+
+    /// A task as it is in the store, as soon as that answers. An error if this replica shuts down before.
+    async fn loaded(&self, id: &str) -> Result<Option<TaskRecord>, Unavailable> {
+        let limits = &self.core.limits;
+        loop {
+            match quietly(limits.store_timeout, self.core.tasks.store.load(id)).await {
+                Err(Unavailable) if self.core.shared.phase() <= Phase::Running => {
+                    sleep(limits.replica_lease / 10).await
+                }
+                loaded => return loaded,
+            }
+        }
     }
 
     /// Runs the handler again.

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 use crate::store::{DynLeaseStore, quietly};
-use crate::sync::{lock, spawn};
+use crate::sync::{lock, spawn, until};
 
 /// The releases that wait while the store is away. Beyond that, the oldest are left to the death of this replica.
 const WAITING: usize = 4096;
@@ -21,6 +22,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct Releases {
     leases: Arc<dyn DynLeaseStore>,
     waiting: Mutex<Waiting>,
+    /// Notified when nothing waits any more.
+    done: Notify,
 }
 
 /// What is still to be released, and whether a task does that.
@@ -40,7 +43,12 @@ struct Release {
 
 impl Releases {
     pub(super) fn new(leases: Arc<dyn DynLeaseStore>) -> Arc<Self> {
-        Arc::new(Releases { leases, waiting: Mutex::default() })
+        Arc::new(Releases { leases, waiting: Mutex::default(), done: Notify::new() })
+    }
+
+    /// Waits until the store has heard of every release.
+    pub(super) async fn done(&self) {
+        until(&self.done, || !lock(&self.waiting).is_working).await;
     }
 
     /// Gives up a lease that ends by itself after `ttl`.
@@ -66,6 +74,10 @@ impl Releases {
         let mut waiting = lock(&self.waiting);
         let next = waiting.leases.pop_front();
         waiting.is_working = next.is_some();
+        drop(waiting);
+        if next.is_none() {
+            self.done.notify_waiters();
+        }
         next
     }
 

@@ -178,6 +178,10 @@ where
     core.tasks.end(Duration::ZERO).await;
     // A clone of the service may be nested elsewhere, and would keep sessions and their calls alive.
     service.0.sessions.end_all();
+    if let Some(replica) = &core.tasks.replica {
+        // Clients open their streams elsewhere at once, and must not find them held.
+        replica.released(core.limits.store_timeout).await;
+    }
     Ok(())
 }
 

@@ -1,14 +1,15 @@
 //! The streams of a session, in this process and in the store: opened, and resumed at any replica.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::Session;
 use super::fleet::claim::FleetClaim;
 use super::fleet::remote_tail::RemoteTail;
 use super::stream::head::StreamHead;
 use super::stream::id::{EventId, StreamId, StreamKind};
-use super::stream::log::EventLog;
+use super::stream::log::{EventLog, FIRST_RETRY, LONGEST_RETRY};
 use super::stream::{EventStream, Reader};
+use crate::call::control::ConnectionControl;
 use crate::store::Unavailable;
 
 /// Opens a stream: the session's own, or that of requests with these ids.
@@ -24,10 +25,11 @@ pub(crate) async fn open(session: &Arc<Session>, kind: StreamKind, requests: &[B
 /// Opens a stream that is in the store before its client learns its id.
 async fn open_logged(session: &Arc<Session>, id: StreamId, log: EventLog, requests: &[Box<str>]) -> Arc<EventStream> {
     let (stream, dropped) = session.streams.open_as(id, || session.replay_budget());
-    // If the store fails, the stream can still be resumed at this replica.
-    if announce(session, &log, requests).await.is_ok() {
-        start_writing(session, &stream, log, 0);
-    }
+    // If the store fails, the stream can be resumed at this replica, and at others when the store is back.
+    let head = head_of(session, id, requests);
+    let is_stored = announce(session, &log, head.as_ref()).await.is_ok();
+    let late = (!is_stored).then(|| Late { session: Arc::downgrade(session), head });
+    start_writing(session, &stream, log, 0, late);
     for log in dropped.into_iter().filter_map(|id| EventLog::of(session, id)) {
         tokio::spawn(async move { log.remove().await });
     }
@@ -36,24 +38,64 @@ async fn open_logged(session: &Arc<Session>, id: StreamId, log: EventLog, reques
 
 /// Puts a stream into the store. The one of a request says which replica runs the call; that replica lives, from then on,
 /// as far as others know.
-async fn announce(session: &Session, log: &EventLog, requests: &[Box<str>]) -> Result<(), Unavailable> {
-    match session.replica() {
-        Some(replica) if log.id.kind == StreamKind::Request => {
+async fn announce(session: &Session, log: &EventLog, head: Option<&StreamHead>) -> Result<(), Unavailable> {
+    match session.replica().zip(head) {
+        Some((replica, head)) => {
             replica.live(&session.core.limits).await?;
-            log.open(&StreamHead::new(&replica.id, requests)).await
+            log.open(head).await
         }
-        _ => log.touch().await,
+        None => log.touch().await,
+    }
+}
+
+/// What the store knows of the stream of a request, if other replicas share it.
+fn head_of(session: &Session, id: StreamId, requests: &[Box<str>]) -> Option<StreamHead> {
+    let replica = session.replica().filter(|_| id.kind == StreamKind::Request)?;
+    Some(StreamHead::new(&replica.id, requests))
+}
+
+/// A stream that is not in the store yet, because that was away.
+struct Late {
+    session: Weak<Session>,
+    head: Option<StreamHead>,
+}
+
+impl Late {
+    /// Puts the stream into the store as soon as that is back. False if its session ends before, or nobody would look for
+    /// the stream any more.
+    async fn announce(self, log: &EventLog, control: &ConnectionControl) -> bool {
+        let announced = async {
+            let mut pause = FIRST_RETRY;
+            loop {
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_RETRY);
+                let Some(session) = self.session.upgrade() else { return false };
+                if announce(&session, log, self.head.as_ref()).await.is_ok() {
+                    return true;
+                }
+            }
+        };
+        tokio::select! {
+            announced = tokio::time::timeout(log.ttl, announced) => announced.unwrap_or(false),
+            () = control.closing() => false,
+        }
     }
 }
 
 /// Starts the task that copies a stream to the store.
-fn start_writing(session: &Session, stream: &Arc<EventStream>, log: EventLog, at: u64) {
+fn start_writing(session: &Session, stream: &Arc<EventStream>, log: EventLog, at: u64, late: Option<Late>) {
     let (stream, control) = (Arc::clone(stream), Arc::clone(&session.control));
     // A call runs until its answer is in the store. A session's own stream has no answer to wait for.
     let running = (stream.id.kind == StreamKind::Request).then(|| control.in_flight.running());
     tokio::spawn(async move {
         let _running = running;
-        log.write(&stream, at, &control).await;
+        let is_stored = match late {
+            Some(late) => late.announce(&log, &control).await,
+            None => true,
+        };
+        if is_stored {
+            log.write(&stream, at, &control).await;
+        }
     });
 }
 
@@ -112,13 +154,13 @@ pub(crate) async fn resume(session: &Arc<Session>, last_event: &str) -> Result<O
         return Ok(Some(Resumed::Own(reader, claim)));
     }
     let reader = session.streams.adopt(id, tail, || session.replay_budget());
-    start_writing(session, &reader.stream, log, last);
+    start_writing(session, &reader.stream, log, last, None);
     Ok(Some(Resumed::Own(reader, claim)))
 }
 
-/// Removes the streams of a session that has ended from the store.
+/// Removes the streams of a session that has ended from the store, those that were written here.
 pub(crate) fn remove_all(session: &Session) {
-    let logs: Vec<_> = session.streams.ids().into_iter().filter_map(|id| EventLog::of(session, id)).collect();
+    let logs: Vec<_> = session.streams.forget().into_iter().filter_map(|id| EventLog::of(session, id)).collect();
     tokio::spawn(async move {
         for log in logs {
             let _ = log.remove().await;

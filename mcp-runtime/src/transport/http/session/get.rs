@@ -117,7 +117,11 @@ impl Events for ChangeEvents {
             }
         }
         if self.work.is_none() {
-            self.reader.stream.end();
+            if self.session.goes_on_elsewhere() {
+                self.session.streams.abandon(self.reader.stream.id);
+            } else {
+                self.reader.stream.end();
+            }
         }
         Pin::new(&mut self.reader).poll_next(cx)
     }

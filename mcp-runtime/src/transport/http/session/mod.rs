@@ -315,6 +315,11 @@ impl Session {
         }
     }
 
+    /// Whether only this replica ends, and the client resumes the session's own stream at another one.
+    pub(super) fn goes_on_elsewhere(&self) -> bool {
+        self.stored.is_some() && !self.control.is_closing() && self.age() < self.core.limits.session_lifetime
+    }
+
     /// Claims the session's own stream. `None` if it has a reader already: a session has one such stream.
     pub(super) fn claim_stream(self: &Arc<Self>) -> Option<StreamGuard> {
         let number = self.stream_claim.take()?;

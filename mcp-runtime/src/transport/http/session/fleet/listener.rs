@@ -11,7 +11,7 @@ use crate::server::core::Core;
 use crate::store::{self, Change, ChangeListener, Unavailable, with_timeout};
 use crate::transport::http::session::copy::{end_copy, merge, touch};
 use crate::transport::http::session::stores::Stores;
-use crate::transport::http::session::{Session, Sessions};
+use crate::transport::http::session::{Session, Sessions, event_log};
 
 /// How often the copies in use are compared with the store.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
@@ -127,6 +127,7 @@ impl ChangeListener for SessionListener {
             Change::SessionEnded(digest) => {
                 if let Some(session) = stores.copied_id(digest).and_then(|id| sessions.remove(&id)) {
                     session.control.abort();
+                    self.runtime.spawn(async move { event_log::remove_all(&session) });
                 }
             }
             Change::All => stores.lost_changes(),

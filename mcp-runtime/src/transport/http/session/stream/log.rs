@@ -23,8 +23,8 @@ const SHORTEST_TTL: Duration = Duration::from_secs(2 * 60);
 /// A stream is touched whenever this part of its time to live has passed.
 const HEARTBEAT_PART: u32 = 16;
 /// The pauses between tries while the store is away.
-const FIRST_RETRY: Duration = Duration::from_millis(50);
-const LONGEST_RETRY: Duration = Duration::from_secs(1);
+pub(crate) const FIRST_RETRY: Duration = Duration::from_millis(50);
+pub(crate) const LONGEST_RETRY: Duration = Duration::from_secs(1);
 
 /// A stream in the store.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ pub(crate) struct EventLog {
     pub(crate) id: StreamId,
     timeout: Duration,
     /// As long as its session: a client may take that long to reconnect after its replica has died.
-    ttl: Duration,
+    pub(crate) ttl: Duration,
 }
 
 impl EventLog {

@@ -63,8 +63,9 @@ impl Streams {
         self.table().find(id).map(|stream| stream.last())
     }
 
-    pub(crate) fn ids(&self) -> Vec<StreamId> {
-        self.table().streams.values().map(|stream| stream.id).collect()
+    /// Forgets all streams, and returns their ids.
+    pub(crate) fn forget(&self) -> Vec<StreamId> {
+        std::mem::take(&mut self.table().streams).into_values().map(|stream| stream.id).collect()
     }
 
     /// Replays the events after this one, if the stream is known and none of them is missing.
