@@ -12,6 +12,8 @@ use mcp_runtime::{Limits, Revision};
 use mcp_tests::http::mortal::Mortal;
 use mcp_tests::http::server::{SESSIONS, server};
 use mcp_tests::http::{Ask, Site, Wire, call_in, in_session, modern, soon, stream_of};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::sleep;
 
@@ -44,11 +46,28 @@ async fn linger(ctx: &Context) -> &'static str {
     "done"
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct Name {
+    name: String,
+}
+
+/// Ask for a name, and do nothing with it for a minute.
+#[tool]
+async fn greet(ctx: &Context) -> Result<String> {
+    let Name { name } = ctx.elicit("Who is there?").await?;
+    sleep(Duration::from_secs(60)).await;
+    Ok(name)
+}
+
 fn service(backend: &MemoryBackend) -> HttpService {
     let mut limits = Limits::default();
     limits.replica_lease = LEASE;
     limits.drain_timeout = Duration::from_secs(20);
-    server(&Arc::default()).backend(backend.clone()).tools(tools![hang, linger, toil]).limits(limits).into_service()
+    server(&Arc::default())
+        .backend(backend.clone())
+        .tools(tools![greet, hang, linger, toil])
+        .limits(limits)
+        .into_service()
 }
 
 async fn replica(backend: &MemoryBackend) -> Site {
@@ -103,6 +122,42 @@ async fn call_of_a_dead_replica_is_answered_at_the_others() {
         assert_eq!(c.ask(&ping(&session)).await.status, 200);
         let sum = c.ask(&call_in(&session, 8, "add", &json!({"a": 1, "b": 2}))).await;
         assert_eq!(sum.json()["result"]["content"][0]["text"], "3");
+    }
+}
+
+/// An answer that was accepted is not lost in silence: the call ends with an error if its replica dies, whether it had the
+/// answer or not.
+#[tokio::test]
+async fn call_whose_question_was_answered_is_answered_after_a_death() {
+    for is_read in [true, false] {
+        let backend = MemoryBackend::new();
+        let (a, b) = (mortal(&backend).await, replica(&backend).await);
+        let client = json!({"name": "c", "version": "1"});
+        let params = json!({"protocolVersion": NEWEST, "capabilities": {"elicitation": {}}, "clientInfo": client});
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        let opened = a.site.ask(&Ask::post(hello.to_string())).await;
+        let session = opened.header("mcp-session-id").unwrap().to_owned();
+        let (_, mut wire) = a.site.begin(&call_in(&session, 7, "greet", &json!({}))).await;
+        let (last, question) = loop {
+            let (id, data) = soon(raw_event(&mut wire)).await.unwrap();
+            if let Ok(question) = serde_json::from_str::<Value>(&data) {
+                break (id, question);
+            }
+        };
+        drop(wire);
+        let accepted = json!({"action": "accept", "content": {"name": "Ada"}});
+        let answer = in_session(&session, &json!({"jsonrpc": "2.0", "id": question["id"], "result": accepted}));
+        if is_read {
+            assert_eq!(b.ask(&answer).await.status, 202);
+            sleep(Duration::from_millis(200)).await;
+            a.dies();
+        } else {
+            a.dies();
+            assert_eq!(b.ask(&answer).await.status, 202);
+        }
+        let (_, mut following) = b.begin(&again(&session, &last)).await;
+        is_death(rest(&mut following).await.last().unwrap(), 7);
+        assert_eq!(b.ask(&ping(&session)).await.status, 200, "the session goes on");
     }
 }
 
