@@ -11,6 +11,8 @@ use super::progress::{Amount, Progress, ProgressReport, Total};
 use crate::ask::Dialogue;
 #[cfg(feature = "auth")]
 use crate::auth::access::Rights;
+#[cfg(feature = "http")]
+use crate::call::outbox::seen_request::SeenRequest;
 use crate::call::telemetry::trace_context;
 use crate::era::CAPABILITIES;
 use crate::era::client_info::ClientInfo;
@@ -77,7 +79,7 @@ pub struct Context {
     #[cfg(feature = "auth")]
     pub(super) rights: Rights,
     #[cfg(feature = "http")]
-    http: Option<Arc<http::request::Parts>>,
+    pub(crate) http: SeenRequest,
     #[cfg(feature = "http")]
     resumable: bool,
 }
@@ -199,10 +201,10 @@ impl Context {
     }
 
     /// The HTTP request without its body: its headers, and the extensions that middleware has added. `None` on stdio.
-    /// Requires the feature `http`.
+    /// With authorization, without `Authorization` and `DPoP`: tokens are not handed on. Requires the feature `http`.
     #[cfg(feature = "http")]
     pub fn http(&self) -> Option<&http::request::Parts> {
-        self.http.as_deref()
+        self.http.parts()
     }
 
     /// Closes the HTTP stream while the call continues; the client reconnects for the result. Long calls then do not
@@ -388,7 +390,7 @@ impl FromInvocation for Context {
             #[cfg(feature = "auth")]
             rights: invocation.rights(),
             #[cfg(feature = "http")]
-            http: invocation.channel.outbox().parts().cloned(),
+            http: SeenRequest::of(invocation.channel.outbox()),
             #[cfg(feature = "http")]
             resumable: invocation.channel.outbox().is_resumable(),
         }

@@ -1,6 +1,8 @@
 //! Where the messages of calls go: the queue of a connection, or of one HTTP request.
 
 pub(crate) mod presence;
+#[cfg(feature = "http")]
+pub(crate) mod seen_request;
 
 use std::sync::Arc;
 #[cfg(any(feature = "auth", feature = "http"))]

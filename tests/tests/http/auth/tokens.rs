@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_runtime::Limits;
 use mcp_runtime::auth::Auth;
-use mcp_tests::http::{Ask, Site, call, initialize, modern, stream_of};
-use serde_json::json;
+use mcp_runtime::prelude::*;
+use mcp_tests::http::{Ask, Response, Site, call, call_in, initialize, modern, stream_of};
 use tracing_subscriber::prelude::*;
 
 use super::{METADATA, auth, challenge, server, service, site, token, verify, with};
@@ -179,4 +179,39 @@ async fn no_token_is_logged() {
     for token in ["alice;notes", "mallory-and-her-token"] {
         assert_eq!(log.find(token), None);
     }
+}
+
+/// The headers of the request, as a handler sees them.
+#[tool]
+fn headers(ctx: &Context) -> String {
+    let parts = ctx.http().expect("this is HTTP");
+    let lines = parts.headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The token is not handed on. Where nothing verifies it, the header is the user's own.
+#[tokio::test]
+async fn handler_does_not_see_the_token() {
+    let server = || Server::new("notes", "1.0.0").tools(tools![headers]);
+    let sent = |ask: Ask| ask.with("DPoP", "the-proof").with("X-Own", "own");
+    let seen = |response: &Response| {
+        assert_eq!(response.status, 200, "{response:?}");
+        response.json()["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+    };
+    let alice = "alice;notes:read";
+    let look = || sent(call("headers", &json!({})));
+    for auth in [auth(), auth().optional()] {
+        let site = Site::serving(server().into_service().authorize(auth)).await;
+        let opened = site.ask(&with(initialize("2025-11-25"), alice)).await;
+        let session = opened.header("mcp-session-id").unwrap().to_owned();
+        let in_session = sent(call_in(&session, 5, "headers", &json!({})));
+        for ask in [look(), look().but("Accept", "text/event-stream, application/json"), in_session] {
+            let seen = seen(&site.ask(&with(ask, alice)).await);
+            assert!(seen.contains("x-own: own") && seen.contains("accept: "), "{seen}");
+            assert!(!seen.contains("alice") && !seen.contains("authorization") && !seen.contains("dpop"), "{seen}");
+        }
+    }
+    let site = Site::serving(server().into_service()).await;
+    let seen = seen(&site.ask(&with(look(), alice)).await);
+    assert!(seen.contains("authorization: Bearer alice;notes:read") && seen.contains("dpop: the-proof"), "{seen}");
 }

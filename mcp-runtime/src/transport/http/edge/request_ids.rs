@@ -53,6 +53,6 @@ impl Context {
     ///
     /// Not to be confused with [`request_id`](Self::request_id), which is JSON-RPC's, and unique in one connection only.
     pub fn http_request_id(&self) -> Option<&str> {
-        self.http()?.extensions.get().map(RequestId::as_str)
+        self.http.extensions()?.get().map(RequestId::as_str)
     }
 }
