@@ -222,8 +222,9 @@ impl Fetched {
         }
         let keys = std::str::from_utf8(&response.body).ok().and_then(|text| KeySet::parse(text).ok());
         let keys = keys.ok_or_else(|| FetchError(format!("{url}: not a JSON Web Key Set")))?;
+        // An issuer has keys: without any, something went wrong there, and tokens are not to blame.
         if keys.is_empty() {
-            tracing::warn!("{url}: no key can be used, so no token is accepted");
+            return Err(FetchError(format!("{url}: the key set has no key that can be used")));
         }
         Ok((keys, Lifetime::new(Instant::now(), response.max_age)))
     }

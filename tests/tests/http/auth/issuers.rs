@@ -10,9 +10,11 @@ use mcp_runtime::auth::{Algorithm, Auth, Fetch, FetchError, FetchFuture, FetchRe
 use mcp_tests::fake_issuer::{FakeIssuer, Faults};
 use mcp_tests::http::{Ask, Response, Site, call};
 use serde_json::{Value, json};
+use tracing_subscriber::prelude::*;
 
 use super::document::get;
 use super::{METADATA, challenge, server, with};
+use crate::log::Log;
 
 pub(super) const RESOURCE: &str = "https://mcp.example.com/mcp";
 pub(super) const DOCUMENT: &str = "/.well-known/oauth-protected-resource/mcp";
@@ -85,6 +87,9 @@ async fn rotated_key_is_found_and_the_removed_one_forgotten() {
     refused(&whoami(&site, &old).await, "key");
 }
 
+const NO_KEYS: &str = r#"{"keys":[]}"#;
+const NO_USABLE_KEY: &str = r#"{"keys":[{"kty":"oct","k":"AA"},{"kty":"AKP","alg":"ML-DSA-44","pub":"AA"}]}"#;
+
 #[tokio::test]
 async fn issuer_that_is_down_is_503_and_never_401() {
     let faults = [
@@ -93,6 +98,8 @@ async fn issuer_that_is_down_is_503_and_never_401() {
         Faults { other_issuer: Some("https://evil.example".to_owned()), ..Faults::default() },
         Faults { padding: 100_000, ..Faults::default() },
         Faults { redirect: Some("https://evil.example/jwks".to_owned()), ..Faults::default() },
+        Faults { keys: Some(NO_KEYS.to_owned()), ..Faults::default() },
+        Faults { keys: Some(NO_USABLE_KEY.to_owned()), ..Faults::default() },
     ];
     for faults in faults {
         let issuer = FakeIssuer::start().await;
@@ -117,6 +124,27 @@ async fn known_keys_are_used_while_the_issuer_is_down() {
     assert_eq!(name(&whoami(&site, &issuer.access_token(RESOURCE, "bob", "")).await), "bob");
     issuer.add_key();
     unavailable(&whoami(&site, &issuer.access_token(RESOURCE, "carol", "")).await);
+}
+
+/// A set without a key that can be used is a failure of the issuer, not the end of all tokens.
+#[tokio::test]
+async fn known_keys_are_used_while_the_issuer_publishes_none() {
+    for keys in [NO_KEYS, NO_USABLE_KEY] {
+        let log = Log::default();
+        let _subscriber = tracing_subscriber::registry().with(log.clone()).set_default();
+        let issuer = FakeIssuer::start().await;
+        let site = serving(Auth::jwt(&issuer.url)).await;
+        let (token, later) = (issuer.access_token(RESOURCE, "alice", ""), issuer.access_token(RESOURCE, "bob", ""));
+        assert_eq!(name(&whoami(&site, &token).await), "alice");
+        issuer.fail(Faults { keys: Some(keys.to_owned()), ..Faults::default() });
+        issuer.add_key();
+        // They are fetched for it.
+        unavailable(&whoami(&site, &issuer.access_token(RESOURCE, "carol", "")).await);
+        assert_eq!(name(&whoami(&site, &token).await), "alice");
+        assert_eq!(name(&whoami(&site, &later).await), "bob");
+        let (_, text) = log.find("no key that can be used").expect("it is logged");
+        assert!(text.contains("known keys are used") && text.contains("/jwks"), "{text}");
+    }
 }
 
 #[tokio::test]
