@@ -33,7 +33,8 @@ pub(crate) struct Introspection {
     client: ClientCredentials,
     fetch: Arc<dyn Fetch>,
     audience: Audience,
-    /// The issuer of the tokens. If it is not given, what the server says, or else the endpoint.
+    /// The issuer of the tokens. If it is not given, the endpoint is: what an answer says could be the name of another
+    /// issuer, and its users those of that one.
     issuer: Option<Box<str>>,
     /// Whether tokens without `aud` are accepted: some servers never send it.
     pub(crate) audience_is_optional: bool,
@@ -169,11 +170,19 @@ impl Introspection {
     }
 
     fn accept(&self, text: &str, answer: &Object<'_>, now: u64) -> Result<VerifiedToken, TokenError> {
-        let member = |key: &str| answer.get(key).and_then(Raw::text).map(|text| Box::from(&*text));
-        let issuer: Option<Box<str>> = member("iss");
+        // Not taken for absent if it is something else: all users of a client would be one.
+        let member = |key: &str, malformed| match json::optional_text(answer, key) {
+            Ok(text) => Ok(text.map(|text| Box::<str>::from(&*text))),
+            Err(_) => Err(TokenError::Malformed(malformed)),
+        };
+        let issuer = member("iss", "its iss is not a string")?;
         if self.issuer.is_some() && issuer.is_some() && issuer != self.issuer {
             return Err(TokenError::WrongIssuer);
         }
+        let subject = match member("sub", "its sub is not a string")? {
+            None => member("username", "its username is not a string")?,
+            subject => subject,
+        };
         let is_for_us = match answer.get("aud") {
             None => self.audience_is_optional,
             Some(aud) => json::texts(aud).is_some_and(|names| names.iter().any(|name| self.audience.has(name))),
@@ -183,9 +192,9 @@ impl Introspection {
         }
         let expires_at = claims::check_times(answer, self.leeway, now)?.unwrap_or(now + UNSTATED_LIFETIME);
         Ok(VerifiedToken {
-            issuer: self.issuer.clone().or(issuer).unwrap_or_else(|| self.url.clone()),
-            subject: member("sub"),
-            client_id: member("client_id"),
+            issuer: self.issuer.as_ref().unwrap_or(&self.url).clone(),
+            subject,
+            client_id: member("client_id", "its client_id is not a string")?,
             scopes: claims::scopes(answer)?,
             expires_at,
             cache_until: if self.is_cached { expires_at.min(now + CACHED) } else { 0 },

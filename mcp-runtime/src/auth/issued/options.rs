@@ -37,6 +37,9 @@ impl Auth {
     /// Asks an authorization server about every token (RFC 7662): for tokens that only it can read, or that it may
     /// revoke. `url` is its introspection endpoint; `id` and `secret` are this server's credentials there.
     ///
+    /// The user is the `sub` of the answer, else its `username`, else the client. Without [`issuer`](Self::issuer), the
+    /// issuer of the users is `url`, whatever the answer says.
+    ///
     /// Requires the feature `auth-fetch`, or [`fetch_with`](Self::fetch_with).
     pub fn introspect(url: impl Into<String>, id: impl Into<String>, secret: impl Into<Secret>) -> Self {
         let (url, id, secret) = (url.into(), id.into(), secret.into());

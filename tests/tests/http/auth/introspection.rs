@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use mcp_runtime::auth::Auth;
 use mcp_tests::fake_issuer::{CLIENT, FakeIssuer, Faults};
-use serde_json::json;
+use mcp_tests::http::call;
+use serde_json::{Value, json};
 
 use super::issuers::{RESOURCE, name, refused, serving, whoami};
+use super::with;
 
 fn introspect(issuer: &FakeIssuer) -> Auth {
     Auth::introspect(format!("{}/introspect", issuer.url), CLIENT.0, CLIENT.1).issuer(&issuer.url)
@@ -28,6 +30,43 @@ async fn token_is_introspected_with_every_request() {
         let other = issuer.opaque_token(&json!({"aud": "https://other.example", "sub": "alice"}));
         refused(&whoami(&site, &other).await, "another resource");
     }
+}
+
+/// All users of a client are not one, whatever the authorization server leaves out.
+#[tokio::test]
+async fn subject_is_the_user_and_only_without_one_the_client() {
+    let issuer = FakeIssuer::start().await;
+    let site = serving(introspect(&issuer)).await;
+    let token = |claims: Value| {
+        let mut all = json!({"aud": RESOURCE, "client_id": "shop"});
+        all.as_object_mut().unwrap().extend(claims.as_object().unwrap().clone());
+        issuer.opaque_token(&all)
+    };
+    for (claims, subject) in
+        [(json!({"sub": "alice", "username": "al"}), "alice"), (json!({"username": "al"}), "al"), (json!({}), "shop")]
+    {
+        assert_eq!(name(&whoami(&site, &token(claims)).await), subject);
+    }
+    refused(&whoami(&site, &token(json!({"sub": 7}))).await, "its sub is not a string");
+    refused(&whoami(&site, &token(json!({"sub": ["alice"], "username": "al"}))).await, "its sub is not a string");
+    refused(&whoami(&site, &token(json!({"username": 7}))).await, "its username is not a string");
+}
+
+/// What one authorization server says about the issuer does not make its users those of another.
+#[tokio::test]
+async fn answer_does_not_name_another_issuer() {
+    let (issuer, other) = (FakeIssuer::start().await, FakeIssuer::start().await);
+    let endpoint = format!("{}/introspect", other.url);
+    let asked = Auth::introspect(&endpoint, CLIENT.0, CLIENT.1);
+    let site = serving(Auth::any_of([Auth::jwt(&issuer.url), asked])).await;
+    let principal = async |token: &str| {
+        let response = site.ask(&with(call("principal", &json!({})), token)).await;
+        name(&response)
+    };
+    let hers = issuer.access_token(RESOURCE, "alice", "");
+    assert_eq!(principal(&hers).await, format!("{}|alice|client-1", issuer.url));
+    let claims = json!({"iss": issuer.url, "aud": RESOURCE, "sub": "alice", "client_id": "client-1"});
+    assert_eq!(principal(&other.opaque_token(&claims)).await, format!("{endpoint}|alice|client-1"));
 }
 
 #[tokio::test]

@@ -51,6 +51,8 @@ async fn verify(body: &str) -> Result<VerifiedToken, VerifyError> {
 
 const ACTIVE: &str = r#""active":true,"aud":"https://h/mcp/","sub":"alice","client_id":"c","scope":"a b""#;
 
+const ACTIVE_WITHOUT_SUB: &str = r#"{"active":true,"aud":"https://h/mcp","client_id":"c",SUB}"#;
+
 #[tokio::test]
 async fn credentials_are_encoded_before_they_are_sent() {
     let answers = endpoint(200, &format!("{{{ACTIVE}}}"));
@@ -78,10 +80,10 @@ async fn active_tokens_are_accepted() {
 }
 
 #[tokio::test]
-async fn issuer_is_given_or_said_or_the_endpoint() {
+async fn issuer_is_given_or_the_endpoint() {
     for (given, said, issuer) in [
         (Some("https://as.example"), "", "https://as.example"),
-        (None, r#","iss":"https://said.example""#, "https://said.example"),
+        (None, r#","iss":"https://said.example""#, "https://as.example/introspect"),
         (None, "", "https://as.example/introspect"),
     ] {
         let mut asked = introspection(&endpoint(200, &format!("{{{ACTIVE}{said}}}")), basic());
@@ -101,6 +103,10 @@ async fn other_tokens_are_refused() {
         (format!(r#"{{{ACTIVE},"exp":{}}}"#, NOW - 61), TokenError::Expired),
         (format!(r#"{{{ACTIVE},"nbf":{}}}"#, NOW + 3600), TokenError::NotYetValid),
         (format!(r#"{{{ACTIVE},"cnf":{{}}}}"#), TokenError::UnknownBinding),
+        (ACTIVE_WITHOUT_SUB.replace("SUB", r#""sub":7"#), TokenError::Malformed("its sub is not a string")),
+        (ACTIVE_WITHOUT_SUB.replace("SUB", r#""sub":null"#), TokenError::Malformed("its sub is not a string")),
+        (ACTIVE_WITHOUT_SUB.replace("SUB", r#""username":{}"#), TokenError::Malformed("its username is not a string")),
+        (format!(r#"{{{ACTIVE},"iss":7}}"#), TokenError::Malformed("its iss is not a string")),
     ] {
         assert_eq!(verify(&body).await.unwrap_err(), VerifyError::Token(error), "{body}");
     }
