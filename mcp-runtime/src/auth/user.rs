@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,6 +33,8 @@ pub struct User {
     client_id: Option<Box<str>>,
     pub(crate) granted: Granted,
     expires_at: Option<SystemTime>,
+    /// How much longer the token is accepted: clocks differ.
+    leeway: Duration,
     /// As JSON text.
     claims: Option<Box<str>>,
     /// What the sender of the token has to prove besides.
@@ -49,6 +51,7 @@ impl User {
             client_id: None,
             granted: Granted::Only(Vec::new()),
             expires_at: None,
+            leeway: Duration::ZERO,
             claims: None,
             binding: None,
             principal: OnceLock::new(),
@@ -79,6 +82,17 @@ impl User {
     pub fn with_expiry(mut self, expires_at: SystemTime) -> Self {
         self.expires_at = Some(expires_at);
         self
+    }
+
+    pub(crate) fn with_leeway(mut self, leeway: Duration) -> Self {
+        self.leeway = leeway;
+        self
+    }
+
+    /// When the token is accepted no longer, if ever.
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only streams of HTTP end with a token"))]
+    pub(crate) fn ends_at(&self) -> Option<SystemTime> {
+        self.expires_at?.checked_add(self.leeway)
     }
 
     /// Sets what else is known of the user, to be read with [`claims`](Self::claims).

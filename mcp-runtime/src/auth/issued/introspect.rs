@@ -197,6 +197,7 @@ impl Introspection {
             client_id: member("client_id", "its client_id is not a string")?,
             scopes: claims::scopes(answer)?,
             expires_at,
+            leeway: self.leeway,
             cache_until: if self.is_cached { expires_at.min(now + CACHED) } else { 0 },
             claims: text.trim().into(),
             binding: Binding::read(answer)?,

@@ -8,7 +8,7 @@ mod options;
 pub(crate) mod settings;
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use self::cache::{KnownUser, TokenCache};
 use self::inquiries::Inquiries;
@@ -108,7 +108,8 @@ impl Verifier for IssuedTokens {
 impl KnownUser {
     /// The user of a token. It has to name somebody: all that it does not name would be one.
     pub(crate) fn new(token: VerifiedToken) -> Result<Self, Rejection> {
-        let VerifiedToken { issuer, subject, client_id, scopes, expires_at, cache_until, claims, binding, key } = token;
+        let VerifiedToken { issuer, subject, client_id, scopes, expires_at, leeway, cache_until, .. } = token;
+        let VerifiedToken { claims, binding, key, .. } = token;
         let subject = subject.or_else(|| client_id.clone()).filter(|subject| !subject.is_empty()).ok_or_else(|| {
             Rejection::invalid("the access token has neither sub nor client_id; let the authorization server add one")
         })?;
@@ -117,7 +118,7 @@ impl KnownUser {
             user = user.with_client_id(client_id);
         }
         if let Some(end) = clock::at(expires_at) {
-            user = user.with_expiry(end);
+            user = user.with_expiry(end).with_leeway(Duration::from_secs(leeway));
         }
         let user = Arc::new(user.with_raw_claims(claims).bound(binding));
         Ok(KnownUser { user, until: cache_until, key })

@@ -41,6 +41,8 @@ pub(crate) struct VerifiedToken {
     pub(crate) scopes: Vec<Box<str>>,
     /// In seconds since 1970.
     pub(crate) expires_at: u64,
+    /// For how many seconds more it is accepted.
+    pub(crate) leeway: u64,
     /// Until when it need not be verified again; the same clock.
     pub(crate) cache_until: u64,
     /// All claims, as the issuer wrote them: a JSON object.
@@ -125,6 +127,7 @@ pub(crate) fn check(
         client_id: client_id.map(boxed),
         scopes: scopes(&claims)?,
         expires_at,
+        leeway: policy.leeway,
         cache_until: expires_at,
         claims: payload.trim().into(),
         binding: Binding::read(&claims)?,

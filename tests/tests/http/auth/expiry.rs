@@ -1,9 +1,14 @@
 //! A stream ends when the token ends that has opened it.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use mcp_runtime::Revision;
+use mcp_runtime::auth::Auth;
+use mcp_tests::fake_issuer::FakeIssuer;
 use mcp_tests::http::{Ask, Site, Wire, call_in, initialize, modern, soon, stream_of};
 use serde_json::{Value, json};
 
+use super::issuers::{RESOURCE, serving};
 use super::{service, site, with};
 
 /// Reads a stream to its end, which must come by itself.
@@ -42,6 +47,22 @@ async fn subscription_ends_with_a_result() {
     let events = rest(&mut wire).await;
     assert_eq!(events[0]["method"], "notifications/subscriptions/acknowledged", "{events:?}");
     assert_eq!(events.last().unwrap()["result"]["resultType"], "complete", "{events:?}");
+}
+
+/// A token is accepted a little longer than it says, and so are its streams: else a client would open them again and again.
+#[tokio::test]
+async fn subscription_lives_as_long_as_its_token_is_accepted() {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let issuer = FakeIssuer::start().await;
+    let site = serving(Auth::jwt(&issuer.url).leeway(Duration::from_secs(3600))).await;
+    let token = issuer.sign(&json!({"aud": RESOURCE, "sub": "alice", "exp": now - 60}));
+    let params = json!({"notifications": {"resourceSubscriptions": ["notes://mine"]}});
+    let (head, mut wire) = site.begin(&with(modern("subscriptions/listen", params), &token)).await;
+    assert_eq!(head.status, 200);
+    assert_eq!(soon(wire.event()).await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+    site.handle.resource_updated("notes://mine");
+    let event = soon(wire.event()).await.unwrap();
+    assert_eq!(event["method"], "notifications/resources/updated", "{event}");
 }
 
 #[tokio::test]

@@ -82,6 +82,7 @@ pub(crate) fn expired(access: Option<&Access>) -> impl Future<Output = ()> + Sen
 }
 
 fn time_left(access: Option<&Access>) -> Option<Duration> {
-    let end = access?.user.as_ref()?.expires_at()?;
+    // Not before: as long as it is accepted, a client would open the stream again at once.
+    let end = access?.user.as_ref()?.ends_at()?;
     Some(end.duration_since(SystemTime::now()).unwrap_or_default())
 }
