@@ -95,6 +95,12 @@ impl Auth {
             None => Err("set `.resource(\"https://…\")`: the URL people type into their client".to_owned()),
         };
         let resource = resource.map_err(|mistake| mistakes.push(mistake)).ok();
+        if let (Some((Dpop::Required, _)), Some(tokens)) = (&self.possession.dpop, self.source.unbindable()) {
+            mistakes.push(format!(
+                "`dpop(Dpop::Required)` would reject every token of `{tokens}`, which cannot be bound to a key: set \
+                 `Dpop::Allowed`, or use `Auth::jwt`, `Auth::keys` or `Auth::introspect`"
+            ));
+        }
         let proxy = match (&mut self.source, self.serves_issuer_metadata) {
             (_, false) => Ok(None),
             (Source::Issued(settings), true) => settings.proxy().map(Some),
@@ -152,6 +158,18 @@ impl Auth {
             document: metadata.json(),
             told: AtomicBool::new(false),
         })
+    }
+}
+
+impl Source {
+    /// The constructor of tokens that are never bound to a key, if there are some.
+    fn unbindable(&self) -> Option<&'static str> {
+        match self {
+            Source::Bearer(_) => Some("Auth::bearer"),
+            Source::Function(_) => Some("Auth::verify_with"),
+            Source::AnyOf(all) => all.iter().find_map(|auth| auth.source.unbindable()),
+            Source::Issued(_) | Source::Local(_) => None,
+        }
     }
 }
 

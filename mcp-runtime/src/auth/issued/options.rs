@@ -117,7 +117,8 @@ impl Auth {
     ///
     /// A stolen token is then worth nothing without the key. Proofs are for the URL of [`resource`](Self::resource), and
     /// used once; each replica remembers those it has seen. Add [`dpop_nonces`](Self::dpop_nonces) to bound how old they
-    /// can be by this server's clock.
+    /// can be by this server's clock. Tokens of [`bearer`](Self::bearer) and [`verify_with`](Self::verify_with) are bound to
+    /// nothing: to require it of them is a mistake.
     pub fn dpop(mut self, dpop: Dpop) -> Self {
         let checker = self.possession.dpop.take().map(|(_, checker)| checker).unwrap_or_default();
         self.possession.dpop = Some((dpop, checker));

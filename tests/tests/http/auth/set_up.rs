@@ -7,7 +7,7 @@ use mcp_tests::fake_issuer::{FakeIssuer, Faults};
 use mcp_tests::http::{Site, modern, soon};
 use tracing_subscriber::prelude::*;
 
-use super::server;
+use super::{server, verify};
 use crate::log::Log;
 use crate::tower::respond;
 
@@ -59,6 +59,15 @@ async fn mistakes_about_issuers_say_what_to_change() {
         (Auth::jwt("https://i").cache_answers().resource("https://h/mcp"), "`cache_answers` does not fit"),
         (Auth::any_of([known().dpop(Dpop::Required)]).resource("https://h/mcp"), "on the whole of `Auth::any_of`"),
         (known().serve_issuer_metadata().resource("https://h/mcp"), "needs one `Auth::jwt`"),
+        (known().dpop(Dpop::Required).resource("https://h/mcp"), "would reject every token of `Auth::bearer`"),
+        (
+            Auth::verify_with(verify).dpop(Dpop::Required).resource("https://h/mcp"),
+            "would reject every token of `Auth::verify_with`, which cannot be bound to a key: set `Dpop::Allowed`",
+        ),
+        (
+            Auth::any_of([Auth::jwt("https://i"), known()]).dpop(Dpop::Required).resource("https://h/mcp"),
+            "would reject every token of `Auth::bearer`",
+        ),
         (Auth::jwt("https://i").dpop_nonces("a secret of all replicas").resource("https://h/mcp"), "needs `.dpop(…)`"),
         (Auth::jwt("https://i").dpop(Dpop::Allowed).dpop_nonces("short").resource("https://h/mcp"), "16 bytes"),
     ];
