@@ -12,6 +12,8 @@ use super::{server, service, with};
 
 const ALICE: &str = "alice;notes:read";
 const BOB: &str = "bob;notes:read";
+/// Her other client: what one has begun is not the other's.
+const OTHER_CLIENT: &str = "alice@app;notes:read";
 
 struct World {
     site: Site,
@@ -66,7 +68,7 @@ impl World {
 }
 
 /// Another user, the same user through another client, and nobody.
-const OTHERS: [(&str, u16); 2] = [(BOB, 404), ("mallory", 401)];
+const OTHERS: [(&str, u16); 3] = [(BOB, 404), (OTHER_CLIENT, 404), ("mallory", 401)];
 
 async fn assert_closed(world: &World, revision: Revision) {
     for (what, ask) in world.ways_in(revision) {
@@ -99,11 +101,13 @@ async fn events_are_replayed_to_their_user_only() {
     let last = text.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
     drop(wire);
     let resume = stream_of(&world.session).with("Last-Event-ID", &last);
-    assert_eq!(world.site.begin(&with(resume.clone(), BOB)).await.0.status, 404);
-    // In a session of his own, her event is unknown.
-    let opened = world.site.ask(&with(initialize("2025-11-25"), BOB)).await;
-    let his = stream_of(opened.header("mcp-session-id").unwrap()).with("Last-Event-ID", &last);
-    assert_ne!(world.site.begin(&with(his, BOB)).await.0.status, 200);
+    for other in [BOB, OTHER_CLIENT] {
+        assert_eq!(world.site.begin(&with(resume.clone(), other)).await.0.status, 404);
+        // In a session of their own, her event is unknown.
+        let opened = world.site.ask(&with(initialize("2025-11-25"), other)).await;
+        let own = stream_of(opened.header("mcp-session-id").unwrap()).with("Last-Event-ID", &last);
+        assert_ne!(world.site.begin(&with(own, other)).await.0.status, 200);
+    }
     assert_eq!(world.site.begin(&with(resume, ALICE)).await.0.status, 200);
 }
 
@@ -158,13 +162,15 @@ async fn task_is_closed_to_others_in_every_way() {
     let id = created.json()["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{created:?}")).to_owned();
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         let ask = || task_request(method, json!({"taskId": id, "inputResponses": {}}));
-        let denied = site.ask(&with(ask(), BOB)).await;
-        assert_eq!(denied.json()["error"]["code"], -32602, "{method}: {denied:?}");
+        for other in [BOB, OTHER_CLIENT] {
+            let denied = site.ask(&with(ask(), other)).await;
+            assert_eq!(denied.json()["error"]["code"], -32602, "{method}: {denied:?}");
+        }
         assert_eq!(site.ask(&ask()).await.status, 401, "{method}");
     }
     // A subscription to the task is not accepted.
     let listen = task_request("subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
-    for (token, accepted) in [(BOB, json!(null)), (ALICE, json!([id]))] {
+    for (token, accepted) in [(BOB, json!(null)), (OTHER_CLIENT, json!(null)), (ALICE, json!([id]))] {
         let (head, mut wire) = site.begin(&with(listen.clone(), token)).await;
         assert_eq!(head.status, 200);
         let acknowledged = soon(wire.event()).await.unwrap();
@@ -206,8 +212,10 @@ async fn sealed_state_is_bound_to_its_user() {
         let content = json!({"action": "accept", "content": {"sure": true}});
         round(json!({"requestState": state, "inputResponses": {key: content}}))
     };
-    let denied = site.ask(&with(answer(), BOB)).await;
-    assert!(denied.json().get("error").is_some(), "{denied:?}");
+    for other in [BOB, OTHER_CLIENT] {
+        let denied = site.ask(&with(answer(), other)).await;
+        assert!(denied.json().get("error").is_some(), "{denied:?}");
+    }
     assert_eq!(text(&site.ask(&with(answer(), ALICE)).await), "alice: true");
 }
 
@@ -226,4 +234,5 @@ async fn quotas_are_per_user() {
     assert_eq!(site.ask(&open(ALICE)).await.status, 429);
     assert_eq!(site.ask(&open("alice;notes:read+notes:write")).await.status, 429, "another token, the same user");
     assert_eq!(site.ask(&open(BOB)).await.status, 200);
+    assert_eq!(site.ask(&open(OTHER_CLIENT)).await.status, 200);
 }

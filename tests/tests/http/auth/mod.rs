@@ -137,17 +137,21 @@ fn server() -> Server {
     Server::new("notes", "1.0.0").mount(Notes)
 }
 
-/// A token is `NAME;SCOPE+SCOPE;MILLIS`; it lives for so many milliseconds, if it says so.
+/// A token is `NAME@CLIENT;SCOPE+SCOPE;MILLIS`; it lives for so many milliseconds, if it says so. The client is `cli`, if it
+/// does not say.
 #[allow(clippy::unused_async, reason = "as one that asks elsewhere")]
 async fn verify(token: String) -> Result<User, Rejection> {
     if token == "away" {
         return Err(Rejection::unavailable(Duration::from_secs(7)));
     }
     let mut parts = token.split(';');
-    let name = parts.next().filter(|name| ["alice", "bob", "carol"].contains(name));
-    let name = name.ok_or_else(|| Rejection::invalid("the token is unknown"))?;
+    let user = parts.next().unwrap_or_default();
+    let (name, client) = user.split_once('@').unwrap_or((user, "cli"));
+    if !["alice", "bob", "carol"].contains(&name) {
+        return Err(Rejection::invalid("the token is unknown"));
+    }
     let scopes = parts.next().unwrap_or_default().split('+').filter(|scope| !scope.is_empty());
-    let user = User::new(name).with_issuer("https://auth.example.com").with_client_id("cli").with_scopes(scopes);
+    let user = User::new(name).with_issuer("https://auth.example.com").with_client_id(client).with_scopes(scopes);
     Ok(match parts.next().map(|millis| millis.parse().unwrap()) {
         Some(millis) => user.with_expiry(SystemTime::now() + Duration::from_millis(millis)),
         None => user,
