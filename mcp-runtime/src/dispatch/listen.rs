@@ -51,7 +51,7 @@ impl Connection {
             subscription.remove(&uri);
             return Ok(());
         }
-        router.permit_uri(&uri)?;
+        router.permit_uris(&[&uri])?;
         match router.is_subscribable(&uri) {
             Some(true) => Ok(subscription.add(&uri, self.core.limits.subscriptions)?),
             Some(false) => Err(not_subscribable(&uri).into()),
@@ -112,9 +112,7 @@ pub(crate) fn open<'a>(env: &CallEnv<'a>, id: Id<'a>, call: &'a Accepted<'a>) ->
     if !filter.tasks().is_empty() {
         ask::required(ClientCapability::Tasks, router.invocation).map_err(Failure::MissingCapability)?;
     }
-    for uri in filter.resources() {
-        router.permit_uri(uri)?;
-    }
+    router.permit_uris(filter.resources())?;
     let accepted = filter.supported(router.catalog, |uri| router.is_subscribable(uri) == Some(true));
     let id: Box<str> = router.invocation.id.as_str().into();
     let tasks = TaskReader::by(router.invocation);

@@ -183,8 +183,15 @@ impl<'a> Router<'a> {
             if !self.sees(&family.handler) {
                 continue;
             }
-            self.permit(&family.handler)?;
             let args = Args::uri(variables);
+            if let Err(denied) = self.permit(&family.handler) {
+                // If the variables do not parse, another template may match, with scopes of its own.
+                if family.handler.function.fits(&args, self.catalog.settings.arguments).is_ok() {
+                    return Err(denied);
+                }
+                mismatch = mismatch.or(Some(denied));
+                continue;
+            }
             let outcome = match self.unfit(&family.handler, &args) {
                 None => read(&family.handler, &args).inspect_err(|failure| self.uncount(&family.handler, failure)),
                 Some(unfit) => Err(unfit),
@@ -196,14 +203,6 @@ impl<'a> Router<'a> {
             }
         }
         Err(mismatch.unwrap_or_else(|| Failure::ResourceNotFound(uri.into_owned())))
-    }
-
-    /// The handlers that may serve the resource at `uri`, as far as the caller sees them.
-    #[cfg(feature = "auth")]
-    pub(super) fn handlers_at(&self, uri: &str) -> impl Iterator<Item = &'a Handler> {
-        let fixed = self.catalog.resources.get(uri).map(|resource| &resource.handler);
-        let families = self.catalog.templates.iter().filter(move |(_, family)| family.template.matches(uri).is_some());
-        fixed.into_iter().chain(families.map(|(_, family)| &family.handler)).filter(|handler| self.sees(handler))
     }
 
     /// Whether clients can subscribe to the resource at `uri`. `None` if the resource is unknown.

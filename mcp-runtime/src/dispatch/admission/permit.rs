@@ -6,7 +6,11 @@
 #[cfg(feature = "auth")]
 use crate::auth::access::Denied;
 use crate::call::outbox::Outbox;
+#[cfg(feature = "auth")]
+use crate::catalog::Catalog;
 use crate::dispatch::router::Router;
+#[cfg(feature = "auth")]
+use crate::handler::args::Args;
 use crate::handler::builder::Handler;
 use crate::outcome::{Failure, Outcome};
 
@@ -15,7 +19,12 @@ impl Router<'_> {
     /// Lets the caller call a handler, or says all that is missing.
     #[inline]
     pub(in crate::dispatch) fn permit(&self, handler: &Handler) -> Result<(), Failure> {
-        let (channel, scopes) = (self.invocation.channel, scopes_of(handler));
+        self.permit_scopes(scopes_of(handler))
+    }
+
+    #[inline]
+    fn permit_scopes(&self, scopes: &[Box<str>]) -> Result<(), Failure> {
+        let channel = self.invocation.channel;
         match channel.access() {
             Some(access) => access.permit(scopes).map_err(Failure::Forbidden),
             None if scopes.is_empty() || !channel.is_remote() => Ok(()),
@@ -23,16 +32,14 @@ impl Router<'_> {
         }
     }
 
-    /// Lets the caller follow the resource at `uri`, if there is one.
-    pub(in crate::dispatch) fn permit_uri(&self, uri: &str) -> Result<(), Failure> {
-        let mut denied = Ok(());
-        for handler in self.handlers_at(uri) {
-            denied = self.permit(handler);
-            if denied.is_ok() {
-                break;
-            }
+    /// Lets the caller follow the resources at these URIs, as far as there are any, or says all that is missing. It is what
+    /// reading them needs.
+    pub(in crate::dispatch) fn permit_uris(&self, uris: &[impl AsRef<str>]) -> Result<(), Failure> {
+        let mut scopes = Vec::new();
+        for uri in uris {
+            add_scopes(&mut scopes, reader(self.catalog, uri.as_ref(), |handler| self.sees(handler)));
         }
-        denied
+        self.permit_scopes(&scopes)
     }
 
     /// Whether lists show the caller a handler.
@@ -60,7 +67,7 @@ impl Router<'_> {
         Ok(())
     }
 
-    pub(in crate::dispatch) fn permit_uri(&self, _: &str) -> Result<(), Failure> {
+    pub(in crate::dispatch) fn permit_uris(&self, _: &[impl AsRef<str>]) -> Result<(), Failure> {
         Ok(())
     }
 
@@ -98,14 +105,43 @@ fn scopes_of(handler: &Handler) -> &[Box<str>] {
     handler.scopes.as_deref().unwrap_or_default()
 }
 
+/// Adds the scopes of a handler that are not there yet.
+#[cfg(feature = "auth")]
+fn add_scopes(scopes: &mut Vec<Box<str>>, handler: Option<&Handler>) {
+    for scope in handler.map_or(&[][..], scopes_of) {
+        if !scopes.contains(scope) {
+            scopes.push(scope.clone());
+        }
+    }
+}
+
+/// The handler that serves a read of the resource at `uri`, of those that the caller sees: its own, or that of the first template
+/// whose variables it fits. If it fits none, that of the first that matches: the read is denied there, too.
+#[cfg(feature = "auth")]
+fn reader<'a>(catalog: &'a Catalog, uri: &str, sees: impl Fn(&Handler) -> bool) -> Option<&'a Handler> {
+    let fixed = catalog.resources.get(uri).map(|resource| &resource.handler);
+    if let Some(fixed) = fixed.filter(|handler| sees(handler)) {
+        return Some(fixed);
+    }
+    let mut first = None;
+    for (_, family) in catalog.templates.iter() {
+        let Some(variables) = family.template.matches(uri).filter(|_| sees(&family.handler)) else { continue };
+        if family.handler.function.fits(&Args::uri(variables), catalog.settings.arguments).is_ok() {
+            return Some(&family.handler);
+        }
+        first = first.or(Some(&family.handler));
+    }
+    first
+}
+
 #[cfg(all(feature = "auth", feature = "http"))]
-pub(crate) use needed::{first_with_scopes, needed_by};
+pub(crate) use needed::{NeededScopes, first_with_scopes, needed_by};
 
 /// The scopes that a message needs, found before it is served: for a caller who may do nothing, and for batches, of
 /// which no part runs if another part is denied.
 #[cfg(all(feature = "auth", feature = "http"))]
 mod needed {
-    use super::scopes_of;
+    use super::{add_scopes, reader};
     use std::borrow::Cow;
 
     use crate::catalog::Catalog;
@@ -115,6 +151,7 @@ mod needed {
     use crate::jsonrpc::raw::Raw;
     use crate::jsonrpc::{self, Id, Message, Request, depth};
     use crate::limits::Limits;
+    use crate::subscription::Filter;
 
     /// What a message needs.
     pub(crate) struct NeededScopes {
@@ -122,46 +159,63 @@ mod needed {
         pub(crate) scopes: Vec<Box<str>>,
         /// The id of a single request, as JSON text; else `null`.
         pub(crate) id: String,
+        /// The task that a single request is about: it needs the scopes of its tool, too. No revision with batches has tasks.
+        pub(crate) task: Option<String>,
     }
 
     /// The scopes that a frame needs beside those of every call. One that is malformed needs none: it is answered with what
     /// is wrong with it.
     pub(crate) fn needed_by(catalog: &Catalog, frame: &[u8], limits: &Limits) -> NeededScopes {
-        let mut needed = NeededScopes { scopes: Vec::new(), id: Id::NULL.as_str().to_owned() };
+        let mut needed = NeededScopes { scopes: Vec::new(), id: Id::NULL.as_str().to_owned(), task: None };
         if depth::exceeds(frame, limits.depth) {
             return needed;
         }
         if frame.trim_ascii_start().first() == Some(&b'[') {
             for element in batch::elements(frame, limits.batch).unwrap_or_default() {
                 if let Ok(Message::Request(request)) = batch::element(element) {
-                    needed.add(catalog, &request);
+                    needed.add(catalog, &request, limits);
                 }
             }
         } else if let Ok(Message::Request(request)) = jsonrpc::parse(frame) {
             request.id.as_str().clone_into(&mut needed.id);
-            needed.add(catalog, &request);
+            needed.add(catalog, &request, limits);
         }
         needed
     }
 
     impl NeededScopes {
-        fn add(&mut self, catalog: &Catalog, request: &Request<'_>) {
+        fn add(&mut self, catalog: &Catalog, request: &Request<'_>, limits: &Limits) {
             let Ok(params) = era::read(request) else { return };
-            let handler = handler(catalog, &request.method, params.params());
-            // To some callers, a handler with a predicate does not exist; the router asks it first.
-            for scope in
-                handler.filter(|handler| handler.visible.is_none()).map_or(&[][..], |handler| scopes_of(handler))
-            {
-                if !self.scopes.contains(scope) {
-                    self.scopes.push(scope.clone());
+            let params = params.params();
+            match &*request.method {
+                "subscriptions/listen" => {
+                    for uri in followed(params, limits).unwrap_or_default() {
+                        self.add_handler(resource(catalog, &uri));
+                    }
                 }
+                "tasks/get" | "tasks/result" | "tasks/update" | "tasks/cancel" => self.task = text(params, "taskId"),
+                method => self.add_handler(handler(catalog, method, params)),
             }
         }
+
+        /// To some callers, a handler with a predicate does not exist; the router asks it first.
+        fn add_handler(&mut self, handler: Option<&Handler>) {
+            add_scopes(&mut self.scopes, handler.filter(|handler| handler.visible.is_none()));
+        }
+    }
+
+    /// The resources that a stream is to follow.
+    fn followed(params: &Object<'_>, limits: &Limits) -> Option<Vec<String>> {
+        let filter = Filter::read(&optional_object("notifications", params.get("notifications")).ok()?).ok()?;
+        (filter.size() <= limits.subscriptions).then(|| filter.resources().to_vec())
+    }
+
+    fn text(params: &Object<'_>, name: &str) -> Option<String> {
+        params.get(name).and_then(Raw::text).map(Cow::into_owned)
     }
 
     /// The handler that a request is for.
     fn handler<'a>(catalog: &'a Catalog, method: &str, params: &Object<'_>) -> Option<&'a Handler> {
-        let text = |params: &Object<'_>, name: &str| params.get(name).and_then(Raw::text).map(Cow::into_owned);
         let prompt = |name: String| catalog.prompts.get(&name).map(|prompt| &prompt.handler);
         match method {
             "tools/call" => catalog.tools.get(&text(params, "name")?).map(|tool| &tool.handler),
@@ -170,7 +224,7 @@ mod needed {
             "completion/complete" => {
                 let reference = optional_object("ref", params.get("ref")).ok()?;
                 match text(&reference, "uri") {
-                    Some(uri) => resource(catalog, &uri),
+                    Some(uri) => template(catalog, &uri),
                     None => prompt(text(&reference, "name")?),
                 }
             }
@@ -179,13 +233,13 @@ mod needed {
     }
 
     fn resource<'a>(catalog: &'a Catalog, uri: &str) -> Option<&'a Handler> {
-        let fixed = catalog.resources.get(uri).map(|resource| &resource.handler);
-        let template = || catalog.templates.get(uri).map(|family| &family.handler);
-        let matching = || {
-            let mut families = catalog.templates.iter().map(|(_, family)| family);
-            families.find(|family| family.template.matches(uri).is_some()).map(|family| &family.handler)
-        };
-        fixed.or_else(template).or_else(matching)
+        reader(catalog, uri, |_| true)
+    }
+
+    fn template<'a>(catalog: &'a Catalog, uri: &str) -> Option<&'a Handler> {
+        let mut families = catalog.templates.iter().map(|(_, family)| family);
+        let matching = || families.find(|family| family.template.matches(uri).is_some());
+        catalog.templates.get(uri).or_else(matching).map(|family| &family.handler)
     }
 
     /// The name of some handler that has scopes.

@@ -48,6 +48,9 @@ pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, F
         return match owner {
             // There is one page.
             Some(_) if cursor.is_some() => Err(RpcError::invalid_params("Invalid params: unknown `cursor`").into()),
+            #[cfg(feature = "auth")]
+            Some(owner) => Ok(Step::Future(Box::pin(list(core, owner, channel.access().cloned())))),
+            #[cfg(not(feature = "auth"))]
             Some(owner) => Ok(Step::Future(Box::pin(list(core, owner)))),
             // Anonymous callers share one owner: a list would show them each other's tasks.
             None => Err(crate::era::unknown_method(call.method.name()).into()),
@@ -77,11 +80,21 @@ pub(crate) fn method(router: &Router<'_>, call: &Accepted<'_>) -> Result<Step, F
     }))
 }
 
-async fn list(core: Arc<Core>, owner: String) -> Outcome {
+/// All tasks of an owner, but those whose scopes the caller lacks: their ids would be worth nothing.
+async fn list(core: Arc<Core>, owner: String, #[cfg(feature = "auth")] access: Option<Access>) -> Outcome {
     let all = with_timeout(core.limits.store_timeout, "tasks", core.tasks.store.list(Some(&owner)));
     let mut all = all.await.map_err(unavailable)?;
     all.retain(|task| task.revision.task_negotiation() == TaskNegotiation::ByClient);
+    #[cfg(feature = "auth")]
+    all.retain(|task| task.permit(access.as_ref()).is_ok());
     Ok(Reply::Tasks(all))
+}
+
+/// The scopes of the tool whose task this is, if it is the owner's.
+#[cfg(all(feature = "auth", feature = "http"))]
+pub(crate) async fn scopes(core: &Core, id: &str, owner: Option<&str>) -> Vec<Box<str>> {
+    let task = load(core, id).await.ok().flatten().filter(|task| task.owner.as_deref() == owner);
+    task.map_or_else(Vec::new, |task| task.scopes.into_iter().map(String::into_boxed_str).collect())
 }
 
 /// The answers of a `tasks/update`.

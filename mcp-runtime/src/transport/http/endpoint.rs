@@ -133,7 +133,7 @@ impl Service {
     async fn sse_message(&self, http: HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
         #[cfg(feature = "auth")]
         if let Some(refusal) = self.denial(&http, frame) {
-            return refusal;
+            return refusal.finish().await;
         }
         match self.principal(&http) {
             Ok(principal) => self.sse.message(&http, principal.as_deref(), frame).await,
@@ -161,7 +161,7 @@ impl Service {
     fn post<'a>(&'a self, http: &HttpRequest<'a>, frame: &'a [u8], has_turn: bool) -> Responding<'a> {
         #[cfg(feature = "auth")]
         if let Some(refusal) = self.denial(http, frame) {
-            return Responding::Done(refusal);
+            return refusal;
         }
         let has_sessions = self.options.has_sessions();
         if depth::exceeds(frame, self.core.limits.depth) {

@@ -1,8 +1,9 @@
 //! Scopes of handlers: a call without them is denied before anything runs, with all it needs in one challenge.
 
 use mcp_runtime::Revision;
+use mcp_runtime::prelude::*;
 use mcp_tests::http::{Ask, Response, Site, call, call_in, in_session, initialize, modern, soon};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{METADATA, auth, challenge, server, service, site, token, with};
 
@@ -125,10 +126,8 @@ async fn every_kind_of_handler_needs_its_scopes() {
         let denied = site.ask(&with(modern(method, params.clone()), &alice)).await;
         assert_denied(&denied, &json!(1), scopes, missing);
         // A caller without even what every call needs gets all of it in one challenge, too.
-        if method != "subscriptions/listen" {
-            let denied = site.ask(&with(modern(method, params), &token("alice", ""))).await;
-            assert_denied(&denied, &json!(1), scopes, &format!("notes:read {missing}"));
-        }
+        let denied = site.ask(&with(modern(method, params), &token("alice", ""))).await;
+        assert_denied(&denied, &json!(1), scopes, &format!("notes:read {missing}"));
     }
     let session = session(&site, Revision::V2025_11_25, &alice).await;
     let subscribe = |uri: &str| {
@@ -137,6 +136,57 @@ async fn every_kind_of_handler_needs_its_scopes() {
     };
     assert_denied(&site.ask(&subscribe("notes://all")).await, &json!(2), "notes:read notes:all", "notes:all");
     assert_eq!(site.ask(&subscribe("notes://mine")).await.status, 200);
+}
+
+/// The first page.
+#[resource("page://first", scopes("pages:first"), subscribe)]
+fn first_page() -> &'static str {
+    "first"
+}
+
+/// A page by its number.
+#[resource("page://{number}", scopes("pages:number"), subscribe)]
+fn numbered_page(number: u64) -> String {
+    format!("page {number}")
+}
+
+/// A page by its name.
+#[resource("page://{+name}", subscribe)]
+fn named_page(name: String) -> String {
+    format!("page {name}")
+}
+
+/// Whoever may not read a resource may not follow it, though another handler matches its URI that they may call.
+#[tokio::test]
+async fn following_needs_what_reading_needs() {
+    let pages = Server::new("pages", "1.0.0").resources(resources![first_page, numbered_page, named_page]);
+    let site = Site::serving(pages.into_service().authorize(auth())).await;
+    let alice = token("alice", "notes:read");
+    let session = session(&site, Revision::V2025_11_25, &alice).await;
+    let denied_at = [("page://first", "pages:first"), ("page://7", "pages:number")];
+    for (uri, scope) in denied_at.into_iter().chain([("page://index", "")]) {
+        let subscribe = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": uri}});
+        let listen = modern("subscriptions/listen", json!({"notifications": {"resourceSubscriptions": [uri]}}));
+        for ask in [modern("resources/read", json!({"uri": uri})), in_session(&session, &subscribe), listen] {
+            let ask = with(ask, &alice);
+            if scope.is_empty() {
+                assert_eq!(site.begin(&ask).await.0.status, 200, "{uri}");
+            } else {
+                assert_denied(&site.ask(&ask).await, &json!(1), &format!("notes:read {scope}"), scope);
+            }
+        }
+    }
+    // All that is missing, for all of them, in one challenge.
+    let uris = ["page://index", "page://7", "page://first", "page://8"];
+    let listen = || modern("subscriptions/listen", json!({"notifications": {"resourceSubscriptions": uris}}));
+    let (scopes, missing) = ("notes:read pages:number pages:first", "pages:number pages:first");
+    assert_denied(&site.ask(&with(listen(), &alice)).await, &json!(1), scopes, missing);
+    let denied = site.ask(&with(listen(), &token("alice", ""))).await;
+    assert_denied(&denied, &json!(1), scopes, &format!("notes:read {missing}"));
+    let all = token("alice", "notes:read+pages:number+pages:first");
+    let (_, mut wire) = site.begin(&with(listen(), &all)).await;
+    let acknowledged = soon(wire.event()).await.unwrap();
+    assert_eq!(acknowledged["params"]["notifications"]["resourceSubscriptions"], json!(uris), "{acknowledged}");
 }
 
 #[tokio::test]
@@ -244,6 +294,35 @@ async fn optional_authorization_asks_where_scopes_are_needed() {
     assert!(response.text().contains("HttpService::authorize"), "{response:?}");
 }
 
+/// A session without a token is nobody's: not of the user either who logs in later.
+#[tokio::test]
+async fn optional_authorization_asks_in_sessions_where_scopes_are_needed() {
+    let site = Site::serving(server().into_service().authorize(auth().optional())).await;
+    let (writer, note) = (token("alice", "notes:read+notes:write"), json!({"text": "hi"}));
+    for revision in SESSIONS {
+        let opened = site.ask(&initialize(revision.as_str())).await;
+        let nobodys = opened.header("mcp-session-id").unwrap_or_else(|| panic!("{opened:?}")).to_owned();
+        let ready = in_session(&nobodys, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        assert_eq!(site.ask(&ready).await.status, 202);
+        let response = site.ask(&call_in(&nobodys, 5, "principal", &json!({}))).await;
+        assert_eq!((response.status, &response.json()["result"]["isError"]), (200, &Value::Null), "{response:?}");
+        let list = in_session(&nobodys, &json!({"jsonrpc": "2.0", "id": 6, "method": "tools/list"}));
+        let list = site.ask(&list).await;
+        assert!(list.text().contains("whoami") && !list.text().contains("write_note"), "{list:?}");
+        let denied = site.ask(&call_in(&nobodys, 7, "write_note", &note)).await;
+        assert_eq!((denied.status, &denied.json()["id"]), (401, &json!(7)), "{denied:?}");
+        assert_eq!(challenge(&denied), format!(r#"Bearer {METADATA}, scope="notes:read notes:write""#));
+        let invalid = with(call_in(&nobodys, 8, "principal", &json!({})), "mallory");
+        assert_eq!(site.ask(&invalid).await.status, 401, "a token that is invalid is not ignored");
+        // The client begins anew.
+        assert_eq!(site.ask(&with(call_in(&nobodys, 9, "write_note", &note), &writer)).await.status, 404);
+        let hers = session(&site, revision, &writer).await;
+        let written = site.ask(&with(call_in(&hers, 1, "write_note", &note), &writer)).await;
+        assert_eq!(written.json()["result"]["content"][0]["text"], "hi", "{revision}");
+        assert_eq!(site.ask(&call_in(&hers, 2, "principal", &json!({}))).await.status, 404, "her session");
+    }
+}
+
 /// A task is its owner's, and its result that of the tool: not for a token without the tool's scopes.
 #[tokio::test]
 async fn task_needs_the_scopes_of_its_tool() {
@@ -258,8 +337,12 @@ async fn task_needs_the_scopes_of_its_tool() {
     let created = site.ask(&with(call, &writer)).await;
     let id = created.json()["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{created:?}")).to_owned();
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
-        let ask = request(method, json!({"taskId": id, "inputResponses": {}}));
-        assert_denied(&site.ask(&with(ask, &reader)).await, &json!(1), "notes:read notes:write", "notes:write");
+        let ask = || request(method, json!({"taskId": id, "inputResponses": {}}));
+        let (scopes, nobody) = ("notes:read notes:write", token("alice", ""));
+        assert_denied(&site.ask(&with(ask(), &reader)).await, &json!(1), scopes, "notes:write");
+        // One challenge has all of it, too, if even what every call needs is missing; but not for another's task.
+        assert_denied(&site.ask(&with(ask(), &nobody)).await, &json!(1), scopes, scopes);
+        assert_denied(&site.ask(&with(ask(), &token("bob", ""))).await, &json!(1), "notes:read", "notes:read");
     }
     let listen = request("subscriptions/listen", json!({"notifications": {"taskIds": [id]}}));
     for (token, accepted) in [(&reader, json!(null)), (&writer, json!([id]))] {
@@ -279,6 +362,17 @@ async fn task_needs_the_scopes_of_its_tool() {
     for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
         let denied = site.ask(&with(ask(method, &json!({"taskId": id})), &reader)).await;
         assert_denied(&denied, &json!(7), "notes:read notes:write", "notes:write");
+    }
+    let open = json!({"name": "long", "arguments": {}, "task": {}});
+    let created = site.ask(&with(ask("tools/call", &open), &reader)).await;
+    let open = created.json()["result"]["task"]["taskId"].as_str().unwrap_or_else(|| panic!("{created:?}")).to_owned();
+    for (token, mut listed) in [(&reader, vec![&*open]), (&writer, vec![&*id, &*open])] {
+        let list = site.ask(&with(ask("tasks/list", &json!({})), token)).await.json();
+        let tasks = list["result"]["tasks"].as_array().unwrap_or_else(|| panic!("{list}"));
+        let mut ids: Vec<&str> = tasks.iter().map(|task| task["taskId"].as_str().unwrap()).collect();
+        ids.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(ids, listed, "{token}");
     }
     let result = site.ask(&with(ask("tasks/result", &json!({"taskId": id})), &writer)).await;
     assert!(result.text().contains("written"), "{result:?}");

@@ -22,7 +22,8 @@ use crate::auth::gate::{Admission, Closed, Credentials, Gate, Sent, WellKnown};
 use crate::auth::jose::claims::Scheme;
 use crate::auth::keys::proxy;
 use crate::auth::verifier::Presented;
-use crate::dispatch::admission::permit;
+use crate::dispatch::admission::permit::{self, NeededScopes};
+use crate::dispatch::tasks;
 use crate::error::{Result, ServerError};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
@@ -30,7 +31,7 @@ use crate::sync::spawn;
 use crate::transport::http::response::body::Body;
 use crate::transport::http::response::denied;
 use crate::transport::http::route::Target;
-use crate::transport::http::{HttpService, Service, response};
+use crate::transport::http::{HttpService, Responding, Service, response};
 
 /// The methods of the document.
 const DOCUMENT_METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, OPTIONS");
@@ -144,7 +145,7 @@ impl Service {
     /// The refusal of a message before it is served: its caller lacks what every call needs, or some element of a
     /// batch needs more. All scopes of the message are in one challenge.
     #[inline]
-    pub(crate) fn denial(&self, http: &HttpRequest<'_>, frame: &[u8]) -> Option<Response<Body>> {
+    pub(crate) fn denial<'a>(&'a self, http: &HttpRequest<'a>, frame: &[u8]) -> Option<Responding<'a>> {
         let access = http.access?;
         let is_batch = frame.trim_ascii_start().first() == Some(&b'[');
         if !is_batch && access.has_baseline() {
@@ -154,10 +155,18 @@ impl Service {
     }
 
     #[cold]
-    fn message_denial(&self, access: &Access, frame: &[u8]) -> Option<Response<Body>> {
-        let needed = permit::needed_by(&self.core.shared.catalog(), frame, &self.core.limits);
-        let lacks = access.permit(&needed.scopes).err()?;
-        Some(denied::refuse(Id::new_unchecked(&needed.id), &lacks))
+    fn message_denial<'a>(&'a self, access: &'a Access, frame: &[u8]) -> Option<Responding<'a>> {
+        let NeededScopes { scopes, id, task } =
+            permit::needed_by(&self.core.shared.catalog(), frame, &self.core.limits);
+        let lacks = access.permit(&scopes).err()?;
+        let Some(task) = task else {
+            return Some(Responding::Done(denied::refuse(Id::new_unchecked(&id), &lacks)));
+        };
+        Some(Responding::later(async move {
+            let owner = access.user.as_ref().map(|user| &**user.principal());
+            let scopes = tasks::scopes(&self.core, &task, owner).await;
+            denied::refuse(Id::new_unchecked(&id), &access.deny(&scopes))
+        }))
     }
 }
 
