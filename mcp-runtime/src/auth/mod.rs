@@ -146,8 +146,8 @@ impl Auth {
         Auth::new(Source::Function(Box::new(VerifyFn(verify))))
     }
 
-    /// Accepts what any of these accepts: tokens of several issuers, for example. The token of an issuer is shown to no other
-    /// one. Options about the server are set on the whole; those about tokens on a part, or on the whole for all parts.
+    /// Accepts what any of these accepts: tokens of several issuers, for example. A JWT is shown to the part whose issuer it
+    /// names, and to no other one; any other token to each part in turn, until one accepts it. Options about the server are set on the whole; those about tokens on a part, or on the whole for all parts.
     pub fn any_of(all: impl IntoIterator<Item = Auth>) -> Self {
         Auth::new(Source::AnyOf(all.into_iter().collect()))
     }
