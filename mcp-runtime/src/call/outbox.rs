@@ -2,6 +2,8 @@
 
 pub(crate) mod presence;
 #[cfg(feature = "http")]
+pub(crate) mod refused;
+#[cfg(feature = "http")]
 pub(crate) mod seen_request;
 
 use std::sync::Arc;
@@ -11,13 +13,13 @@ use std::sync::OnceLock;
 use tokio::sync::mpsc;
 
 use self::presence::Presence;
+#[cfg(feature = "http")]
+use self::refused::{Refusal, RefusedCall};
 #[cfg(feature = "auth")]
 use crate::auth::access::{Access, Denied};
 #[cfg(feature = "http")]
 use crate::call::telemetry::request_id::RequestId;
-use crate::call::telemetry::watch::{Network, Sender};
-#[cfg(feature = "http")]
-use crate::outcome::Failure;
+use crate::call::telemetry::watch::{Network, Sender, Watch};
 use crate::outcome::Outcome;
 use crate::server::memory::{Charge, Owner};
 use crate::server::peer::Peer;
@@ -40,28 +42,28 @@ pub(crate) enum Outgoing {
     Heartbeat(Vec<u8>),
     /// The HTTP stream closes while its call continues; the client reconnects for the rest.
     Detach,
-    /// The response to a request whose caller lacks scopes: one line, and what it means over HTTP.
-    #[cfg(all(feature = "auth", feature = "http"))]
-    Denied(Vec<u8>, Box<Denied>),
-    /// The response to a request that a shutdown does not wait for: one line, and over HTTP 503.
+    /// The response to a request that was refused, whose status over HTTP may be its own.
     #[cfg(feature = "http")]
-    GivenUp(Vec<u8>),
+    Refused(Box<RefusedCall>),
     /// Nothing follows: the writer flushes and stops.
     End,
 }
 
 impl Outgoing {
-    /// The response to a request, from its outcome.
-    pub(crate) fn answer(outcome: Outcome, encode: impl FnOnce(Outcome) -> Vec<u8>) -> Self {
-        match outcome {
-            #[cfg(all(feature = "auth", feature = "http"))]
-            Err(Failure::Forbidden(denied)) => {
-                Outgoing::Denied(encode(Err(Failure::Forbidden(denied.clone()))), denied)
-            }
-            #[cfg(feature = "http")]
-            Err(Failure::ShutDown) => Outgoing::GivenUp(encode(outcome)),
-            outcome => Outgoing::Answer(encode(outcome)),
+    /// The response to a request, from its outcome. Who watches it is told now, or when its status is known.
+    pub(crate) fn answer(
+        outcome: Outcome,
+        mut watch: Watch,
+        encode: impl FnOnce(Outcome, &mut Watch) -> Vec<u8>,
+    ) -> Self {
+        #[cfg(feature = "http")]
+        if let Some(refusal) = Refusal::of(&outcome) {
+            let line = encode(outcome, &mut watch);
+            return Outgoing::Refused(Box::new(RefusedCall::new(refusal, line, watch)));
         }
+        let line = encode(outcome, &mut watch);
+        watch.finish(&line);
+        Outgoing::Answer(line)
     }
 }
 

@@ -21,9 +21,11 @@ impl Connection {
         let (answers, pending) = mpsc::channel(elements.len());
         let (mut list, mut notifications) = (Batch::default(), Vec::new());
         let mut has_pending = false;
+        self.in_batch = true;
         for element in elements {
             has_pending |= self.batch_element(element, &mut list, &answers, outbox, &mut notifications);
         }
+        self.in_batch = false;
         drop(answers);
         if has_pending {
             self.complete_batch(notifications, list, pending, outbox.sender().clone());
@@ -78,10 +80,8 @@ impl Connection {
             while let Some(message) = pending.recv().await {
                 match message {
                     Outgoing::Answer(line) => list.add(&line),
-                    #[cfg(all(feature = "auth", feature = "http"))]
-                    Outgoing::Denied(line, _) => list.add(&line),
                     #[cfg(feature = "http")]
-                    Outgoing::GivenUp(line) => list.add(&line),
+                    Outgoing::Refused(refused) => list.add(&refused.into_line()),
                     Outgoing::Notification(_) | Outgoing::Heartbeat(_) | Outgoing::Detach | Outgoing::End => {}
                 }
             }

@@ -49,6 +49,8 @@ pub(crate) struct Connection {
     pub(crate) exited: Option<Exited>,
     /// Whether the client has sent `initialized`.
     pub(crate) initialized: bool,
+    /// Whether the message that is handled is one of a batch.
+    pub(super) in_batch: bool,
     consecutive_errors: usize,
 }
 
@@ -109,6 +111,7 @@ impl Connection {
             subscription: None,
             exited: None,
             initialized: false,
+            in_batch: false,
             consecutive_errors: 0,
         }
     }
@@ -301,20 +304,17 @@ impl Connection {
         let task = async move {
             let _running = running;
             let (mut owned, outcome, turns) = call.finish(&core.shared).await;
-            let mut watch = std::mem::take(&mut owned.watch);
+            let watch = std::mem::take(&mut owned.watch);
             let to = owned.as_ref();
             if !in_flight.finish(to.id) {
                 return;
             }
+            let answer = Outgoing::answer(outcome, watch, |mut outcome, watch| {
+                watch.settle(&mut outcome, to);
+                turns.encode(|| encode::line(&core.info, to, outcome), Vec::len)
+            });
             // The outbox is closed when the client is gone.
-            let _ = answers
-                .send(Outgoing::answer(outcome, |mut outcome| {
-                    watch.settle(&mut outcome, to);
-                    let line = turns.encode(|| encode::line(&core.info, to, outcome), Vec::len);
-                    watch.finish(&line);
-                    line
-                }))
-                .await;
+            let _ = answers.send(answer).await;
             if method == Method::Listen {
                 let mut line = Vec::new();
                 notification::subscription_cancelled(to.id.as_str(), &mut line);

@@ -26,6 +26,7 @@ impl Connection {
             bytes,
             started: at.unwrap_or_else(Instant::now),
             place: self.control.place(),
+            in_batch: self.in_batch,
             network: Network::default(),
         })
     }

@@ -10,5 +10,6 @@ mod senders;
 mod sessions;
 mod shutdown;
 mod spans;
+mod statuses;
 mod streams;
 mod subscriber;

@@ -46,7 +46,7 @@ struct Shared(Arc<Telemetry>);
 
 impl Watcher for Shared {
     fn request(&self, arrived: Arrived<'_>) -> Box<dyn Watched> {
-        let Arrived { method, names, bytes, started, place, network } = arrived;
+        let Arrived { method, names, bytes, started, place, in_batch, network } = arrived;
         let method = match Method::known(method) {
             Some(known) => Cow::Borrowed(known),
             None => match names.and_then(|names| names.custom_method(method)) {
@@ -59,6 +59,7 @@ impl Watcher for Shared {
             started,
             method,
             place,
+            in_batch,
             sender: KnownSender { network, ..KnownSender::default() },
             lifeline: None,
             bytes_in: bytes,
@@ -129,6 +130,8 @@ struct Record {
     started: Instant,
     method: Cow<'static, str>,
     place: Place,
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has a status"))]
+    in_batch: bool,
     sender: KnownSender,
     /// Of a call that has to wait: what it is over with.
     lifeline: Option<Arc<dyn Lifeline>>,
@@ -294,11 +297,13 @@ fn answered_with(transport: Transport) -> Option<u16> {
 }
 
 impl Record {
-    /// The status of the response to it, as its outcome has it. Stateless requests have others, and say so themselves.
+    /// The status of the response to it, as its outcome has it. Stateless requests have others, and say so themselves; so
+    /// do calls that had to wait, when it is known whether anything was sent before. A batch has one, whatever its answers.
     #[cfg(feature = "http")]
     fn settled(&mut self, outcome: &Outcome) {
         let answered = answered_with(self.place.transport);
         self.status = match outcome {
+            _ if self.in_batch || self.lifeline.is_some() => answered,
             #[cfg(feature = "auth")]
             Err(Failure::Forbidden(denied)) => answered.map(|_| if denied.is_anonymous { 401 } else { 403 }),
             Err(Failure::ShutDown) if self.place.transport != Transport::Sse => answered.map(|_| 503),

@@ -71,6 +71,8 @@ pub(crate) struct Arrived<'a> {
     pub(crate) bytes: usize,
     pub(crate) started: Instant,
     pub(crate) place: Place,
+    /// Whether it is one of a batch: its answer is one of a list.
+    pub(crate) in_batch: bool,
     pub(crate) network: Network,
 }
 

@@ -63,6 +63,7 @@ impl Connection {
         #[cfg(feature = "http")]
         if let Some(watched) = watch.get()
             && self.control.place().transport == Transport::HttpSession
+            && !self.in_batch
         {
             watched.status(400);
         }

@@ -76,9 +76,7 @@ async fn serve(
         match first(&mut stream.lines, format).await {
             First::Nothing => return response::empty(StatusCode::ACCEPTED),
             First::Answer(line) => return response::answer(format, line),
-            #[cfg(feature = "auth")]
-            First::Denied(line, denied) => return denied::denied(line, &denied),
-            First::GivenUp(line) => return response::given_up(line),
+            First::Refused(refused) => return response::refused_call(*refused),
             First::Notification(line) => out = line,
             // Without a session there is no stream to come back to.
             First::Detach => {}

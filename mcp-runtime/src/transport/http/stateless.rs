@@ -26,6 +26,7 @@ use crate::call::begin::{Begun, CallEnv, WaitingCall, begin};
 use crate::call::in_flight::CallKind;
 use crate::call::invocation::{CallChannel, Invocation};
 use crate::call::notifier::CloseOnDrop;
+use crate::call::outbox::refused::Refusal;
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::call::telemetry::watch::{AcceptedRequest, Watch};
 use crate::dispatch::{listen, long_answers, router};
@@ -223,30 +224,20 @@ fn answered(
         tell(watch, StatusCode::OK, &lines[at..]);
         response::answer(ResponseFormat::Events, lines)
     } else {
-        let answer = StatelessAnswer {
-            status,
-            is_given_up: false,
-            line: lines,
-            charge: None,
-            #[cfg(feature = "auth")]
-            denied: None,
-            watch: std::mem::take(watch),
-        };
+        let answer = StatelessAnswer { status, refusal: None, line: lines, charge: None, watch: std::mem::take(watch) };
         whole(format, answer)
     }
 }
 
 /// An answer without notifications. One whose status is an error is JSON, as every refusal is.
 fn whole(format: ResponseFormat, mut answer: StatelessAnswer) -> Response<Body> {
-    #[cfg(feature = "auth")]
-    if let Some(denied) = answer.denied.take() {
-        answer.tell(denied::status(&denied));
-        return denied::denied(answer.line, &denied);
+    if let Some(refusal) = answer.refusal.take() {
+        answer.tell(response::refusal_status(&refusal));
+        return response::refused(answer.line, &refusal);
     }
     answer.tell(answer.status);
-    let StatelessAnswer { status, is_given_up, line, .. } = answer;
+    let StatelessAnswer { status, line, .. } = answer;
     match status {
-        _ if is_given_up => response::given_up(line),
         StatusCode::OK => response::answer(format, line),
         StatusCode::SERVICE_UNAVAILABLE => response::retry_later(response::json(status, line)),
         _ => response::json(status, line),
@@ -267,12 +258,7 @@ fn respond_later(
         let _permit = permit;
         let (mut to, mut outcome, turns) = call.finish(&core.shared).await;
         let mut watch = std::mem::take(&mut to.watch);
-        let (status, is_given_up) = (status(&outcome), matches!(outcome, Err(Failure::ShutDown)));
-        #[cfg(feature = "auth")]
-        let denied = match &outcome {
-            Err(Failure::Forbidden(denied)) => Some(denied.clone()),
-            _ => None,
-        };
+        let (status, refusal) = (status(&outcome), Refusal::of(&outcome));
         watch.settle(&mut outcome, to.as_ref());
         let mut line = turns.encode(|| encode::line(&core.info, to.as_ref(), outcome), Vec::len);
         let charge = (line.len() > FREE).then(|| core.memory.charge(owner, line.len()));
@@ -284,15 +270,7 @@ fn respond_later(
                 watched.replaced(error.code, &error.message);
             }
         }
-        StatelessAnswer {
-            status,
-            is_given_up,
-            line,
-            charge: charge.flatten(),
-            #[cfg(feature = "auth")]
-            denied,
-            watch,
-        }
+        StatelessAnswer { status, refusal, line, charge: charge.flatten(), watch }
     });
     Responding::later(first(format, answer, outbox.into_receiver()))
 }
@@ -315,11 +293,10 @@ async fn first(
                 }
             }
             mut answer = &mut answer => {
-                // What was sent during the last poll comes before the answer.
-                #[cfg(feature = "auth")]
-                if answer.denied.is_some() {
+                if answer.refusal.is_some() {
                     return whole(format, answer);
                 }
+                // What was sent during the last poll comes before the answer.
                 let mut lines = if format.streams() { sent_notifications(&mut messages) } else { Vec::new() };
                 if lines.is_empty() {
                     return whole(format, answer);

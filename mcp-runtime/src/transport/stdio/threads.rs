@@ -89,10 +89,8 @@ pub(super) fn write(mut messages: mpsc::Receiver<Outgoing>, output: &Output<impl
 /// Adds a message to what is to be written; false at the end.
 fn append(message: Outgoing, batch: &mut Vec<u8>) -> bool {
     match message {
-        #[cfg(all(feature = "auth", feature = "http"))]
-        Outgoing::Denied(line, _) => batch.extend_from_slice(&line),
         #[cfg(feature = "http")]
-        Outgoing::GivenUp(line) => batch.extend_from_slice(&line),
+        Outgoing::Refused(refused) => batch.extend_from_slice(&refused.into_line()),
         Outgoing::Answer(line) | Outgoing::Notification(line) | Outgoing::Heartbeat(line) => {
             batch.extend_from_slice(&line);
         }

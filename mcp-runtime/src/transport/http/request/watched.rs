@@ -119,6 +119,7 @@ impl<'a> UnclaimedPost<'a> {
             // One that was refused before it had arrived took no time.
             started: at.unwrap_or_else(Instant::now),
             place,
+            in_batch: false,
             network: self.network,
         });
         let UnclaimedPost { peer, network, .. } = *self;
@@ -151,6 +152,7 @@ pub(crate) fn begin(core: &Core, post: Option<&UnclaimedPost<'_>>, request: &Req
         bytes,
         started: at.unwrap_or_else(Instant::now),
         place: Place { transport: Transport::Http, session: None },
+        in_batch: false,
         network: post.map_or_else(Network::default, |post| post.network),
     })
 }

@@ -185,17 +185,11 @@ impl<T: Send + Unpin> Events for LineEvents<T> {
         let form = self.form;
         loop {
             match std::task::ready!(self.lines.poll_recv(cx)) {
-                Some(
-                    Outgoing::Answer(lines)
-                    | Outgoing::GivenUp(lines)
-                    | Outgoing::Notification(lines)
-                    | Outgoing::Heartbeat(lines),
-                ) => {
+                Some(Outgoing::Answer(lines) | Outgoing::Notification(lines) | Outgoing::Heartbeat(lines)) => {
                     return Poll::Ready(Some(form(&lines).into()));
                 }
-                // The head of the stream has been sent: the error names the scopes.
-                #[cfg(feature = "auth")]
-                Some(Outgoing::Denied(line, _)) => return Poll::Ready(Some(form(&line).into())),
+                // The head of the stream has been sent: the error says the rest.
+                Some(Outgoing::Refused(refused)) => return Poll::Ready(Some(form(&refused.into_line()).into())),
                 // This stream cannot be resumed, so it stays open.
                 Some(Outgoing::Detach) => {}
                 Some(Outgoing::End) | None => return Poll::Ready(None),

@@ -11,9 +11,8 @@ use tokio::sync::mpsc;
 
 use super::stream::id::StreamKind;
 use super::{Session, event_log};
-#[cfg(feature = "auth")]
-use crate::auth::access::Denied;
 use crate::call::outbox::presence::Presence;
+use crate::call::outbox::refused::RefusedCall;
 use crate::call::outbox::{Outbox, Outgoing};
 use crate::dispatch::connection::Received;
 use crate::dispatch::shared;
@@ -121,11 +120,7 @@ pub(crate) fn at_once(received: Received, mut lines: Vec<u8>, format: ResponseFo
 /// The first thing a client is to see of a pending call.
 pub(crate) enum First {
     Answer(Vec<u8>),
-    /// The caller lacks scopes.
-    #[cfg(feature = "auth")]
-    Denied(Vec<u8>, Box<Denied>),
-    /// The server shuts down.
-    GivenUp(Vec<u8>),
+    Refused(Box<RefusedCall>),
     Notification(Vec<u8>),
     Detach,
     /// The call was cancelled.
@@ -139,9 +134,7 @@ pub(crate) async fn first(messages: &mut mpsc::Receiver<Outgoing>, format: Respo
         match messages.recv().await {
             None | Some(Outgoing::End) => return First::Nothing,
             Some(Outgoing::Answer(line)) => return First::Answer(line),
-            #[cfg(feature = "auth")]
-            Some(Outgoing::Denied(line, denied)) => return First::Denied(line, denied),
-            Some(Outgoing::GivenUp(line)) => return First::GivenUp(line),
+            Some(Outgoing::Refused(refused)) => return First::Refused(refused),
             Some(Outgoing::Notification(line) | Outgoing::Heartbeat(line)) if format.streams() => {
                 return First::Notification(line);
             }
@@ -161,9 +154,7 @@ async fn later(mut waiting: WaitingRequest, notifications: Vec<u8>, format: Resp
         // It is owed no answer, but HTTP wants one.
         First::Nothing => response::empty(StatusCode::ACCEPTED),
         First::Answer(line) => response::answer(format, line),
-        #[cfg(feature = "auth")]
-        First::Denied(line, denied) => denied::denied(line, &denied),
-        First::GivenUp(line) => response::given_up(line),
+        First::Refused(refused) => response::refused_call(*refused),
         First::Notification(line) => waiting.stream(Some(&line)).await,
         First::Detach => waiting.stream(None).await,
     }

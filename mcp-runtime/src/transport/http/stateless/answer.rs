@@ -7,9 +7,8 @@ use bytes::Bytes;
 use http::StatusCode;
 use tokio::sync::mpsc;
 
-#[cfg(feature = "auth")]
-use crate::auth::access::Denied;
 use crate::call::outbox::Outgoing;
+use crate::call::outbox::refused::Refusal;
 use crate::call::telemetry::watch::Watch;
 use crate::server::memory::Charge;
 use crate::transport::http::response::body::{Events, charged};
@@ -18,14 +17,11 @@ use crate::transport::http::response::sse::events;
 /// An encoded answer, and its status if no notification came before it.
 pub(super) struct StatelessAnswer {
     pub(super) status: StatusCode,
-    /// Whether a shutdown does not wait for it.
-    pub(super) is_given_up: bool,
+    /// Why the call was refused, if it was.
+    pub(super) refusal: Option<Refusal>,
     pub(super) line: Vec<u8>,
     /// What a long answer takes of the memory budget, if it may end a stream.
     pub(super) charge: Option<Charge>,
-    /// What the caller lacks.
-    #[cfg(feature = "auth")]
-    pub(super) denied: Option<Box<Denied>>,
     /// Who is told of it, when its status is settled.
     pub(super) watch: Watch,
 }

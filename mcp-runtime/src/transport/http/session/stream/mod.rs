@@ -223,9 +223,7 @@ impl EventStream {
                         self.push(&line);
                     }
                 }
-                #[cfg(feature = "auth")]
-                Outgoing::Denied(line, _) => self.push(&line),
-                Outgoing::GivenUp(line) => self.push(&line),
+                Outgoing::Refused(refused) => self.push(&refused.into_line()),
                 Outgoing::Detach => self.detach_readers(),
                 Outgoing::End => break,
             }
