@@ -107,9 +107,11 @@ impl Connection {
         let done = PendingCall::new(async { future.await.map(|()| Reply::Empty).map_err(Failure::from) })
             .within(self.view.catalog().settings.timeout);
         let (core, name, control) = (Arc::clone(&self.core), custom.name.clone(), Arc::clone(&self.control));
-        let (running, notifier) = (self.control.in_flight.running(), CloseOnDrop(channel.into_notifier()));
+        let (running, held) = (self.control.in_flight.running(), outbox.held().cloned());
+        let notifier = CloseOnDrop(channel.into_notifier());
         let task = async move {
-            let _running = running;
+            // A long message is charged until its handler has ended, as that of a call.
+            let _running = (running, held);
             if let Some(notifier) = &notifier.0 {
                 notifier.go_live().await;
             }

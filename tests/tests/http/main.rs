@@ -24,6 +24,7 @@ mod layers;
 mod leftovers;
 mod listening;
 mod log;
+mod lone_notifications;
 mod long_answers;
 mod memory;
 mod once_on_replicas;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::request::Parts;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::Service;
 use super::quota::{QuotaPermit, Rejected};
@@ -55,5 +56,13 @@ impl Service {
     /// A permit of the caller's quota, for one more call or stream.
     pub(super) fn quota_permit(&self, owner: Owner, kind: CallKind) -> Result<QuotaPermit, Rejected> {
         self.quotas.permit(owner, kind)
+    }
+
+    /// A place for the handler of a notification, which runs on when its request is answered: among the caller's calls, and
+    /// among all requests.
+    pub(super) fn notification_place(&self, owner: Owner) -> Result<(QuotaPermit, OwnedSemaphorePermit), Rejected> {
+        let permit = self.quota_permit(owner, CallKind::Call)?;
+        let request = Arc::clone(&self.requests).try_acquire_owned().map_err(|_| Rejected::Requests)?;
+        Ok((permit, request))
     }
 }

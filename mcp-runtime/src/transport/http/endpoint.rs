@@ -68,7 +68,7 @@ impl Service {
         if !has_message {
             *admitted = self.admit(idle);
             if admitted.is_none() {
-                return too_many_requests();
+                return Rejected::Requests.answer(Id::NULL);
             }
             #[cfg_attr(not(feature = "auth"), allow(unused_mut))]
             let mut response = self.without_message(&http, &target).finish().await;
@@ -89,7 +89,7 @@ impl Service {
         // Only now: a message that arrives slowly takes no place from others.
         *admitted = self.admit(idle);
         if admitted.is_none() {
-            return too_many_requests();
+            return Rejected::Requests.answer(Id::NULL);
         }
         http.held = held.as_ref();
         let responding = match target {
@@ -215,10 +215,7 @@ impl Service {
         match route {
             MessageRoute::Batch => Responding::later(self.batch_in_session(*http, frame)),
             MessageRoute::InSession => Responding::later(self.message_in_session(*http, frame)),
-            MessageRoute::LoneNotification => {
-                legacy_no_session::notification(&self.core, http, frame);
-                Responding::Done(response::empty(StatusCode::ACCEPTED))
-            }
+            MessageRoute::LoneNotification => Responding::Done(legacy_no_session::notification(self, http, frame)),
             MessageRoute::Ignore => Responding::Done(response::empty(StatusCode::ACCEPTED)),
         }
     }
@@ -284,10 +281,6 @@ impl Service {
         let stores = self.options.stores.as_ref();
         open::open(&self.core, &self.sessions, stores, principal.as_deref(), &http, frame).await
     }
-}
-
-fn too_many_requests() -> Response<Body> {
-    response::later(StatusCode::SERVICE_UNAVAILABLE, "too many concurrent requests; retry later")
 }
 
 /// 400, with a JSON-RPC error.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
 
+use super::quota::Rejected;
 use super::request::HttpRequest;
 use super::response::body::{Body, LineEvents};
 #[cfg(feature = "auth")]
@@ -17,7 +18,7 @@ use crate::call::in_flight::CallKind;
 use crate::call::outbox::Outbox;
 use crate::dispatch::connection::Connection;
 use crate::era::LegacySession;
-use crate::jsonrpc::Request;
+use crate::jsonrpc::{self, Id, Message, Request};
 use crate::observe::Transport;
 use crate::protocol::Revision;
 use crate::server::core::Core;
@@ -87,12 +88,29 @@ async fn serve(
 }
 
 /// Takes a notification that belongs to no session: the server's own, or one without meaning here.
-pub(super) fn notification(core: &Arc<Core>, http: &HttpRequest<'_>, frame: &[u8]) {
-    let mut connection = Connection::new(Arc::clone(core), Handle::current());
+pub(super) fn notification(service: &Service, http: &HttpRequest<'_>, frame: &[u8]) -> Response<Body> {
+    let taken = service.principal(http).and_then(|principal| take(service, http, principal, frame));
+    match taken {
+        Ok(()) => response::empty(StatusCode::ACCEPTED),
+        Err(rejected) => rejected.answer(Id::NULL),
+    }
+}
+
+fn take(service: &Service, http: &HttpRequest<'_>, principal: Option<Arc<str>>, frame: &[u8]) -> Result<(), Rejected> {
+    let Ok(Message::Notification(notification)) = jsonrpc::parse(frame) else { return Ok(()) };
+    let outbox = http.outbox(false, principal);
+    let mut connection = Connection::new(Arc::clone(&service.core), Handle::current());
     connection.control().set_transport(Transport::Http);
-    connection.receive(frame, &http.outbox(false, None), &mut Vec::new());
+    // The response does not wait for the handler, and no session counts it: so it has a place of its own until it ends.
+    let is_custom = connection.view.catalog().notifications.get(&notification.method).is_some();
+    let place = is_custom.then(|| service.notification_place(outbox.owner())).transpose()?;
+    connection.notification(&notification, frame, &outbox);
     if connection.control().in_flight.is_busy() {
         // Its handler runs for as long as the connection exists.
-        tokio::spawn(async move { connection.control().in_flight.at_most(0).await });
+        tokio::spawn(async move {
+            connection.control().in_flight.at_most(0).await;
+            drop(place);
+        });
     }
+    Ok(())
 }

@@ -6,7 +6,8 @@
 //! those of one peer a third of that, since an open stream costs its client nothing.
 //!
 //! A call takes a permit only if it may have to wait. 429 tells a caller that its own quota is exhausted; 503, that a
-//! limit of the whole server is reached.
+//! limit of the whole server is reached. The handler of a notification outlives its request: while it runs, it counts as a
+//! call of its caller's, and as a request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -108,6 +109,8 @@ pub(super) enum Rejected {
     Caller(CallKind),
     /// The limit for the streams of all callers is reached.
     Streams,
+    /// The limit for all requests is reached.
+    Requests,
     /// The `principal` hook panicked, so the caller is unknown.
     Hook,
 }
@@ -123,6 +126,9 @@ impl Rejected {
             }
             Rejected::Streams => {
                 response::later_to(id, StatusCode::SERVICE_UNAVAILABLE, "too many open streams; retry later")
+            }
+            Rejected::Requests => {
+                response::later_to(id, StatusCode::SERVICE_UNAVAILABLE, "too many concurrent requests; retry later")
             }
             Rejected::Hook => {
                 let error = RpcError::new(RpcError::INTERNAL, "Internal error");
