@@ -28,7 +28,7 @@ fn probe(path: &str) -> Ask {
     Ask::new("GET").at(path).but("Host", "10.1.2.3:8080")
 }
 
-async fn status(site: &Site, path: &str) -> u16 {
+pub(crate) async fn status(site: &Site, path: &str) -> u16 {
     site.ask(&probe(path)).await.status
 }
 
@@ -212,7 +212,7 @@ impl Backend for Unsteady {
     }
 }
 
-async fn until_status(site: &Site, path: &str, expected: u16) {
+pub(crate) async fn until_status(site: &Site, path: &str, expected: u16) {
     soon(async {
         while status(site, path).await != expected {
             tokio::time::sleep(Duration::from_millis(50)).await;

@@ -34,6 +34,7 @@ mod pitfalls;
 mod questions;
 mod quotas;
 mod rate_limits;
+mod ready_stores;
 mod refusals;
 mod relay;
 mod replica_death;

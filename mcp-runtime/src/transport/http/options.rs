@@ -212,7 +212,7 @@ impl HttpService {
         stores.set_events(backend.events);
         stores.inbox = Some(backend.inbox);
         stores.replica = backend.replica;
-        stores.backend = Some(backend.backend);
+        stores.set_backend(backend.backend);
         self.with(|options| options.stores = Some(Arc::new(stores)))
     }
 

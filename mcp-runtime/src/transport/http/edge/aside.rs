@@ -63,14 +63,16 @@ impl Service {
 
 /// Whether the stores answer, asked now.
 async fn ask_stores(stores: Option<Arc<Stores>>, core: Arc<Core>) -> bool {
-    // To a question for a task that does not exist.
-    let tasks = async { with_timeout(CHECK, "tasks", core.tasks.store.load(NOBODY)).await.is_ok() };
-    match &stores {
-        Some(stores) if stores.backend.is_some() => stores.answer(CHECK).await,
-        Some(stores) => {
-            let (sessions, tasks) = tokio::join!(stores.answer(CHECK), tasks);
-            sessions && tasks
+    let stores = async {
+        match &stores {
+            Some(stores) => stores.answer(CHECK).await,
+            None => true,
         }
-        None => tasks.await,
-    }
+    };
+    let tasks = async {
+        // Tasks with a replica are the backend's, which answers for all of its stores.
+        core.tasks.replica.is_some() || with_timeout(CHECK, "tasks", core.tasks.store.load(NOBODY)).await.is_ok()
+    };
+    let (stores, tasks) = tokio::join!(stores, tasks);
+    stores && tasks
 }

@@ -19,13 +19,15 @@ use crate::sync::lock;
 /// How long a replica may use its copy of a session without asking the store again. The requests of a burst then cost
 /// one round trip together. Whoever changes what others must not overlook waits this long before it is answered.
 const READ_LEASE: Duration = Duration::from_millis(200);
-/// The id of no session and no task, to see whether a store answers.
+/// The id of no session, no stream and no task, to see whether a store answers.
 pub(crate) const NOBODY: &str = "readiness-check";
 
 /// The store of sessions, and those of their events and messages if there are any.
 pub(crate) struct Stores {
     pub(super) sessions: Arc<dyn DynSessionStore>,
     pub(crate) events: Option<Arc<dyn DynEventStore>>,
+    /// Whether the events are the backend's.
+    events_of_backend: bool,
     pub(crate) inbox: Option<Arc<dyn DynInbox>>,
     /// The ids of the sessions that this process has copies of, and how many, by their digests.
     copies: Mutex<HashMap<String, (Box<str>, usize)>>,
@@ -80,6 +82,7 @@ impl Stores {
         Stores {
             sessions,
             events: None,
+            events_of_backend: false,
             inbox: None,
             replica: None,
             backend: None,
@@ -96,14 +99,34 @@ impl Stores {
     pub(crate) fn set_events(&mut self, events: Arc<dyn DynEventStore>) {
         self.swept_events = Some(Arc::new(SweptStore(Arc::clone(&events))));
         self.events = Some(events);
+        self.events_of_backend = false;
     }
 
-    /// Whether the stores answer, for a readiness check.
+    /// The sessions and their events are those of a backend.
+    pub(crate) fn set_backend(&mut self, backend: Arc<dyn DynBackend>) {
+        self.backend = Some(backend);
+        self.events_of_backend = true;
+    }
+
+    /// Whether the stores answer, for a readiness check: the backend to a ping for all that is its own, every other store to
+    /// a question for what does not exist.
     pub(crate) async fn answer(&self, limit: Duration) -> bool {
-        match &self.backend {
-            Some(backend) => with_timeout(limit, "ping", backend.ping()).await.is_ok(),
-            None => with_timeout(limit, "load session", self.sessions.load(NOBODY)).await.is_ok(),
-        }
+        let sessions = async {
+            match &self.backend {
+                Some(backend) => with_timeout(limit, "ping", backend.ping()).await.is_ok(),
+                None => with_timeout(limit, "load session", self.sessions.load(NOBODY)).await.is_ok(),
+            }
+        };
+        let events = async {
+            match &self.events {
+                Some(events) if !self.events_of_backend => {
+                    with_timeout(limit, "read events", events.read_after(NOBODY, 0)).await.is_ok()
+                }
+                _ => true,
+            }
+        };
+        let (sessions, events) = tokio::join!(sessions, events);
+        sessions && events
     }
 
     /// Notes that a change may have been lost.
