@@ -288,6 +288,12 @@ impl Outbox {
         self.throttled.take()
     }
 
+    /// The queue of a connection, for the calls of a message that came in an HTTP request of its own.
+    pub(crate) fn of_message(&self, parts: &Arc<Parts>) -> Self {
+        Outbox { queue: Queue::Connection(self.sender().clone()), ..Outbox::request(parts, false) }
+            .of_caller(self.principal.clone(), self.peer)
+    }
+
     /// Whether the client can receive a request here, and respond to it.
     pub(crate) fn can_ask(&self) -> bool {
         self.resumable || self.connection_sender().is_some()
@@ -321,13 +327,6 @@ impl Outbox {
     #[cfg(feature = "http")]
     pub(crate) fn take_denied(&mut self) -> Option<Box<Denied>> {
         self.denied.take()
-    }
-
-    /// The same queue for a caller with other rights.
-    #[cfg(feature = "http")]
-    pub(crate) fn for_access(&self, access: Option<Access>) -> Option<Self> {
-        let outbox = Outbox { queue: Queue::Connection(self.connection_sender()?.clone()), ..Outbox::connection().0 };
-        Some(outbox.of_caller(self.principal.clone(), self.peer).with_access(access))
     }
 }
 

@@ -3,7 +3,7 @@
 use mcp_runtime::Revision;
 use mcp_runtime::http::{HttpService, RequestId};
 use mcp_runtime::prelude::*;
-use mcp_tests::http::{Ask, Response, Site, call, call_in};
+use mcp_tests::http::{Ask, Response, Site, call, call_in, soon};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -87,4 +87,26 @@ async fn audit_has_the_id() {
 async fn ids_are_off_by_default() {
     let site = Site::serving(service()).await;
     assert_eq!(ids(&site.ask(&ask("7")).await), ("none".to_owned(), None));
+}
+
+/// Each message over HTTP+SSE is a request of its own; its answer is on the stream.
+#[tokio::test]
+async fn message_over_legacy_sse_has_an_id() {
+    let site = Site::serving(service().request_ids().legacy_sse()).await;
+    let mut wire = site.open().await;
+    wire.send(&Ask::new("GET").at("/sse").with("X-Request-Id", "stream").bytes()).await;
+    assert_eq!(wire.head().await.header("x-request-id"), Some("stream"));
+    let first = String::from_utf8(soon(wire.chunk()).await.unwrap()).unwrap();
+    let address = format!("/{}", first.trim().strip_prefix("event: endpoint\ndata: ").unwrap());
+    let post =
+        |id: &str, message: serde_json::Value| Ask::post(message.to_string()).at(&address).with("X-Request-Id", id);
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2024-11-05"}});
+    assert_eq!(site.ask(&post("hello", hello)).await.status, 202);
+    assert_eq!(soon(wire.event()).await.unwrap()["id"], 0);
+    for id in ["one", "two"] {
+        let which = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "which"}});
+        let response = site.ask(&post(id, which)).await;
+        assert_eq!((response.status, response.header("x-request-id")), (202, Some(id)));
+        assert_eq!(soon(wire.event()).await.unwrap()["result"]["content"][0]["text"], id);
+    }
 }

@@ -95,16 +95,14 @@ impl SseSessions {
             return response::refuse(StatusCode::NOT_FOUND, RpcError::INVALID_REQUEST, text);
         };
         let mut out = Vec::new();
-        let outbox = &session.outbox;
+        let outbox = session.outbox.of_message(http.parts).holding(http.held.cloned());
         // A message has a token of its own, whose scopes may be others than those of the stream.
         #[cfg(feature = "auth")]
-        let own = http.access.and_then(|access| outbox.for_access(Some(access.clone())));
-        #[cfg(feature = "auth")]
-        let outbox = own.as_ref().unwrap_or(outbox);
+        let mut outbox = outbox.with_access(http.access.cloned());
         http.claim();
-        shared::receive(&session.connection, frame, outbox, &mut out);
+        shared::receive(&session.connection, frame, &outbox, &mut out);
         #[cfg(feature = "auth")]
-        if let Some(denied) = own.and_then(|mut own| own.take_denied()) {
+        if let (Some(_), Some(denied)) = (http.access, outbox.take_denied()) {
             return denied::denied(out, &denied);
         }
         // Backpressure: a client has to read its stream before it can send more.
