@@ -139,6 +139,17 @@ impl Outcome {
             Ok(Reply::Tool(result)) => &mut result.meta,
             Ok(Reply::Prompt(result)) => &mut result.meta,
             Ok(Reply::Read(result)) => &mut result.meta,
+            Ok(Reply::Custom(members)) => {
+                let meta = members.entry("_meta").or_insert(Value::Null);
+                // What is no object is not sent.
+                if !meta.is_object() {
+                    *meta = Value::Object(Meta::new());
+                }
+                match meta {
+                    Value::Object(meta) => meta,
+                    _ => return self,
+                }
+            }
             Ok(_) | Err(_) => return self,
         };
         meta.insert(key.into(), value.into());

@@ -11,6 +11,22 @@ use mcp_runtime::{Revision, ToolResult};
 use super::*;
 
 #[tokio::test]
+async fn result_of_a_custom_method_has_meta() -> Result<()> {
+    async fn mark(call: Call, next: Next) -> Outcome {
+        next.run(call).await.with_meta("tests.example/a", 1).with_meta("tests.example/b", 2)
+    }
+    async fn odd(_: Call, _: Next) -> Outcome {
+        Outcome::custom(serde_json::Map::from_iter([("_meta".to_owned(), json!("odd"))]))
+    }
+    for server in [server().layer(mark), server().layer(mark).layer(odd)] {
+        let client = TestClient::connect(server).await?;
+        let result = client.request("tests.example/half", json!({"of": 8})).await?;
+        assert_eq!((&result["_meta"]["tests.example/a"], &result["_meta"]["tests.example/b"]), (&json!(1), &json!(2)));
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn layer_may_answer_itself() -> Result<()> {
     async fn answer(call: Call, _: Next) -> Outcome {
         match call.kind() {
