@@ -43,7 +43,7 @@ const REVISIONS: [&str; 4] = [LEGACY[0], LEGACY[1], LEGACY[2], MODERN];
 const UP: Duration = Duration::from_secs(6);
 const CUT: Duration = Duration::from_secs(1);
 
-/// How long a feature may still fail when Redis is back. It may have begun just before.
+/// How long a feature that needs Redis may still fail when it is back. It may have begun just before.
 const AFTERWARDS: Duration = Duration::from_secs(3);
 
 /// What the lanes of a soak share.
@@ -62,14 +62,39 @@ struct Faults {
 #[derive(Debug, Default)]
 struct Tally {
     done: usize,
-    /// Failures with Redis as their reason.
+    /// Failures with Redis as their reason, of what needs it.
     excused: usize,
-    /// Refused with 503, which tells the client to come back.
+    /// What needs Redis, refused with 503, which tells the client to come back.
     refused: usize,
     faults: Vec<String>,
 }
 
+/// Whether a visit needs what replicas share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    Store,
+    Nothing,
+}
+
+/// Sessions, tasks, asks and changes are shared. A call of 2026-07-28 is one replica's own.
+fn needs(feature: &str, revision: &str) -> Needs {
+    if revision == MODERN && matches!(feature, "calls" | "progress") { Needs::Nothing } else { Needs::Store }
+}
+
 impl Tally {
+    /// Notes what has become of a visit that began then. Only what needs Redis may fail without it.
+    fn note(&mut self, redis: &Faults, needs: Needs, begun: Instant, failure: Option<String>) {
+        self.done += 1;
+        let Some(failure) = failure else { return };
+        if needs == Needs::Store && redis.excuse(begun) {
+            self.excused += 1;
+        } else if needs == Needs::Store && failure.contains("HTTP 503") {
+            self.refused += 1;
+        } else {
+            self.faults.push(format!("{failure} (second {})", redis.begun.elapsed().as_secs()));
+        }
+    }
+
     fn add(&mut self, other: Tally) {
         self.done += other.done;
         self.excused += other.excused;
@@ -202,75 +227,75 @@ impl Lane {
     async fn visits(mut self, soak: Arc<Soak>) -> (Self, Tally) {
         let mut tally = Tally::default();
         while !soak.is_over() {
-            let begun = Instant::now();
-            let failures = self.visit().await;
-            tally.done += 1;
-            if soak.redis.excuse(begun) {
-                tally.excused += usize::from(!failures.is_empty());
-            } else {
-                let at = soak.redis.begun.elapsed().as_secs();
-                let (refused, faults): (Vec<_>, Vec<_>) =
-                    failures.into_iter().partition(|failure| failure.contains("HTTP 503"));
-                tally.refused += refused.len();
-                tally.faults.extend(faults.into_iter().map(|fault| format!("{fault} (second {at})")));
-            }
+            self.visit(&soak.redis, &mut tally).await;
             sleep(Duration::from_millis(20)).await;
         }
         (self, tally)
     }
 
-    /// What has failed.
-    async fn visit(&mut self) -> Vec<String> {
+    /// Does all of it once.
+    async fn visit(&mut self, redis: &Faults, tally: &mut Tally) {
+        let begun = Instant::now();
         match self {
             Lane::Features { proxy, revision } => {
-                feature_round(proxy.address, revision, |feature| !ALONE.contains(feature)).await
+                feature_round(proxy.address, revision, |feature| !ALONE.contains(feature), redis, tally).await;
             }
             Lane::Alone(address) => {
-                let mut failures = Vec::new();
                 for revision in REVISIONS {
-                    failures.extend(feature_round(*address, revision, |feature| ALONE.contains(feature)).await);
+                    feature_round(*address, revision, |feature| ALONE.contains(feature), redis, tally).await;
                 }
-                failures
             }
-            Lane::FaultyHandlers(address) => failure(faulty_handlers(*address).await),
-            Lane::Malformed(address) => failure(malformed::send_all(*address).await),
+            Lane::FaultyHandlers(address) => {
+                for (revision, needs) in [(MODERN, Needs::Nothing), (LEGACY[2], Needs::Store)] {
+                    let begun = Instant::now();
+                    tally.note(redis, needs, begun, failure(faulty_handlers(*address, revision).await));
+                }
+            }
+            Lane::Malformed(address) => {
+                tally.note(redis, Needs::Nothing, begun, failure(malformed::send_all(*address).await));
+            }
             Lane::Stdio { conversation, program } => {
-                let mut failures = failure(conversation.exchange().await);
-                failures.extend(failure(stdio::visit(program).await));
-                failures
+                tally.note(redis, Needs::Nothing, begun, failure(conversation.exchange().await));
+                tally.note(redis, Needs::Nothing, begun, failure(stdio::visit(program).await));
             }
         }
     }
 }
 
-fn failure(outcome: Result<()>) -> Vec<String> {
-    outcome.err().map(|error| error.to_string()).into_iter().collect()
+fn failure(outcome: Result<()>) -> Option<String> {
+    outcome.err().map(|error| error.to_string())
 }
 
-/// The features of a revision, one after the other.
-async fn feature_round(address: SocketAddr, revision: &'static str, wanted: fn(&&'static str) -> bool) -> Vec<String> {
-    let wanted = features::of(revision).filter(wanted).collect();
-    let outcomes = features::lane(address, revision, wanted).await;
-    let failed =
-        |(feature, revision, failure): (_, _, Option<String>)| Some(format!("{revision} {feature}: {}", failure?));
-    outcomes.into_iter().filter_map(failed).collect()
+/// The features of a revision, one after the other: each is a visit.
+async fn feature_round(
+    address: SocketAddr,
+    revision: &'static str,
+    wanted: fn(&&'static str) -> bool,
+    redis: &Faults,
+    tally: &mut Tally,
+) {
+    for feature in features::of(revision).filter(wanted) {
+        let begun = Instant::now();
+        for (feature, revision, failure) in features::lane(address, revision, vec![feature]).await {
+            let failure = failure.map(|failure| format!("{revision} {feature}: {failure}"));
+            tally.note(redis, needs(feature, revision), begun, failure);
+        }
+    }
 }
 
 /// Handlers that fail, tools that do not exist, and arguments that are wrong.
-async fn faulty_handlers(address: SocketAddr) -> Result<()> {
-    for revision in [MODERN, LEGACY[2]] {
-        let client = if revision == MODERN { Client::modern(address) } else { Client::open(address, revision).await? };
-        let failed = client.ask("tools/call", json!({ "name": "test_error_handling", "arguments": {} })).await?;
-        let wrong = client.ask("tools/call", json!({ "name": "greet", "arguments": { "name": 7, "x": [] } })).await;
-        let unknown = client.ask("tools/call", json!({ "name": "nothing", "arguments": {} })).await;
-        let is_error =
-            |result: &Result<serde_json::Value>| result.as_ref().map_or(true, |result| result["isError"] == true);
-        if failed["isError"] != true || !is_error(&wrong) || unknown.is_ok() {
-            return Err(format!("{revision}: what fails must fail: {failed} {wrong:?} {unknown:?}").into());
-        }
-        if revision != MODERN {
-            client.delete().await?;
-        }
+async fn faulty_handlers(address: SocketAddr, revision: &'static str) -> Result<()> {
+    let client = if revision == MODERN { Client::modern(address) } else { Client::open(address, revision).await? };
+    let failed = client.ask("tools/call", json!({ "name": "test_error_handling", "arguments": {} })).await?;
+    let wrong = client.ask("tools/call", json!({ "name": "greet", "arguments": { "name": 7, "x": [] } })).await;
+    let unknown = client.ask("tools/call", json!({ "name": "nothing", "arguments": {} })).await;
+    let is_error =
+        |result: &Result<serde_json::Value>| result.as_ref().map_or(true, |result| result["isError"] == true);
+    if failed["isError"] != true || !is_error(&wrong) || unknown.is_ok() {
+        return Err(format!("{revision}: what fails must fail: {failed} {wrong:?} {unknown:?}").into());
+    }
+    if revision != MODERN {
+        client.delete().await?;
     }
     Ok(())
 }
@@ -293,5 +318,38 @@ impl Soak {
             turn += 1;
         }
         census.count_for(time.saturating_sub(self.redis.begun.elapsed())).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redis_excuses_only_what_needs_it() {
+        let redis = Faults::new();
+        let visit = |needs, failure: &str| {
+            let mut tally = Tally::default();
+            tally.note(&redis, needs, Instant::now(), Some(failure.to_owned()));
+            (tally.excused, tally.refused, tally.faults.len())
+        };
+        assert_eq!(visit(Needs::Store, "lost"), (0, 0, 1), "Redis is there");
+        assert_eq!(visit(Needs::Store, "HTTP 503"), (0, 1, 0));
+        assert_eq!(visit(Needs::Nothing, "HTTP 503"), (0, 0, 1));
+        redis.begin();
+        assert_eq!(visit(Needs::Store, "lost"), (1, 0, 0));
+        assert_eq!(visit(Needs::Nothing, "lost"), (0, 0, 1));
+        redis.end();
+        assert_eq!(visit(Needs::Store, "lost"), (1, 0, 0), "it has just come back");
+    }
+
+    #[test]
+    fn plain_calls_need_nothing() {
+        let without: Vec<_> = REVISIONS
+            .into_iter()
+            .flat_map(|revision| features::of(revision).map(move |feature| (feature, revision)))
+            .filter(|(feature, revision)| needs(feature, revision) == Needs::Nothing)
+            .collect();
+        assert_eq!(without, [("calls", MODERN), ("progress", MODERN)]);
     }
 }

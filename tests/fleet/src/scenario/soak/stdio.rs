@@ -41,7 +41,8 @@ impl Conversation {
         let mut conversation = Conversation { process, input, output, revision, id: 0 };
         if revision != MODERN {
             let client = json!({ "name": "soak", "version": "1" });
-            let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": client });
+            let params =
+                json!({ "protocolVersion": revision, "capabilities": { "sampling": {} }, "clientInfo": client });
             conversation.request("initialize", params).await?;
             conversation.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string()).await?;
         }
@@ -53,7 +54,7 @@ impl Conversation {
         self.process.id().unwrap_or_default()
     }
 
-    /// Everything a client says on stdio: calls, lists, a call that is cancelled, lines that are no messages.
+    /// Everything a client says on stdio: calls, lists, answers, a call that is cancelled, lines that are no messages.
     pub(super) async fn exchange(&mut self) -> Result<()> {
         let greeted = self.call("greet", json!({ "name": "you" })).await?;
         if text(&greeted["result"]) != "Hello, you!" {
@@ -63,6 +64,10 @@ impl Conversation {
         let failed = self.call("test_error_handling", json!({})).await?;
         if failed["result"]["isError"] != true {
             return Err(format!("stdio {}: {failed}", self.revision).into());
+        }
+        let asked = if self.revision == MODERN { self.asked_in_rounds().await? } else { self.asked().await? };
+        if !text(&asked["result"]).ends_with("hello") {
+            return Err(format!("stdio {}: {asked}", self.revision).into());
         }
         let cancelled = self.begin("tools/call", json!({ "name": "test_tool_with_progress", "arguments": {} })).await?;
         let params = json!({ "requestId": cancelled });
@@ -75,6 +80,26 @@ impl Conversation {
         self.call("greet", json!({ "name": "again" })).await.map(drop)
     }
 
+    /// A call that asks this client's model.
+    async fn asked(&mut self) -> Result<Value> {
+        let params = json!({ "name": "test_sampling", "arguments": { "prompt": "Hello?" } });
+        let id = self.begin("tools/call", params).await?;
+        let question = self.read("a question", |message| message["method"] == "sampling/createMessage").await?;
+        self.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": sampled() }).to_string()).await?;
+        self.read("an answered call", |message| message["id"] == id && message.get("method").is_none()).await
+    }
+
+    /// The same in 2026-07-28: the question is a result, and the call is made again with the answer.
+    async fn asked_in_rounds(&mut self) -> Result<Value> {
+        let tool = "test_input_required_result_sampling";
+        let first = self.call(tool, json!({})).await?;
+        let Some(asked) = first["result"]["inputRequests"].as_object() else { return Ok(first) };
+        let responses: serde_json::Map<_, _> = asked.keys().map(|key| (key.clone(), sampled())).collect();
+        let state = &first["result"]["requestState"];
+        let params = json!({ "name": tool, "arguments": {}, "inputResponses": responses, "requestState": state });
+        self.request("tools/call", params).await
+    }
+
     async fn call(&mut self, tool: &str, arguments: Value) -> Result<Value> {
         self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
     }
@@ -82,17 +107,22 @@ impl Conversation {
     /// Sends a request, and reads its answer.
     async fn request(&mut self, method: &str, params: Value) -> Result<Value> {
         let id = self.begin(method, params).await?;
+        self.read(method, |message| message["id"] == id && message.get("method").is_none()).await
+    }
+
+    /// Reads until a message of a kind.
+    async fn read(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Result<Value> {
         timeout(PATIENCE, async {
             while let Some(line) = self.output.next_line().await? {
                 let message: Value = serde_json::from_str(&line)?;
-                if message["id"] == id {
+                if is(&message) {
                     return Ok(message);
                 }
             }
-            Err(format!("stdio {}: the server ended before it answered {method}", self.revision).into())
+            Err(format!("stdio {}: the server ended before {what}", self.revision).into())
         })
         .await
-        .unwrap_or_else(|_| Err(format!("stdio {}: no answer to {method}", self.revision).into()))
+        .unwrap_or_else(|_| Err(format!("stdio {}: nothing comes of {what}", self.revision).into()))
     }
 
     async fn begin(&mut self, method: &str, mut params: Value) -> Result<u64> {
@@ -100,7 +130,7 @@ impl Conversation {
         if self.revision == MODERN {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": MODERN,
-                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientCapabilities": { "sampling": {} },
             });
         }
         let id = self.id;
@@ -118,6 +148,11 @@ impl Conversation {
         let status = timeout(PATIENCE, self.process.wait()).await.map_err(|_| "a server on stdio does not end")??;
         if status.success() { Ok(()) } else { Err(format!("a server on stdio ended with {status}").into()) }
     }
+}
+
+/// What the client's model says.
+fn sampled() -> Value {
+    json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": "hello" } })
 }
 
 /// A server for each revision, from its start to its end.
