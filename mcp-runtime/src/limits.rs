@@ -30,12 +30,13 @@ pub struct Limits {
     /// up to which `serde_json` deserializes. A deeper message is answered with error `-32600`.
     pub depth: usize,
     /// The pending calls of one client, and the blocking handlers that run at the same time.
-    /// Default: 256. A call beyond it is rejected before it runs, with error `-32603`, over HTTP with
-    /// 429.
+    /// Default: 256. A call beyond it is rejected before it runs, with error `-32000`, over HTTP with
+    /// 429; one for which only the thread is missing, with 503.
     ///
     /// One client is one connection or one session; over HTTP without a session it is one principal,
     /// as named by the `principal` hook. Anonymous callers have no quota of their own: they share
-    /// `requests`.
+    /// `requests`. The handler of a [notification](crate::Server::notification) counts as a call; in a
+    /// session, a notification beyond it is dropped.
     pub in_flight: usize,
     /// The messages in a batch, in the revision that has batches. Default: 100. A longer batch is
     /// rejected as a whole with error `-32600`.
@@ -56,7 +57,7 @@ pub struct Limits {
     /// least a second.
     pub heartbeat: Option<Duration>,
     /// The open subscription streams (`subscriptions/listen`) of one client. Default: 16. A stream
-    /// beyond it is rejected with error `-32603`, over HTTP with 429. See `in_flight` for what counts
+    /// beyond it is rejected with error `-32000`, over HTTP with 429. See `in_flight` for what counts
     /// as one client.
     pub streams: usize,
     /// The resources one session or stream subscribes to. Default: 256. A subscription beyond it is
@@ -87,9 +88,9 @@ pub struct Limits {
     /// running then is stopped; the task and its result are removed. A client that requests less than a
     /// second gets a second.
     pub task_ttl: Duration,
-    /// Over HTTP: the requests served at the same time, open streams included. Default: 1024. A request
-    /// beyond it is answered 503. Subscription streams get at most three quarters, so that calls always
-    /// have room.
+    /// Over HTTP: the requests served at the same time, open streams included, and handlers of
+    /// notifications without a session until they end. Default: 1024. A request beyond it is answered
+    /// 503. Subscription streams get at most three quarters, so that calls always have room.
     pub requests: usize,
     /// Over HTTP: the connections of the server's own listener. Default: 2048, or what the process may open
     /// (`ulimit -n`, less an eighth). At the limit new connections wait; meanwhile those are closed that have

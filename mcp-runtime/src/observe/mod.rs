@@ -65,7 +65,9 @@ pub trait Observer: Send + Sync + 'static {
         let _ = request;
     }
 
-    /// A notification of a client's was taken. Those that are refused before that are told of nowhere.
+    /// A notification of a client's was taken. One that is refused is not told of, unless that happens before its message is
+    /// read, because it is too long, for example: then it may have been a request as well, and
+    /// [`finished`](Self::finished) is told of a refused one with the method `_OTHER`.
     fn notified(&self, notification: &Notified<'_>) {
         let _ = notification;
     }

@@ -25,6 +25,16 @@ async fn stay() {
     std::future::pending::<()>().await;
 }
 
+fn words(_: &str) -> Vec<String> {
+    vec!["rain".to_owned()]
+}
+
+/// Explain a word.
+#[prompt(rate = "1/h")]
+fn explain(#[arg(complete = words)] word: String) -> String {
+    word
+}
+
 /// Callers are named by a header, or not at all.
 fn service() -> HttpService {
     named(server().into_service())
@@ -214,4 +224,25 @@ async fn handler_without_a_free_place_is_503() {
     assert_eq!(json_of(refused).await["error"]["data"], json!({"retryAfterMs": 1000}));
     assert!(waiting.iter().all(|call| !call.is_finished()));
     waiting.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+/// Who types asks for completions with each key.
+#[tokio::test(start_paused = true)]
+async fn completions_count_for_the_server_and_not_for_their_prompt() {
+    let complete = || {
+        let argument = json!({"name": "word", "value": "r"});
+        modern("completion/complete", json!({"ref": {"type": "ref/prompt", "name": "explain"}, "argument": argument}))
+    };
+    let get = || modern("prompts/get", json!({"name": "explain", "arguments": {"word": "rain"}}));
+    let mut service = named(server().prompts(prompts![explain]).into_service());
+    for _ in 0..5 {
+        assert_eq!(respond(&mut service, &complete()).await.status(), StatusCode::OK);
+    }
+    assert_eq!(respond(&mut service, &get()).await.status(), StatusCode::OK);
+    is_refused(respond(&mut service, &get()).await, "3600").await;
+    assert_eq!(respond(&mut service, &complete()).await.status(), StatusCode::OK);
+    let limited = server().prompts(prompts![explain]).rate_limit(RateLimit::per_second(1));
+    let mut service = named(limited.into_service());
+    assert_eq!(respond(&mut service, &complete()).await.status(), StatusCode::OK);
+    is_refused(respond(&mut service, &complete()).await, "1").await;
 }

@@ -47,7 +47,7 @@ impl Refusals {
             500.. | 403 | 429 => {
                 tracing::warn!(status = status.as_u16(), peer, request, reason, change, more, "request refused");
             }
-            408 | 413 | 415 | 431 => {
+            408 | 413 | 415 => {
                 tracing::info!(status = status.as_u16(), peer, request, reason, change, more, "request refused");
             }
             _ => {
