@@ -11,6 +11,7 @@ use super::request::HttpRequest;
 use super::response::body::{Body, LineEvents};
 #[cfg(feature = "auth")]
 use super::response::denied;
+use super::response::refused;
 use super::response::sse::events;
 use super::session::serve::{First, at_once, first};
 use super::{Service, response};
@@ -77,7 +78,7 @@ async fn serve(
         match first(&mut stream.lines, format).await {
             First::Nothing => return response::empty(StatusCode::ACCEPTED),
             First::Answer(line) => return response::answer(format, line),
-            First::Refused(refused) => return response::refused_call(*refused),
+            First::Refused(call) => return refused::call(*call),
             First::Notification(line) => out = line,
             // Without a session there is no stream to come back to.
             First::Detach => {}

@@ -20,6 +20,7 @@ use super::request::watched;
 use super::response::body::Body;
 #[cfg(feature = "auth")]
 use super::response::denied;
+use super::response::refused;
 use super::response::sse::events;
 use super::{Responding, Service, response};
 use crate::call::begin::{Begun, CallEnv, WaitingCall, begin};
@@ -232,8 +233,8 @@ fn answered(
 /// An answer without notifications. One whose status is an error is JSON, as every refusal is.
 fn whole(format: ResponseFormat, mut answer: StatelessAnswer) -> Response<Body> {
     if let Some(refusal) = answer.refusal.take() {
-        answer.tell(response::refusal_status(&refusal));
-        return response::refused(answer.line, &refusal);
+        answer.tell(refused::status(&refusal));
+        return refused::response(answer.line, &refusal);
     }
     answer.tell(answer.status);
     let StatelessAnswer { status, line, .. } = answer;

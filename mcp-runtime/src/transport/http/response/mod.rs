@@ -8,6 +8,7 @@
 pub(super) mod body;
 #[cfg(feature = "auth")]
 pub(super) mod denied;
+pub(super) mod refused;
 pub(super) mod sse;
 
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
@@ -16,7 +17,6 @@ use http::{Response, StatusCode};
 use self::body::Body;
 use super::refusals::{Reason, Unlogged};
 use super::request::accept::ResponseFormat;
-use crate::call::outbox::refused::{Refusal, RefusedCall};
 use crate::era::encode;
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::{RpcError, shorten};
@@ -107,35 +107,6 @@ pub(super) fn too_many_to(id: Id<'_>, text: &str) -> Response<Body> {
 pub(super) fn retry_later(mut response: Response<Body>) -> Response<Body> {
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
-}
-
-/// The response to a call that was refused when it had waited, and had sent nothing before.
-#[cold]
-pub(super) fn refused_call(refused: RefusedCall) -> Response<Body> {
-    let status = refusal_status(&refused.refusal).as_u16();
-    let (refusal, line) = refused.into_response(status);
-    self::refused(line, &refusal)
-}
-
-/// The response to a call that is refused. `line` is the JSON-RPC error.
-#[cold]
-pub(super) fn refused(line: Vec<u8>, refusal: &Refusal) -> Response<Body> {
-    match refusal {
-        #[cfg(feature = "auth")]
-        Refusal::Denied(denied) => denied::denied(line, denied),
-        Refusal::Throttled(throttled) => self::throttled(line, throttled),
-        Refusal::ShutDown => given_up(line),
-    }
-}
-
-/// The status of [`refused`].
-pub(super) fn refusal_status(refusal: &Refusal) -> StatusCode {
-    match refusal {
-        #[cfg(feature = "auth")]
-        Refusal::Denied(denied) => denied::status(denied),
-        Refusal::Throttled(throttled) if !throttled.is_busy => StatusCode::TOO_MANY_REQUESTS,
-        Refusal::Throttled(_) | Refusal::ShutDown => StatusCode::SERVICE_UNAVAILABLE,
-    }
 }
 
 /// The response to a call that a shutdown does not wait for. `line` is the JSON-RPC error.

@@ -25,6 +25,7 @@ use crate::transport::http::request::accept::ResponseFormat;
 use crate::transport::http::response::body::Body;
 #[cfg(feature = "auth")]
 use crate::transport::http::response::denied;
+use crate::transport::http::response::refused;
 use crate::transport::http::{Responding, response};
 
 /// Serves a request.
@@ -154,7 +155,7 @@ async fn later(mut waiting: WaitingRequest, notifications: Vec<u8>, format: Resp
         // It is owed no answer, but HTTP wants one.
         First::Nothing => response::empty(StatusCode::ACCEPTED),
         First::Answer(line) => response::answer(format, line),
-        First::Refused(refused) => response::refused_call(*refused),
+        First::Refused(call) => refused::call(*call),
         First::Notification(line) => waiting.stream(Some(&line)).await,
         First::Detach => waiting.stream(None).await,
     }
