@@ -149,7 +149,7 @@ impl Takeover<'_> {
         loop {
             match quietly(limits.store_timeout, self.core.tasks.store.load(id)).await {
                 Err(Unavailable) if self.core.shared.phase() <= Phase::Running => {
-                    sleep(limits.replica_lease / 10).await
+                    sleep(limits.replica_lease / 10).await;
                 }
                 loaded => return loaded,
             }
