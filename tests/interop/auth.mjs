@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 
 import { Browser } from './browser.mjs';
+import { installed } from './installed.mjs';
 import { Login } from './login.mjs';
 
 const [sites, failures, documentation] = process.argv.slice(2).map((path) => readFileSync(path, 'utf8'));
@@ -139,7 +140,7 @@ for (const [name, clients] of Object.entries(expected)) {
     }
 }
 
-console.log('@modelcontextprotocol/client 2.4.0 (TypeScript), oidc-provider 9.13.3');
+console.log(`${installed('@modelcontextprotocol/client')} (TypeScript), ${installed('oidc-provider')}`);
 const late = setTimeout(() => (console.log('  late'), process.exit(1)), 120_000);
 for (const era of ['legacy', 'auto', '2026-07-28']) {
     for (const [name, trial] of Object.entries({ 'two users, step-up, refresh': users, 'known by a URL': knownByUrl, 'what fails': failing })) {

@@ -131,7 +131,9 @@ async def try_failing(mode):
 
 
 async def main():
-    print(f"mcp {importlib.metadata.version('mcp')} (Python), oidc-provider 9.13.3")
+    modules = Path(__file__).parents[1] / "third_party/.cache/node_modules"
+    provider = json.loads((modules / "oidc-provider/package.json").read_text())["version"]
+    print(f"mcp {importlib.metadata.version('mcp')} (Python), oidc-provider {provider}")
     for mode in ["legacy", "auto", "2026-07-28"]:
         for name, trial in [
             ("two users, step-up", try_users), ("refresh", try_refresh), ("known by a URL", try_known_by_url),

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
+import { installed } from './installed.mjs';
 import { all, answers, capabilities, recorded } from './trials.mjs';
 
 async function connect({ url, ...command }, era) {
@@ -26,4 +27,4 @@ async function connect({ url, ...command }, era) {
     };
 }
 
-await all('@modelcontextprotocol/client 2.4.0 (TypeScript)', ['legacy', 'auto', '2026-07-28'], connect);
+await all(`${installed('@modelcontextprotocol/client')} (TypeScript)`, ['legacy', 'auto', '2026-07-28'], connect);

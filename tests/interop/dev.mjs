@@ -10,6 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
+import { installed } from './installed.mjs';
+
 const [cargoMcp, directory] = process.argv.slice(2);
 const source = `${directory}/src/main.rs`;
 const FIRST = readFileSync(source, 'utf8');
@@ -81,7 +83,7 @@ async function start(kind) {
     return [new StreamableHTTPClientTransport(new URL(url)), end];
 }
 
-console.log('@modelcontextprotocol/client 2.4.0 (TypeScript)');
+console.log(`${installed('@modelcontextprotocol/client')} (TypeScript)`);
 try {
     for (const kind of ['stdio', 'http']) {
         for (const era of ['legacy', '2026-07-28']) {

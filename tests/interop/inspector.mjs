@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
+import { installed } from './installed.mjs';
+
 const [everything, notes, url] = process.argv.slice(2);
 const inspector = fileURLToPath(new URL('clients/launcher/build/index.js', import.meta.resolve('@modelcontextprotocol/inspector/package.json')));
 // where it keeps its settings: not where the user has theirs
@@ -50,7 +52,7 @@ async function tryNotes(server, era) {
 }
 
 try {
-    console.log('@modelcontextprotocol/inspector 2.12.0 (--cli)');
+    console.log(`${installed('@modelcontextprotocol/inspector')} (--cli)`);
     for (const era of ['legacy', 'auto', 'modern']) {
         for (const [name, server, trial] of [
             ['everything, stdio', [everything, '--stdio'], tryEverything],

@@ -5,6 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as types from '@modelcontextprotocol/sdk/types.js';
 
+import { installed } from './installed.mjs';
 import { all, answers, capabilities, recorded } from './trials.mjs';
 
 const notifications = {
@@ -44,4 +45,4 @@ async function connect({ url, ...command }) {
     };
 }
 
-await all('@modelcontextprotocol/sdk 1.32.2 (TypeScript)', ['legacy'], connect);
+await all(`${installed('@modelcontextprotocol/sdk')} (TypeScript)`, ['legacy'], connect);
