@@ -22,7 +22,7 @@ if written != expected:
 
 # What the schemas of Kubernetes cannot know: that numbers on the page fit each other.
 documents = list(yaml.safe_load_all((directory / "demo.yaml").read_text()))
-deployment, service = documents
+deployment, service, ingress = documents
 pod = deployment["spec"]["template"]["spec"]
 container = pod["containers"][0]
 drain = 5
@@ -30,6 +30,10 @@ slept = int(container["lifecycle"]["preStop"]["exec"]["command"][1])
 assert pod["terminationGracePeriodSeconds"] > slept + drain, "the grace period is too short"
 assert f'addr {container["env"][0]["value"]}' == f'addr 0.0.0.0:{container["ports"][0]["containerPort"]}'
 assert deployment["spec"]["template"]["metadata"]["labels"] == service["spec"]["selector"]
+for path in ingress["spec"]["rules"][0]["http"]["paths"]:
+    assert path["backend"]["service"] == {"name": service["metadata"]["name"], "port": {"name": service["spec"]["ports"][0]["name"]}}
+host = ingress["spec"]["rules"][0]["host"]
+assert f'.allow_hosts(["{host}"])' in page and ingress["spec"]["tls"][0]["hosts"] == [host], "the server does not know its name"
 for probe in ("livenessProbe", "readinessProbe"):
     path = container[probe]["httpGet"]["path"]
     assert f'"{path}"' in page, f"the program does not serve {path}"
