@@ -26,13 +26,24 @@ impl Asking {
         }
     }
 
-    #[tool(description = "Say the answers of the other asks.")]
-    async fn others(&self, ctx: RequestContext<RoleServer>) -> Result<String, String> {
+    #[tool(description = "Summarize a text.")]
+    async fn summarize(&self, ctx: RequestContext<RoleServer>) -> Result<String, String> {
+        let question = vec![SamplingMessage::user_text("Summarize: it rained all day.")];
+        let request = CreateMessageRequestParams::new(question, 100).with_system_prompt("One sentence.");
+        let answer = ctx.peer.create_message(request).await.map_err(|error| error.to_string())?;
+        let text = answer.message.content.first().and_then(|content| content.as_text());
+        text.map(|text| text.text.clone()).ok_or("no text".to_owned())
+    }
+
+    #[tool(description = "List the directories of the user.")]
+    async fn directories(&self, ctx: RequestContext<RoleServer>) -> Result<String, String> {
+        let known = ctx.peer.list_roots().await.map_err(|error| error.to_string())?;
+        Ok(known.roots.into_iter().map(|root| root.uri).collect::<Vec<_>>().join(" "))
+    }
+
+    #[tool(description = "Have the user visit a page.")]
+    async fn visit(&self, ctx: RequestContext<RoleServer>) -> Result<String, String> {
         let url = url::Url::parse("https://example.com/setup").map_err(|error| error.to_string())?;
-        let action = ctx.peer.elicit_url("Finish the set-up", url, "setup-1").await;
-        let question = vec![SamplingMessage::user_text("Why is the sky blue?")];
-        let sample = ctx.peer.create_message(CreateMessageRequestParams::new(question, 100)).await;
-        let roots = ctx.peer.list_roots().await.map_err(|error| error.to_string())?;
-        Ok(format!("{action:?} {sample:?} {}", roots.roots.len()))
+        Ok(format!("{:?}", ctx.peer.elicit_url("Finish the set-up", url, "setup-1").await))
     }
 }

@@ -62,8 +62,14 @@ impl ServerHandler for Notebook {
         request: CompleteRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let all = ["python", "rust"].into_iter().map(str::to_owned);
-        let fitting = all.filter(|language| language.starts_with(&request.argument.value)).collect();
+        let all: Vec<String> = match (&request.r#ref, request.argument.name.as_str()) {
+            (Reference::Prompt(prompt), "language") if prompt.name == "review" => vec!["python".into(), "rust".into()],
+            (Reference::Resource(template), "number") if template.uri == "note://{number}" => {
+                (1..=self.notes.len()).map(|number| number.to_string()).collect()
+            }
+            _ => vec![],
+        };
+        let fitting = all.into_iter().filter(|value| value.starts_with(&request.argument.value)).collect();
         let info = CompletionInfo::with_all_values(fitting);
         Ok(CompleteResult::new(info.map_err(|error| ErrorData::internal_error(error, None))?))
     }

@@ -1,11 +1,12 @@
 //! Progress, logging, lists that change, and resources that do.
 #![expect(deprecated, reason = "rmcp deprecates sampling, roots and logging, as the specification does")]
 
-use rmcp::model::{
-    LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, ResourceUpdatedNotificationParam,
-};
-use rmcp::service::RequestContext;
-use rmcp::{RoleServer, ServiceError, tool, tool_router};
+use std::sync::{Arc, Mutex};
+
+use rmcp::model::*;
+use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceError, tool, tool_router};
+use tokio::sync::broadcast;
 
 #[derive(Clone)]
 pub struct Notices;
@@ -30,4 +31,46 @@ pub async fn send(ctx: &RequestContext<RoleServer>) -> Result<(), ServiceError> 
     ctx.peer.notify_logging_message(text).await?;
     ctx.peer.notify_tool_list_changed().await?;
     ctx.peer.notify_resource_updated(ResourceUpdatedNotificationParam::new("note://1")).await
+}
+
+/// A server that keeps the level of its client, and tells of resources that change.
+#[derive(Clone)]
+pub struct Notebook {
+    pub level: Arc<Mutex<LoggingLevel>>,
+    pub changes: broadcast::Sender<String>,
+}
+
+impl ServerHandler for Notebook {
+    fn get_info(&self) -> ServerConfig {
+        let offered = ServerCapabilities::builder().enable_logging().enable_resources().enable_resources_subscribe();
+        ServerConfig::new(offered.build())
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        *self.level.lock().unwrap() = request.level;
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut changes = self.changes.subscribe();
+        loop {
+            let uri = tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                changed = changes.recv() => changed.map_err(|error| ErrorData::internal_error(error.to_string(), None))?,
+            };
+            let subscribed = context.accepted().resource_subscriptions.as_ref();
+            if subscribed.is_some_and(|uris| uris.contains(&uri)) {
+                let sent = context.sink().notify_resource_updated(uri).await;
+                sent.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+            }
+        }
+    }
 }
