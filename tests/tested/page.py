@@ -20,7 +20,7 @@ REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28
 # what the official suite has no scenarios for
 WITHOUT_SCENARIOS = {"2024-11-05"}
 # what scripts must have said, by the beginning of WHAT: a page without it would look complete
-SYSTEMS = ["Windows, ", "macOS, ", "`i686-", "`s390x-"]
+SYSTEMS = ["Windows, x86_64 (MinGW), under Wine", "macOS, "]
 BUILDS = ["feature sets", "Rust ", "oldest versions", "packages", "licences"]
 
 
