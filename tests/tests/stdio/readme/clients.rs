@@ -22,3 +22,19 @@ fn measured_clients_are_those_that_are_installed() {
         assert!(text.contains(&client), "docs/book/clients.md does not name {client}");
     }
 }
+
+/// The number of scenarios of the official suite by revision, which `tests/conformance/run` insists on.
+#[test]
+fn scenarios_are_those_that_are_run() {
+    let run = std::fs::read_to_string(root().join("tests/conformance/run")).unwrap();
+    let expected = run.trim_end().lines().last().unwrap();
+    let text = page("docs/book/clients.md").text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let dated = expected.split_whitespace().filter_map(|run| run.split_once('=')).filter(|(name, _)| name.len() == 10);
+    let mut named = 0;
+    for (revision, scenarios) in dated {
+        let shown = [format!("{scenarios} scenarios for {revision}"), format!("{scenarios} for {revision}")];
+        assert!(shown.iter().any(|shown| text.contains(shown)), "docs/book/clients.md: {scenarios} for {revision}");
+        named += 1;
+    }
+    assert_eq!(named, 4);
+}
