@@ -17,6 +17,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ring::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use ring::hkdf;
 
+use crate::error::PAGE;
 use crate::random;
 #[cfg(feature = "http")]
 use crate::store::{DynBackend, Unavailable, with_timeout};
@@ -141,7 +142,8 @@ impl StateSealer {
         if !self.warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "a client retried a call with a `requestState` that does not open (logged once): it is forged, or from \
-                 another call or another process; do all replicas have the same `Server::state_secrets`?"
+                 another call or another process; do all replicas have the same `Server::state_secrets`? see \
+                 {PAGE}#states-that-do-not-open"
             );
         }
     }

@@ -14,6 +14,7 @@ use super::in_flight::InFlight;
 use super::task_streams::TaskStreams;
 use super::telemetry::watch::{Lifeline, LifelineState, Place, WatchedSession};
 use crate::ask::PendingRequests;
+use crate::error::PAGE;
 use crate::observe::{SessionHash, Transport};
 use crate::sync::{lock, until};
 
@@ -116,7 +117,11 @@ impl ConnectionControl {
         self.gave_up.store(!has_left, Ordering::SeqCst);
         let dropped = self.abort();
         if !dropped.is_empty() {
-            tracing::warn!(calls = dropped.len(), ?limit, "calls exceeded the drain timeout and were dropped");
+            tracing::warn!(
+                calls = dropped.len(),
+                ?limit,
+                "calls exceeded the drain timeout and were dropped; see {PAGE}#calls-cut-off-at-the-end"
+            );
         }
         self.told().await;
         dropped

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::state::{Phase, ServerState};
 use crate::catalog::Catalog;
 use crate::catalog::table::Edit;
-use crate::error::{Error, Result};
+use crate::error::{Error, PAGE, Result};
 use crate::handler::handlers::{Handlers, IntoHandlers, IntoResource};
 use crate::handler::prompt::Prompt;
 use crate::handler::tool::Tool;
@@ -94,7 +94,8 @@ impl ServerHandle {
     pub fn resource_updated(&self, uri: impl Into<String>) {
         if !self.0.catalog().accepts_subscriptions() {
             tracing::warn!(
-                "no resource accepts subscriptions, so no client gets this update; mark it `#[resource(…, subscribe)]`"
+                "no resource accepts subscriptions, so no client gets this update; mark it `#[resource(…, subscribe)]`; \
+                 see {PAGE}#changes-that-nobody-hears"
             );
         }
         self.0.publish(&Change::ResourceUpdated(uri.into()));
@@ -159,7 +160,8 @@ impl ServerHandle {
         if !self.0.catalog().settings.dynamic {
             tracing::warn!(
                 ?change,
-                "this server has not declared that its lists change, so clients may miss it; call `Server::dynamic()`"
+                "this server has not declared that its lists change, so clients may miss it; call `Server::dynamic()`; \
+                 see {PAGE}#changes-that-nobody-hears"
             );
         }
         self.0.publish(change);

@@ -16,6 +16,8 @@ use super::threads::{hand_over_after, has_turn, watch};
 use super::turns::{self, Turn};
 #[cfg(feature = "http")]
 use super::watchdog::{self, Watched};
+#[cfg(feature = "http")]
+use crate::error::PAGE;
 
 /// How many quick calls prove that a handler does not block any more.
 #[cfg(feature = "http")]
@@ -193,7 +195,7 @@ impl Watched for BlockingProfile {
         if !self.logged.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "the handler `{}` is blocking a worker thread of the runtime; declare it `blocking`, or `await` what it \
-                 waits for",
+                 waits for; see {PAGE}#a-handler-blocks",
                 self.name
             );
         }

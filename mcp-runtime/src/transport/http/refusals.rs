@@ -4,6 +4,7 @@ use http::{Response, StatusCode};
 use tracing::field::{debug, display};
 
 use crate::call::telemetry::request_id::RequestId;
+use crate::error::PAGE;
 use crate::jsonrpc::error::RpcError;
 use crate::observe::Repeated;
 use crate::server::peer::Peer;
@@ -45,7 +46,15 @@ impl Refusals {
                 tracing::debug!(status = status.as_u16(), peer, request, reason, more, "request refused");
             }
             500.. | 403 | 429 => {
-                tracing::warn!(status = status.as_u16(), peer, request, reason, change, more, "request refused");
+                tracing::warn!(
+                    status = status.as_u16(),
+                    peer,
+                    request,
+                    reason,
+                    change,
+                    more,
+                    "request refused; see {PAGE}#http-statuses"
+                );
             }
             408 | 413 | 415 => {
                 tracing::info!(status = status.as_u16(), peer, request, reason, change, more, "request refused");

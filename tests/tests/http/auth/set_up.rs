@@ -34,6 +34,7 @@ async fn serving_fails_with_what_to_change() {
     for (auth, expected) in table {
         let text = mistake(server().into_service().authorize(auth)).await;
         assert!(text.starts_with("authorization cannot be set up: ") && text.contains(expected), "{text}");
+        assert!(text.ends_with("/mcp_runtime/errors/index.html#authorization-that-cannot-work"), "{text}");
         assert!(!text.contains("token-of-the-ci"), "{text}");
     }
     // All mistakes at once.
@@ -103,7 +104,7 @@ async fn options_of_the_whole_are_a_mistake_on_a_part() {
             "authorization cannot be set up: set `{option}` on the whole of `Auth::any_of`, not on a part: \
              `Auth::any_of([…]).{option}(…)`"
         );
-        assert_eq!(text, expected);
+        assert_eq!(text.lines().next(), Some(expected.as_str()));
     }
     let nested = Auth::any_of([Auth::any_of([part().scopes(["a"])])]).resource("https://h/mcp");
     assert!(mistake(server().into_service().authorize(nested)).await.contains("set `scopes` on the whole"));

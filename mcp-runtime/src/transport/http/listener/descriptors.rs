@@ -1,5 +1,7 @@
 //! The descriptors of the process: a connection is one, and the process has a limit of its own.
 
+use crate::error::PAGE;
+
 /// The part of the descriptors that is left to the rest of the program: files, databases, connections of handlers.
 #[cfg(unix)]
 const RESERVED_PART: u64 = 8;
@@ -10,7 +12,8 @@ pub(super) fn within(connections: usize) -> usize {
     if most < connections {
         tracing::warn!(
             connections = most,
-            "the process may open too few files for `Limits::connections`; raise `ulimit -n`, or lower the limit"
+            "the process may open too few files for `Limits::connections`; raise `ulimit -n`, or lower the limit; \
+             see {PAGE}#too-few-files"
         );
     }
     connections.min(most)

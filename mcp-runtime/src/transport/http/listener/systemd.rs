@@ -7,7 +7,7 @@
 use listenfd::ListenFd;
 
 use super::socket::{Accept as _, Sockets};
-use crate::error::{Result, ServerError};
+use crate::error::{PAGE, Result, ServerError};
 
 impl Sockets {
     /// The sockets that systemd has bound for this service (`LISTEN_FDS`), TCP and Unix, in the order of the unit.
@@ -35,10 +35,10 @@ impl Sockets {
             sockets = take(&mut descriptors, index, sockets)?;
         }
         if sockets.is_empty() {
-            return Err(ServerError::msg(
+            return Err(ServerError::msg(format!(
                 "systemd has passed no sockets to this process: start it by its socket unit, or with \
-                 `systemd-socket-activate -l 127.0.0.1:8080 PROGRAM`",
-            ));
+                 `systemd-socket-activate -l 127.0.0.1:8080 PROGRAM`; see {PAGE}#no-socket-from-systemd"
+            )));
         }
         Ok(sockets)
     }

@@ -24,7 +24,7 @@ use crate::auth::keys::proxy;
 use crate::auth::verifier::Presented;
 use crate::dispatch::admission::permit::{self, NeededScopes};
 use crate::dispatch::tasks;
-use crate::error::{Result, ServerError};
+use crate::error::{PAGE, Result, ServerError};
 use crate::jsonrpc::Id;
 use crate::jsonrpc::error::RpcError;
 use crate::sync::spawn;
@@ -77,7 +77,10 @@ impl HttpService {
         spawn(async move {
             let Some(Ok(gate)) = &service.0.options.gate else { return };
             for why in gate.preload().await {
-                tracing::error!("tokens of an authorization server are answered 503 until this is solved: {why}");
+                tracing::error!(
+                    "tokens of an authorization server are answered 503 until this is solved: {why}; \
+                     see {PAGE}#tokens-that-cannot-be-verified"
+                );
             }
         });
     }
@@ -85,7 +88,9 @@ impl HttpService {
     /// Checks what would make the service useless, or open to everybody.
     pub(crate) fn check_authorization(&self) -> Result<(), ServerError> {
         match &self.0.options.gate {
-            Some(Err(mistake)) => Err(ServerError::msg(mistake.clone())),
+            Some(Err(mistake)) => {
+                Err(ServerError::msg(format!("{mistake}\nsee {PAGE}#authorization-that-cannot-work")))
+            }
             Some(Ok(_)) => Ok(()),
             None => match permit::first_with_scopes(&self.0.core.shared.catalog()) {
                 Some(name) => Err(ServerError::msg(format!(
