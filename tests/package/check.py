@@ -19,10 +19,20 @@ def missing(package: Path) -> list[str]:
             found.append(f"{licence} is not the one of the repository")
     if not (package / "README.md").is_file():
         found.append("no README.md")
-    for table in ["dependencies", "build-dependencies", "dev-dependencies"]:
-        for name, dependency in manifest.get(table, {}).items():
-            if "path" in dependency or "git" in dependency or "version" not in dependency:
-                found.append(f"{name} in [{table}] is not a version of crates.io")
+    # of a program, crates.io shows the README; of a library, docs.rs every item with the feature it needs
+    metadata = manifest["package"].get("metadata", {}).get("docs", {}).get("rs", {})
+    if manifest.get("features") and (package / "src/lib.rs").is_file() and not metadata.get("all-features"):
+        found.append("no `all-features = true` in [package.metadata.docs.rs]")
+    for place, tables in [("", manifest), *((f"target.{name}.", of) for name, of in manifest.get("target", {}).items())]:
+        for table in ["dependencies", "build-dependencies", "dev-dependencies"]:
+            for name, dependency in tables.get(table, {}).items():
+                if "path" in dependency or "git" in dependency or "version" not in dependency:
+                    found.append(f"{name} in [{place}{table}] is not a version of crates.io")
+    # a link in the repository, and the page itself in a package
+    for page in (package / "docs").glob("*.md"):
+        source = ROOT / manifest["package"]["name"] / "docs" / page.name
+        if page.is_symlink() or page.read_bytes() != source.read_bytes():
+            found.append(f"docs/{page.name} is not the one of the repository")
     return found + (examples(package) if (package / "build.rs").is_file() else [])
 
 

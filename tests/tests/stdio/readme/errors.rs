@@ -1,4 +1,4 @@
-//! `mcp-runtime/docs/errors.md` quotes messages as the sources have them, and the messages that lead to it find their section.
+//! `docs/book/errors.md` quotes messages as the sources have them, and the messages that lead to it find their section.
 
 use std::fs;
 use std::path::Path;
@@ -44,7 +44,7 @@ fn occurs(message: &str, source: &str) -> bool {
 
 #[test]
 fn quoted_messages_are_in_the_sources() {
-    let (page, sources) = (page("mcp-runtime/docs/errors.md"), sources());
+    let (page, sources) = (page("docs/book/errors.md"), sources());
     let messages: Vec<&str> = page.blocks("text").into_iter().flat_map(str::lines).collect();
     assert!(messages.len() > 50, "{}", messages.len());
     let lost: Vec<_> =
@@ -61,13 +61,13 @@ fn a_message_that_nobody_says_is_found() {
 
 #[test]
 fn messages_lead_to_sections_of_the_page() {
-    let anchors = anchors(&page("mcp-runtime/docs/errors.md").text);
+    let anchors = anchors(&page("docs/book/errors.md").text);
     let sources = sources();
     let links = sources.iter().flat_map(|source| source.split("{PAGE}#").skip(1));
     let linked: Vec<&str> = links.filter_map(|rest| rest.split(['"', ' ', '\\']).next()).collect();
-    assert!(linked.len() > 1, "{linked:?}");
+    assert!(linked.len() > 10, "{linked:?}");
     for link in linked {
-        assert!(anchors.iter().any(|anchor| anchor == link), "{link} is no section of mcp-runtime/docs/errors.md");
+        assert!(anchors.iter().any(|anchor| anchor == link), "{link} is no section of docs/book/errors.md");
     }
 }
 
@@ -76,8 +76,8 @@ fn every_rule_of_lint_has_a_section() {
     let rules = fs::read_to_string(root().join("mcp-runtime/src/lint/finding.rs")).unwrap();
     let rules: Vec<&str> = rules.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     assert!(rules.len() > 6);
-    let text = page("mcp-runtime/docs/errors.md").text;
+    let text = page("docs/book/errors.md").text;
     for rule in rules {
-        assert!(text.contains(&format!("\n### {rule}\n")), "mcp-runtime/docs/errors.md has no section {rule}");
+        assert!(text.contains(&format!("\n### {rule}\n")), "docs/book/errors.md has no section {rule}");
     }
 }
