@@ -10,6 +10,8 @@ enum Step {
     Run(String, Vec<String>),
     /// A handler for `src/lib.rs`.
     Add(String),
+    /// A test for `tests/server.rs`.
+    Test(String),
 }
 
 fn steps(page: &str) -> Vec<Step> {
@@ -26,6 +28,8 @@ fn steps(page: &str) -> Vec<Step> {
             steps.extend(
                 block.strip_prefix("use mcp_runtime::prelude::*;\n").map(|handler| Step::Add(handler.to_owned())),
             );
+        } else if language == "rust,ignore" && block.starts_with("#[tokio::test]") {
+            steps.push(Step::Test(block.to_owned()));
         }
     }
     steps
@@ -85,6 +89,10 @@ fn transcripts_are_what_happens() {
                     let library = scratch.read("demo/src/lib.rs") + &handler;
                     assert!(library.contains(".tools(tools![add, count_words])"), "{library}");
                     scratch.write("demo/src/lib.rs", &library.replace(".tools(tools![add, count_words])", listed));
+                }
+                Step::Test(test) => {
+                    let tests = scratch.read("demo/tests/server.rs") + "\n" + &test;
+                    scratch.write("demo/tests/server.rs", &tests);
                 }
             }
         }
