@@ -147,7 +147,8 @@ impl Auth {
     }
 
     /// Accepts what any of these accepts: tokens of several issuers, for example. A JWT is shown to the part whose issuer it
-    /// names, and to no other one; any other token to each part in turn, until one accepts it. Options about the server are set on the whole; those about tokens on a part, or on the whole for all parts.
+    /// names, and to no other one; any other token to each part in turn, until one accepts it. Options about the server are
+    /// set on the whole; those about tokens on a part, or on the whole for all parts.
     pub fn any_of(all: impl IntoIterator<Item = Auth>) -> Self {
         Auth::new(Source::AnyOf(all.into_iter().collect()))
     }
