@@ -151,6 +151,16 @@ async fn events_are_written_before_a_replica_closes() {
     assert_eq!(rest.events().last().unwrap()["result"]["content"][0]["text"], "20 steps");
 }
 
+/// A session that is told of the weather, and its stream.
+async fn watching(site: &Site) -> (String, Wire) {
+    let session = site.session(NEWEST).await;
+    let uri = json!({"uri": "weather://now"});
+    let subscribe = json!({"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": uri});
+    assert_eq!(site.ask(&in_session(&session, &subscribe)).await.outcome(), (200, 0));
+    let (_, wire) = site.begin(&stream_of(&session)).await;
+    (session, wire)
+}
+
 async fn hears_of_the_weather(wire: &mut Wire) -> String {
     loop {
         let (id, data) = soon(raw_event(wire)).await.expect("the stream is over");
@@ -164,11 +174,7 @@ async fn hears_of_the_weather(wire: &mut Wire) -> String {
 async fn session_stream_resumes_across_replicas() {
     let fleet = in_memory();
     let (a, b) = (fleet.replica().await, fleet.replica().await);
-    let session = a.session(NEWEST).await;
-    let uri = json!({"uri": "weather://now"});
-    let subscribe = json!({"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": uri});
-    assert_eq!(a.ask(&in_session(&session, &subscribe)).await.outcome(), (200, 0));
-    let (_, mut wire) = a.begin(&stream_of(&session)).await;
+    let (session, mut wire) = watching(&a).await;
     let (mut last, _) = soon(raw_event(&mut wire)).await.unwrap();
     for (round, site) in [&a, &b, &b, &a, &b].into_iter().enumerate() {
         if round > 0 {
@@ -190,11 +196,7 @@ async fn session_stream_resumes_across_replicas() {
 async fn session_stream_goes_on_after_a_shutdown() {
     let fleet = in_memory();
     let (a, b) = (fleet.replica().await, fleet.replica().await);
-    let session = a.session(NEWEST).await;
-    let uri = json!({"uri": "weather://now"});
-    let subscribe = json!({"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": uri});
-    assert_eq!(a.ask(&in_session(&session, &subscribe)).await.outcome(), (200, 0));
-    let (_, mut wire) = a.begin(&stream_of(&session)).await;
+    let (session, mut wire) = watching(&a).await;
     a.handle.resource_updated("weather://now");
     let last = hears_of_the_weather(&mut wire).await;
     a.handle.shutdown().await;
