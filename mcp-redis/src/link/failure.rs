@@ -95,7 +95,8 @@ fn of_server(kind: ServerErrorKind) -> (io::ErrorKind, &'static str) {
         ),
         ServerErrorKind::NoPerm => (
             io::ErrorKind::PermissionDenied,
-            "the user lacks a permission; with the prefix `mcp`, it needs `~mcp:* &mcp:* +@all -@admin -@dangerous +info`",
+            "the user lacks a permission; with the prefix `mcp`, it needs `~mcp:* resetchannels &mcp:* \
+             +@all -@admin -@dangerous +info`",
         ),
         _ => (io::ErrorKind::Other, ""),
     }

@@ -68,14 +68,15 @@ async fn restricted_user_suffices() {
     let server = Server::start().await;
     // As the error advises.
     for (user, commands) in [("app", "+info"), ("none", "-evalsha")] {
-        let rules = ["on", ">pw", "~mcp:*", "&mcp:*", "+@all", "-@admin", "-@dangerous", "+info", commands];
+        let rules =
+            ["on", ">pw", "~mcp:*", "resetchannels", "&mcp:*", "+@all", "-@admin", "-@dangerous", "+info", commands];
         server.command::<()>(&[&["ACL", "SETUSER", user], &rules[..]].concat()).await;
     }
     let url = |user: &str| format!("redis://{user}:pw@127.0.0.1:{}/", server.port);
     crate::keys::fill(&patient(&url("app")).connect().await.unwrap()).await;
     let error = patient(&url("none")).connect().await.unwrap().secret("state").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
-    assert!(error.to_string().contains("~mcp:* &mcp:* +@all -@admin -@dangerous +info"), "{error}");
+    assert!(error.to_string().contains("~mcp:* resetchannels &mcp:* +@all -@admin -@dangerous +info"), "{error}");
     let other = patient(&url("app")).prefix("other").connect().await.unwrap_err();
     assert_eq!(other.kind(), ErrorKind::PermissionDenied, "a channel of another prefix: {other}");
 }

@@ -19,7 +19,7 @@ fn record() -> SessionRecord {
 /// A primary and a replica that follows it.
 pub(crate) async fn pair() -> (Server, Server) {
     let primary = Server::start().await;
-    let replica = Server::with(&["--replicaof", &format!("127.0.0.1 {}", primary.port)]).await;
+    let replica = Server::with(&["--replicaof", "127.0.0.1", &primary.port.to_string()]).await;
     let follows = async || replica.command::<String>(&["INFO", "replication"]).await.contains("master_link_status:up");
     eventually("replication", follows).await;
     (primary, replica)

@@ -13,7 +13,7 @@ const LONG: Duration = Duration::from_secs(10 * 60);
 #[tokio::test]
 async fn failover_is_followed() {
     let mut primary = Server::start().await;
-    let _replica = Server::with(&["--replicaof", &format!("127.0.0.1 {}", primary.port)]).await;
+    let _replica = Server::with(&["--replicaof", "127.0.0.1", &primary.port.to_string()]).await;
     let sentinel = Server::sentinel(&primary).await;
     // One of the Sentinels is away.
     let url = format!("redis+sentinel://127.0.0.1:{},127.0.0.1:{}/notes", free_port(), sentinel.port);
@@ -45,7 +45,7 @@ async fn unknown_primary_is_told() {
 #[tokio::test]
 async fn replica_is_not_taken_for_the_primary() {
     let primary = Server::start().await;
-    let replica = Server::with(&["--replicaof", &format!("127.0.0.1 {}", primary.port)]).await;
+    let replica = Server::with(&["--replicaof", "127.0.0.1", &primary.port.to_string()]).await;
     // The link between them is up, so that it would serve reads.
     eventually("replication", async || {
         replica.command::<String>(&["INFO", "replication"]).await.contains("master_link_status:up")
