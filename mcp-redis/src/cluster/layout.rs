@@ -4,7 +4,7 @@
 use redis::Value;
 
 use super::slot::SLOTS;
-use crate::link::target::seeds::Address;
+use crate::link::endpoint::seeds::Address;
 
 /// The slots from `first` to `last`, and the primary that has them.
 #[derive(Debug, PartialEq, Eq)]

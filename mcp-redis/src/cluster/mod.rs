@@ -30,9 +30,9 @@ use tokio::time::Instant;
 
 use self::slot::slot_of;
 use self::table::Table;
+use crate::link::endpoint::seeds::{Address, works};
 use crate::link::kept::Kept;
 use crate::link::redirect::{Redirect, Refused};
-use crate::link::target::seeds::{Address, works};
 use crate::link::{Link, Repeat, Request, Way};
 
 /// The times that a request is sent elsewhere. More of them are a loop.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::layout::Range;
 use crate::link::Link;
-use crate::link::target::seeds::Address;
+use crate::link::endpoint::seeds::Address;
 
 /// The most nodes of a cluster, as its specification recommends.
 const MOST_NODES: usize = 1000;

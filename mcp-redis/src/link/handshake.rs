@@ -10,10 +10,10 @@ use redis::{
     RedisError, RedisResult,
 };
 
+use super::endpoint::Endpoint;
+use super::endpoint::seeds::{Address, Seeds, check_cluster};
 use super::failure::{Failures, first};
 use super::replicated::{Replication, Writer};
-use super::target::Target;
-use super::target::seeds::{Address, Seeds, check_cluster};
 use crate::script;
 
 /// The oldest version with streams that are trimmed by id, and with exclusive ranges.
@@ -25,7 +25,7 @@ pub(crate) type OnPush = Arc<dyn Fn(PushInfo) + Send + Sync>;
 /// Makes connections to one server.
 #[derive(Debug)]
 pub(crate) struct Dialer {
-    target: Target,
+    endpoint: Endpoint,
     pub(crate) failures: Failures,
     pub(crate) database: i64,
     pub(crate) response_timeout: Duration,
@@ -67,32 +67,32 @@ impl Dialer {
         let info = info.set_redis_settings(settings).set_tcp_settings(tcp);
         let seeds = seeds_of(&options.nodes)?;
         let address = seeds.as_ref().map_or(address, ToString::to_string);
-        let target = Target::new(&info, &options.sentinels, seeds, options.root_certificate);
-        let target = target.map_err(|error| invalid_url(&error))?;
+        let endpoint = Endpoint::new(&info, &options.sentinels, seeds, options.root_certificate);
+        let endpoint = endpoint.map_err(|error| invalid_url(&error))?;
         let (response_timeout, connect_timeout) = (options.response_timeout, options.connect_timeout);
         let (failures, replication) = (Failures { address }, options.replication);
-        Ok(Dialer { target, failures, database, response_timeout, connect_timeout, replication })
+        Ok(Dialer { endpoint, failures, database, response_timeout, connect_timeout, replication })
     }
 
     /// For one node of the cluster that this is for any node of.
     pub(crate) fn at(&self, address: &Address) -> io::Result<Self> {
         let failures = Failures { address: address.to_string() };
         let not_one = || failures.error(io::ErrorKind::InvalidInput, "it is not in a cluster");
-        let target = self.target.node(address).map_err(|error| invalid_url(&error))?.ok_or_else(not_one)?;
+        let endpoint = self.endpoint.node(address).map_err(|error| invalid_url(&error))?.ok_or_else(not_one)?;
         let Dialer { database, response_timeout, connect_timeout, replication, .. } = *self;
-        Ok(Dialer { target, failures, database, response_timeout, connect_timeout, replication })
+        Ok(Dialer { endpoint, failures, database, response_timeout, connect_timeout, replication })
     }
 
     /// The nodes to ask about the cluster, if it is one.
     pub(crate) fn seeds(&self) -> Option<&Arc<Seeds>> {
-        if let Target::AnyNode { seeds, .. } = &self.target { Some(seeds) } else { None }
+        if let Endpoint::AnyNode { seeds, .. } = &self.endpoint { Some(seeds) } else { None }
     }
 
     /// Connects, checks the server, loads the scripts and subscribes to the channel. If writes wait for replicas, they have
     /// a connection of their own.
     pub(crate) async fn dial(&self, channel: Option<&str>, on_push: OnPush) -> io::Result<Dialed> {
         let all = async {
-            let client = self.target.client(&self.failures).await?;
+            let client = self.endpoint.client(&self.failures).await?;
             let mut redis = self.connect(&client, &on_push, self.response_timeout).await?;
             self.check(&mut redis).await?;
             if let Some(channel) = channel {
@@ -148,7 +148,7 @@ impl Dialer {
                 &format!("version {found} is too old; install Redis {}.{} or newer, or Valkey", OLDEST.0, OLDEST.1),
             )),
             // In a cluster, a replica says where its primary is, and receives all messages.
-            _ if matches!(self.target, Target::Node(_) | Target::AnyNode { .. }) => Ok(()),
+            _ if matches!(self.endpoint, Endpoint::Node(_) | Endpoint::AnyNode { .. }) => Ok(()),
             _ if replication.lines().any(|line| line.trim() == "role:slave") => {
                 let text = "it is a replica, which cannot be written; connect to the primary";
                 Err(self.failures.error(io::ErrorKind::NotConnected, text))

@@ -7,6 +7,7 @@
 //!
 //! In a cluster, each node has such a connection for requests, and one more carries changes ([`crate::cluster`]).
 
+pub(crate) mod endpoint;
 mod engine;
 mod failure;
 pub(crate) mod handshake;
@@ -16,7 +17,6 @@ pub(crate) mod replicated;
 mod request;
 mod state;
 mod subscriptions;
-pub(crate) mod target;
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -5,7 +5,7 @@ use std::io;
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
-use super::target::seeds::Address;
+use super::endpoint::seeds::Address;
 
 /// What a node says about a request that it did not run.
 #[derive(Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use self::seeds::{Address, Seeds};
 use super::failure::Failures;
 
 /// The server to connect to.
-pub(crate) enum Target {
+pub(crate) enum Endpoint {
     Server(Client),
     Named {
         sentinels: Vec<Client>,
@@ -52,7 +52,7 @@ impl Template {
     }
 }
 
-impl Target {
+impl Endpoint {
     /// The server at this address; if there are Sentinels, the one whose name is the host; if there are seeds, any node.
     pub(crate) fn new(
         info: &ConnectionInfo,
@@ -64,23 +64,23 @@ impl Target {
         let client = make_client(info.clone(), root_certificate.clone())?;
         let template = Template { info: info.clone(), root_certificate };
         if let Some(seeds) = seeds {
-            return Ok(Target::AnyNode { seeds, template });
+            return Ok(Endpoint::AnyNode { seeds, template });
         }
         if sentinels.is_empty() {
-            return Ok(Target::Server(client));
+            return Ok(Endpoint::Server(client));
         }
         let sentinels = sentinels.iter().map(|url| Client::open(url.as_str())).collect::<RedisResult<_>>()?;
         let name = match info.addr() {
             ConnectionAddr::Tcp(name, _) | ConnectionAddr::TcpTls { host: name, .. } => name.clone(),
             other => other.to_string(),
         };
-        Ok(Target::Named { sentinels, name, template })
+        Ok(Endpoint::Named { sentinels, name, template })
     }
 
     /// One node of the cluster that this is any node of.
     pub(crate) fn node(&self, address: &Address) -> RedisResult<Option<Self>> {
         match self {
-            Target::AnyNode { template, .. } => Ok(Some(Target::Node(template.at(address)?))),
+            Endpoint::AnyNode { template, .. } => Ok(Some(Endpoint::Node(template.at(address)?))),
             _ => Ok(None),
         }
     }
@@ -88,11 +88,11 @@ impl Target {
     /// A client of the server, which may be another one than the last time.
     pub(crate) async fn client(&self, failures: &Failures) -> io::Result<Client> {
         let (sentinels, name, template) = match self {
-            Target::Server(client) | Target::Node(client) => return Ok(client.clone()),
-            Target::AnyNode { seeds, template } => {
+            Endpoint::Server(client) | Endpoint::Node(client) => return Ok(client.clone()),
+            Endpoint::AnyNode { seeds, template } => {
                 return seeds.working_node(|address| template.at(address), failures).await;
             }
-            Target::Named { sentinels, name, template } => (sentinels, name, template),
+            Endpoint::Named { sentinels, name, template } => (sentinels, name, template),
         };
         // All are asked, because one that is away would take the time of the others. The rest is dropped with `asked`.
         let mut asked = JoinSet::new();
@@ -139,8 +139,8 @@ fn make_client(info: ConnectionInfo, _: Option<Vec<u8>>) -> RedisResult<Client> 
 }
 
 /// Omits URLs, which may have passwords.
-impl std::fmt::Debug for Target {
+impl std::fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Target").finish_non_exhaustive()
+        f.debug_struct("Endpoint").finish_non_exhaustive()
     }
 }
