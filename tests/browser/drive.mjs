@@ -60,13 +60,17 @@ async function visit({ url, report }, query) {
     const log = [];
     const browser = start('chromium', [...flags, '--enable-logging=stderr', `--user-data-dir=${profile}`, `${url}/?${query}`], {
         stdio: ['ignore', 'ignore', 'pipe'],
+        // a process group, of the browser and all that it starts
+        detached: true,
     });
+    const ended = new Promise((resolve) => browser.once('exit', resolve));
     browser.stderr.on('data', (text) => log.push(text));
     const late = new Promise((_, reject) => setTimeout(() => reject(new Error(`the page reports nothing:\n${log.join('')}`)), PATIENCE).unref());
     try {
         return await Promise.race([report, late]);
     } finally {
-        browser.kill();
+        process.kill(-browser.pid, 'SIGKILL');
+        await ended;
     }
 }
 
@@ -92,7 +96,12 @@ try {
     failed += 1;
 } finally {
     for (const child of children) child.kill();
-    rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+    try {
+        rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+    } catch (error) {
+        // A program that the browser has detached still writes there.
+        console.log(`${scratch} is left behind: ${error.code}`);
+    }
 }
 console.log(failed ? `${failed} failed` : 'pages read what they may');
 process.exit(failed ? 1 : 0);
