@@ -1,7 +1,9 @@
 //! The servers under comparison: their names, how they are built, how they are started.
 
 use std::{
-    env, fmt, fs,
+    env,
+    ffi::{OsStr, OsString},
+    fmt, fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -156,11 +158,18 @@ pub fn build(subjects: &[Subject], options: &Options) -> Result<()> {
     let mut packages: Vec<&str> = stdio.chain(http).chain(authorized).collect();
     packages.dedup();
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    // What `cargo run` says of the driver; build scripts of dependencies look at it, and would be run again.
+    let about_driver = |name: &OsStr| {
+        name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
+    };
+    let inherited: Vec<OsString> = env::vars_os().map(|(name, _)| name).filter(|name| about_driver(name)).collect();
     for package in packages {
-        let status = Command::new(&cargo)
-            .args(["build", "--release", "--package", package])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()?;
+        let mut build = Command::new(&cargo);
+        build.args(["build", "--release", "--package", package]).current_dir(env!("CARGO_MANIFEST_DIR"));
+        for name in &inherited {
+            build.env_remove(name);
+        }
+        let status = build.status()?;
         if !status.success() {
             return Err(format!("`{package}` does not build").into());
         }
