@@ -88,7 +88,8 @@ async function allowed() {
         const resumed = await fetch(open, { headers: { ...headers, Accept: 'text/event-stream', 'Last-Event-ID': last } });
         const { messages } = await events(resumed, (messages) => messages.some(({ result }) => result));
         equal(messages.find(({ result }) => result).result.content[0].text, '3 steps');
-        // A browser repeats a DELETE whose connection broke: the session is gone then, too.
+        // It should be 204. Once, in about 200 sessions, it was not 2xx, and nobody knows why. A browser that repeats the request
+        // would explain a 404, which is all that is tolerated here: the session is gone then, too.
         const { status } = await fetch(open, { method: 'DELETE', headers });
         equal([204, 404].includes(status) || status, true);
         equal((await post(open, { id: 2, method: 'ping' }, headers)).status, 404);
