@@ -1,5 +1,5 @@
 //! The commands of the README and of `docs/` print what these pages show. Their Rust blocks are doctests of the
-//! support library.
+//! support library, and `tests/book` runs those that a doctest only compiles.
 
 /// The server of `docs/book/http.md`.
 #[cfg(unix)]
@@ -17,6 +17,7 @@ mod process {
     include!("process.rs");
 }
 
+mod blocks;
 mod clients;
 mod errors;
 mod migrating;
