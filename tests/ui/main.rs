@@ -1,4 +1,4 @@
-//! Compile errors, as a user sees them. `ui/README.md` says how to add one.
+//! Compile errors, as a user sees them. `README.md` says how to add one.
 
 use std::fs;
 use std::io::Write as _;
@@ -19,17 +19,17 @@ fn mistakes_match_their_stderr() {
         let _ = writeln!(
             std::io::stderr(),
             "\nSKIPPED: the compile errors in tests/ui were recorded with rustc {TOOLCHAIN}x, and this is {number}.\n\
-             Run `rustup run {TOOLCHAIN}0 cargo test -p mcp-tests --test ui` to check them.\n"
+             Run `rustup run {TOOLCHAIN}0 cargo test -p mcp-ui-tests` to check them.\n"
         );
         return;
     }
-    trybuild::TestCases::new().compile_fail("ui/fail/*.rs");
+    trybuild::TestCases::new().compile_fail("fail/*.rs");
 }
 
 /// A crate without the features that these tests enable. Only the part of the messages that is ours is compared.
 #[test]
 fn methods_of_missing_features_name_the_feature() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("missing-feature");
     fs::create_dir_all(folder.join("src")).unwrap();
     let manifest = format!(
@@ -55,7 +55,13 @@ fn main() {
     fs::write(folder.join("src/main.rs"), program).unwrap();
     // What the repository has built for its checks is not built again.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let output = Command::new(env!("CARGO"))
+    let mut check = Command::new(env!("CARGO"));
+    // What cargo has told this test about its package: build scripts look at it, and their crates would be built again.
+    let told = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for name in std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).filter(|name| told(name)) {
+        check.env_remove(name);
+    }
+    let output = check
         .args(["check", "--offline", "--color=never", "--target-dir"])
         .arg(target)
         .current_dir(&folder)
