@@ -12,6 +12,16 @@ use serde_json::{Value, json};
 /// waits for it fails rather than hangs.
 const PATIENCE: Duration = Duration::from_secs(2 * 60);
 
+/// A command without what cargo has told the test about its own package: build scripts look at it, `ring`'s for one, and
+/// everything above them would be built again.
+pub fn without_package(command: &mut Command) -> &mut Command {
+    let told = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for name in std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).filter(|name| told(name)) {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// A running server and the two ends of its pipes.
 #[derive(Debug)]
 pub struct Process {

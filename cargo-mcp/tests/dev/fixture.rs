@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::env;
+
 /// For everything that takes a build; other processes build at the same time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10 * 60);
 
@@ -89,7 +91,7 @@ impl Fixture {
 
     fn dev_read(&self, arguments: &[&str], reads: bool) -> Dev {
         let target = Path::new(env!("CARGO_BIN_EXE_cargo-mcp")).ancestors().nth(2).expect("a target directory");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_cargo-mcp"))
+        let mut child = env::without_package(&mut Command::new(env!("CARGO_BIN_EXE_cargo-mcp")))
             .args(["mcp", "dev"])
             .args(arguments)
             .current_dir(&self.directory)

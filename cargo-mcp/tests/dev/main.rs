@@ -1,5 +1,7 @@
 //! `cargo mcp dev` as a process: a client stays connected over three edits, one of them broken.
 
+#[path = "../shared/env.rs"]
+mod env;
 mod fixture;
 mod http;
 mod stdio;

@@ -1,5 +1,7 @@
 //! `cargo mcp new`: what it writes compiles and passes its tests, and it writes over nothing.
 
+#[path = "../shared/env.rs"]
+mod env;
 #[cfg(unix)]
 mod transcripts;
 
@@ -22,6 +24,11 @@ impl Scratch {
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Scratch(path)
+    }
+
+    /// A directory in it.
+    fn below(&self, path: &str) -> Self {
+        Scratch(self.0.join(path))
     }
 
     fn write(&self, path: &str, text: &str) {
@@ -63,6 +70,7 @@ impl Scratch {
     fn building(&self, program: &str) -> Command {
         let mut command = self.command(program);
         command.env("CARGO_TARGET_DIR", target()).env("CARGO_NET_OFFLINE", "true");
+        env::without_package(&mut command);
         command
     }
 
@@ -133,7 +141,7 @@ fn examples() -> Vec<String> {
 }
 
 #[test]
-fn every_example_compiles_under_a_new_name_and_the_starter_passes_its_tests() {
+fn every_example_compiles_under_a_new_name() {
     let scratch = Scratch::new("all");
     // the profile and the lock file of the repository: what it has built is not built again
     let root = fs::read_to_string(checkout().join("Cargo.toml")).unwrap();
@@ -155,20 +163,27 @@ fn every_example_compiles_under_a_new_name_and_the_starter_passes_its_tests() {
     assert!(scratch.read("my-service/Cargo.toml").contains(r#""http""#));
 
     scratch.ask_for_features_of_the_checkout();
-    scratch.cargo(&["build", "--quiet", "--workspace", "--all-targets"]).unwrap();
+    scratch.cargo(&["check", "--quiet", "--workspace", "--all-targets"]).unwrap();
     next_commands_work(&scratch, &calls);
-    // By itself, with no more features than it asks for.
-    let passed = scratch.cargo(&["test", "-p", "my-starter"]).unwrap();
-    assert!(passed.contains("contract_is_kept ... ok"), "{passed}");
-    let sum = scratch.cargo(&["run", "--quiet", "-p", "my-starter", "--", "call", "add", "a=2", "b=3"]).unwrap();
-    assert_eq!(sum, "5\n");
-    let entry = scratch.cargo(&["run", "--quiet", "-p", "my-starter", "--", "install", "cursor", "--dry-run"]).unwrap();
-    assert!(entry.contains("my-starter"), "{entry}");
-    let skill = scratch.skill(&["--package", "my-starter", "--out", "-"]).unwrap();
-    assert!(skill.contains("\nmy-starter call add a=2 b=3\n"), "{skill}");
     let refused = scratch.skill(&["--package", "my-axum-app"]).unwrap_err();
     assert!(refused.contains("add the feature `cli`"), "{refused}");
     scratch.cargo(&["fmt", "-p", "my-starter", "--check"]).unwrap();
+}
+
+/// Not in a workspace with others, so that it has no more features than it asks for, as the server of the transcripts.
+#[test]
+fn starter_passes_its_tests_alone() {
+    let scratch = Scratch::new("starter");
+    scratch.make_here(&["my-starter"]).unwrap();
+    let scratch = scratch.below("my-starter");
+    let passed = scratch.cargo(&["test"]).unwrap();
+    assert!(passed.contains("contract_is_kept ... ok"), "{passed}");
+    let sum = scratch.cargo(&["run", "--quiet", "--", "call", "add", "a=2", "b=3"]).unwrap();
+    assert_eq!(sum, "5\n");
+    let entry = scratch.cargo(&["run", "--quiet", "--", "install", "cursor", "--dry-run"]).unwrap();
+    assert!(entry.contains("my-starter"), "{entry}");
+    let skill = scratch.skill(&["--out", "-"]).unwrap();
+    assert!(skill.contains("\nmy-starter call add a=2 b=3\n"), "{skill}");
 }
 
 /// The examples that say themselves what to type: one that needs nothing is called with values that fit its schema.
@@ -178,15 +193,22 @@ const OWN_COMMANDS: [(&str, &str); 3] = [
     ("my-weather", "cargo run -- call get_weather city=北京"),
 ];
 
-/// Pastes the first command of these into a shell, where `cargo run` starts what was built already: by itself, each of them
-/// would be built again, with features of its own.
+/// Pastes the first command of these into a shell, where `cargo run` starts the example that the new server is a copy of: it has
+/// been built with the tests of the workspace, and each copy would be built with features of its own.
 fn next_commands_work(scratch: &Scratch, calls: &[(String, String)]) {
     for (package, expected) in OWN_COMMANDS {
         let shown = calls.iter().find(|(one, _)| one == package).map(|(_, call)| call.as_str());
         assert_eq!(shown, Some(expected));
+        let example = package.strip_prefix("my-").unwrap();
+        let program = target().join("debug").join(example);
+        // Built with the tests of the workspace, but not with those of this package alone.
+        if !program.is_file() {
+            let built = Command::new(env!("CARGO")).args(["build", "--quiet", "--locked", "-p", example]).status();
+            assert!(built.unwrap().success());
+        }
         let mut shell = scratch.command("sh");
         let cargo = r#"cargo() { [ "$1 $2" = "run --" ]; shift 2; "$PROGRAM" "$@"; }; "#;
-        shell.args(["-euc", &format!("{cargo}{expected}")]).env("PROGRAM", target().join("debug").join(package));
+        shell.args(["-euc", &format!("{cargo}{expected}")]).env("PROGRAM", program);
         shell.current_dir(scratch.0.join(package)).stdin(std::process::Stdio::null());
         let output = shell.output().unwrap();
         told(&output).unwrap_or_else(|error| panic!("{package}: {expected}: {error}"));

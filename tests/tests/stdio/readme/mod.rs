@@ -27,6 +27,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use mcp_tests::process::without_package;
+
 /// A page of the documentation.
 struct Page {
     /// Its path below the root of the repository.
@@ -69,7 +71,7 @@ fn root() -> &'static Path {
 
 /// The output of `cargo` with these arguments for `input`.
 fn cargo(arguments: &[&str], input: &str) -> String {
-    let mut server = Command::new(env!("CARGO"))
+    let mut server = without_package(&mut Command::new(env!("CARGO")))
         .args(arguments)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::piped())
