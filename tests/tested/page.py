@@ -149,7 +149,7 @@ def browser(found):
 def page(log):
     found = steps(log)
     features = table(["what", "how"], [[what, how] for what, how in said(log, "build", BUILDS)])
-    listed = "\n".join(f"- {title}" for title in found if title and not title.startswith(("what the steps", "packages of", "all green")))
+    listed = "\n".join(f"- {title}" for title in found if title and not title.startswith(("what ", "packages of", "programs of others", "all green")))
     parts = [
         HEAD,
         "## Operating systems\n", systems(log, found), "",

@@ -28,6 +28,10 @@ fn main() -> std::process::ExitCode {
     if let Ok(block) = std::env::var(child::BLOCK) {
         return programs::run(&block);
     }
+    if std::env::args().any(|argument| argument == "--list") {
+        programs::BLOCKS.iter().for_each(|block| println!("{block}: test"));
+        return ExitCode::SUCCESS;
+    }
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let is_wanted = |block: &&&str| wanted.is_empty() || wanted.iter().any(|part| block.contains(part));
     let runtime = tokio::runtime::Runtime::new().unwrap();
