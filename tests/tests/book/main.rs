@@ -29,7 +29,9 @@ fn main() -> std::process::ExitCode {
         return programs::run(&block);
     }
     if std::env::args().any(|argument| argument == "--list") {
-        programs::BLOCKS.iter().for_each(|block| println!("{block}: test"));
+        for block in programs::BLOCKS {
+            println!("{block}: test");
+        }
         return ExitCode::SUCCESS;
     }
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
