@@ -1,5 +1,6 @@
-/* `console PROGRAM`: a client that has a console. It starts the server PROGRAM (`misbehaving`) in it, has a call in flight,
-   presses Ctrl-C, and prints what the server writes from then on, and its exit code. Safe Rust cannot press keys. */
+/* `console EVENT PROGRAM`: a client that has a console. It starts the server PROGRAM (`misbehaving`) in it, has a call in
+   flight, causes EVENT (`ctrl-c`, `ctrl-break`, `close`, `logoff`, `shutdown`), and prints what the server writes from then on,
+   and its exit code. Safe Rust cannot press keys. */
 #include <windows.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,36 @@ static BOOL WINAPI ignore(DWORD event) {
     return TRUE;
 }
 
+static const struct { const char *name; DWORD event; } EVENTS[] = {
+    {"ctrl-c", CTRL_C_EVENT},           {"ctrl-break", CTRL_BREAK_EVENT},   {"close", CTRL_CLOSE_EVENT},
+    {"logoff", CTRL_LOGOFF_EVENT},      {"shutdown", CTRL_SHUTDOWN_EVENT},
+};
+
+static BOOL find(const char *name, DWORD *event) {
+    for (size_t i = 0; i < sizeof EVENTS / sizeof EVENTS[0]; i++) {
+        if (strcmp(EVENTS[i].name, name) == 0) {
+            *event = EVENTS[i].event;
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* Wine's console delivers Ctrl-C alone. The others come as from the console of Windows: a new thread of the server begins in
+   `CtrlRoutine`, which calls the handlers. System libraries have the same address in all processes. */
+static void cause(DWORD event, HANDLE server) {
+    if (event == CTRL_C_EVENT) {
+        check(GenerateConsoleCtrlEvent(event, 0), "GenerateConsoleCtrlEvent");
+        return;
+    }
+    FARPROC routine = GetProcAddress(GetModuleHandleA("kernelbase.dll"), "CtrlRoutine");
+    check(routine != NULL, "CtrlRoutine");
+    LPTHREAD_START_ROUTINE start = (LPTHREAD_START_ROUTINE)(void *)routine;
+    HANDLE thread = CreateRemoteThread(server, NULL, 0, start, (void *)(ULONG_PTR)event, 0, NULL);
+    check(thread != NULL, "CreateRemoteThread");
+    CloseHandle(thread);
+}
+
 /* A pipe, whose end `inherited` goes to the server. */
 static void make_pipe(HANDLE *read, HANDLE *write, HANDLE *inherited) {
     check(CreatePipe(read, write, NULL, 0), "CreatePipe");
@@ -30,8 +61,9 @@ static void make_pipe(HANDLE *read, HANDLE *write, HANDLE *inherited) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 2) {
-        fprintf(stderr, "usage: console PROGRAM\n");
+    DWORD event;
+    if (count != 3 || !find(arguments[1], &event)) {
+        fprintf(stderr, "usage: console EVENT PROGRAM\n");
         return 2;
     }
     HANDLE log = GetStdHandle(STD_ERROR_HANDLE), printed = GetStdHandle(STD_OUTPUT_HANDLE);
@@ -44,7 +76,7 @@ int main(int count, char **arguments) {
     make_pipe(&answers, &output, &output);
     STARTUPINFOA startup = {.cb = sizeof startup, .dwFlags = STARTF_USESTDHANDLES, .hStdInput = input, .hStdOutput = output, .hStdError = log};
     PROCESS_INFORMATION server;
-    check(CreateProcessA(NULL, arguments[1], NULL, NULL, TRUE, 0, NULL, NULL, &startup, &server), "CreateProcess");
+    check(CreateProcessA(NULL, arguments[2], NULL, NULL, TRUE, 0, NULL, NULL, &startup, &server), "CreateProcess");
     CloseHandle(input);
     CloseHandle(output);
 
@@ -55,7 +87,7 @@ int main(int count, char **arguments) {
     for (int lines = 0; lines < 2; lines += byte == '\n') {
         check(ReadFile(answers, &byte, 1, &size, NULL), "ReadFile");
     }
-    check(GenerateConsoleCtrlEvent(CTRL_C_EVENT, 0), "GenerateConsoleCtrlEvent");
+    cause(event, server.hProcess);
     while (ReadFile(answers, &byte, 1, &size, NULL) && size == 1) {
         WriteFile(printed, &byte, 1, &size, NULL);
     }
