@@ -12,6 +12,22 @@ struct Confirm {
 
 elicit_safe!(Confirm);
 
+#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[schemars(inline, extend("type" = "string"))]
+enum Priority {
+    #[schemars(title = "When there is time")]
+    Low,
+    #[schemars(title = "Before everything else")]
+    High,
+}
+
+#[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+pub struct Ticket {
+    priority: Priority,
+}
+
+elicit_safe!(Ticket);
+
 #[derive(Clone)]
 pub struct Asking;
 
@@ -22,6 +38,17 @@ impl Asking {
         match ctx.peer.elicit::<Confirm>("Delete all notes?").await {
             Ok(Some(Confirm { sure: true })) => CallToolResult::success(vec![ContentBlock::text("deleted")]),
             Ok(_) => CallToolResult::success(vec![ContentBlock::text("kept")]),
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
+        }
+    }
+
+    #[tool(description = "File a ticket.")]
+    async fn file(&self, ctx: RequestContext<RoleServer>) -> CallToolResult {
+        match ctx.peer.elicit::<Ticket>("How urgent is it?").await {
+            Ok(Some(Ticket { priority: Priority::High })) => {
+                CallToolResult::success(vec![ContentBlock::text("called")])
+            }
+            Ok(_) => CallToolResult::success(vec![ContentBlock::text("filed")]),
             Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
         }
     }

@@ -5,6 +5,7 @@
 pub mod asking;
 pub mod notebook;
 pub mod notices;
+pub mod rounds;
 pub mod tasks;
 pub mod tools;
 

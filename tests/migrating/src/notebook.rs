@@ -74,3 +74,26 @@ impl ServerHandler for Notebook {
         Ok(CompleteResult::new(info.map_err(|error| ErrorData::internal_error(error, None))?))
     }
 }
+
+/// A prompt with more than text.
+#[derive(Clone)]
+pub struct Ops;
+
+const SCREENSHOT: &[u8] = b"\x89PNG";
+
+#[prompt_router]
+impl Ops {
+    #[prompt(description = "Ask what is wrong on a screen.")]
+    async fn explain(&self) -> GetPromptResult {
+        let (uri, mime, text) = ("log://app", "text/plain", "12:00 out of memory");
+        GetPromptResult::new(vec![
+            PromptMessage::new_text(Role::User, "What went wrong?"),
+            PromptMessage::new_image(Role::User, SCREENSHOT, "image/png", None, None),
+            PromptMessage::new_resource(Role::User, uri.into(), Some(mime.into()), Some(text.into()), None, None, None),
+        ])
+        .with_description("What went wrong, with a picture and the log")
+    }
+}
+
+#[prompt_handler(router = Self::prompt_router())]
+impl ServerHandler for Ops {}

@@ -1,8 +1,11 @@
 //! What the page says that rmcp does.
 
 use rmcp::handler::server::wrapper::Parameters;
-use rmcp::{ServiceExt, tool, tool_router};
+use rmcp::model::ElicitationSchema;
+use rmcp::{ServerHandler, ServiceExt, tool, tool_router};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+use crate::rounds::Rounds;
 
 #[derive(Clone)]
 struct Twice;
@@ -30,17 +33,54 @@ fn of_two_tools_of_one_name_it_keeps_the_second() {
     assert_eq!(tools[0].description.as_deref(), Some("The second."));
 }
 
-#[tokio::test]
-async fn it_does_not_elicit_in_2026_07_28() {
+/// What a server answers to a call by a client of 2026-07-28.
+async fn answer(server: impl ServerHandler, call: &str) -> String {
     let (ours, theirs) = tokio::io::duplex(65_536);
-    tokio::spawn(async move { crate::asking::Asking.serve(theirs).await.unwrap().waiting().await });
+    tokio::spawn(async move { server.serve(theirs).await.unwrap().waiting().await });
     let (read, mut write) = tokio::io::split(ours);
     let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}"#;
     let call = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"delete","arguments":{{}},"_meta":{meta}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{{call},"arguments":{{}},"_meta":{meta}}}}}"#
     );
     write.write_all(format!("{call}\n").as_bytes()).await.unwrap();
     let mut answer = String::new();
     BufReader::new(read).read_line(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn it_does_not_elicit_in_2026_07_28() {
+    let answer = answer(crate::asking::Asking, r#""name":"delete""#).await;
     assert!(answer.contains(r#""isError":true"#), "{answer}");
+}
+
+#[tokio::test]
+async fn it_asks_in_rounds_that_the_handler_tells_apart() {
+    let asked = answer(Rounds::default(), r#""name":"delete""#).await;
+    assert!(asked.contains(r#""resultType":"input_required""#) && asked.contains("Delete all notes?"), "{asked}");
+    let answers = r#""inputResponses":{"sure":{"action":"accept","content":{"sure":true}}}"#;
+    let done = answer(Rounds::default(), &format!(r#""name":"delete",{answers}"#)).await;
+    assert!(done.contains(r#""text":"deleted""#), "{done}");
+}
+
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "for its schema")]
+enum Plain {
+    #[schemars(title = "When there is time")]
+    Low,
+}
+
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "for its schema")]
+struct Form {
+    priority: Plain,
+}
+
+#[test]
+fn an_enum_of_a_form_needs_both_hints() {
+    let form = ElicitationSchema::from_type::<crate::asking::Ticket>().unwrap();
+    let form = serde_json::to_value(form).unwrap();
+    let choices = &form["properties"]["priority"]["oneOf"];
+    assert_eq!(choices[1]["title"], "Before everything else", "{form}");
+    ElicitationSchema::from_type::<Form>().unwrap_err();
 }
