@@ -1,6 +1,7 @@
 //! Servers over stdio, as whole processes.
 
 mod abuse;
+mod pictures;
 mod process;
 mod readme;
 mod signals;
