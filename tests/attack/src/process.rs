@@ -127,7 +127,8 @@ pub(crate) fn raise_descriptor_limit() -> usize {
 
 /// Builds the peer's server as this driver was built, and returns its program.
 fn build_rmcp() -> Result<PathBuf> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("rmcp");
+    // this package is also one of the workspace `benches`
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/attack/rmcp");
     let (flags, profile): (&[&str], _) =
         if cfg!(debug_assertions) { (&[], "debug") } else { (&["--release"], "release") };
     let target = folder.join("target");
