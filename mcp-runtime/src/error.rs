@@ -299,7 +299,8 @@ impl StdError for ServerError {
     message = "`{Self}` cannot be the error of a handler",
     label = "not an error",
     note = "implement `std::error::Error` for it (`#[derive(Debug, thiserror::Error)]` does); it must be `Send`, `Sync` and `'static`",
-    note = "a `Box<dyn Error>` needs `+ Send + Sync`"
+    note = "a `Box<dyn Error>` needs `+ Send + Sync`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#return-types"
 )]
 pub trait HandlerError: Into<Error> {}
 
