@@ -5,6 +5,7 @@
 //! must implement it, so that `?` works in a `main` that returns `anyhow::Result` or `Box<dyn Error>`.
 
 pub(crate) mod code;
+pub(crate) mod sections;
 
 use std::error::Error as StdError;
 use std::fmt;
