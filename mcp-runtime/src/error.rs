@@ -5,6 +5,7 @@
 //! must implement it, so that `?` works in a `main` that returns `anyhow::Result` or `Box<dyn Error>`.
 
 pub(crate) mod code;
+pub(crate) mod sections;
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -299,7 +300,8 @@ impl StdError for ServerError {
     message = "`{Self}` cannot be the error of a handler",
     label = "not an error",
     note = "implement `std::error::Error` for it (`#[derive(Debug, thiserror::Error)]` does); it must be `Send`, `Sync` and `'static`",
-    note = "a `Box<dyn Error>` needs `+ Send + Sync`"
+    note = "a `Box<dyn Error>` needs `+ Send + Sync`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#return-types"
 )]
 pub trait HandlerError: Into<Error> {}
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::ClientCapability;
 #[cfg(feature = "auth")]
 use crate::auth::access::Denied;
-use crate::error::{Error, Repr};
+use crate::error::{Error, PAGE, Repr};
 use crate::jsonrpc::error::RpcError;
 use crate::outcome::{Failure, MissingCapability};
 use crate::protocol::Revision;
@@ -129,7 +129,7 @@ impl AskError {
             AskError::Declined | AskError::Cancelled => Failure::Declined(self.to_string()),
             AskError::Misused(why) => {
                 // The model reads it too, but only the author of the handler can fix it.
-                tracing::error!(%why, "a handler misuses an ask");
+                tracing::error!(%why, "a handler misuses an ask; see {PAGE}#a-handler-misuses-an-ask");
                 Failure::Handler(why.clone().into())
             }
             other => Failure::Handler(other.to_string().into()),

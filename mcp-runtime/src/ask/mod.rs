@@ -28,17 +28,17 @@ use std::sync::Arc;
 use claims::{DialogueClaims, Owner};
 use dialogue::{Channel, Origin};
 use form::Form;
+use question::accepted;
 use rounds::{Bounds, Rounds};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::call::context::{Context, member};
 use crate::call::invocation::Invocation;
 use crate::era::{CAPABILITIES, SamplingCan};
 use crate::error::Result;
-use crate::jsonrpc::error::shorten;
 use crate::outcome::{MissingCapability, Question};
 use crate::protocol::Root;
 use crate::protocol::sampling::{SampleRequest, SampleResult};
@@ -301,7 +301,8 @@ impl Context {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be asked for",
     label = "no form can ask for this type",
-    note = "a form is a struct with `#[derive(serde::Deserialize, schemars::JsonSchema)]` and owned fields"
+    note = "a form is a struct with `#[derive(serde::Deserialize, schemars::JsonSchema)]` and owned fields",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#forms-and-once"
 )]
 pub trait ElicitForm: DeserializeOwned + JsonSchema + 'static {}
 
@@ -314,7 +315,8 @@ impl<T: DeserializeOwned + JsonSchema + 'static> ElicitForm for T {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be remembered",
     label = "the value of this `once`",
-    note = "the value travels as JSON: `#[derive(serde::Serialize, serde::Deserialize)]`, or return its id"
+    note = "the value travels as JSON: `#[derive(serde::Serialize, serde::Deserialize)]`, or return its id",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#forms-and-once"
 )]
 pub trait OnceValue: Serialize + DeserializeOwned {}
 
@@ -373,28 +375,5 @@ impl Origin {
         };
         let (id, until) = resumed.dialogue().map(|(id, until)| (id.to_owned(), until)).unzip();
         Origin { id, once_results: resumed.take_once_results(), claims: until.map(claims) }
-    }
-}
-
-/// The content of a form that the user accepted.
-fn accepted(mut answer: Value) -> Result<Value, AskError> {
-    match action(&answer)? {
-        "accept" => Ok(match answer["content"].take() {
-            Value::Null => json!({}),
-            content => content,
-        }),
-        other => Err(rejection(other)),
-    }
-}
-
-fn action(answer: &Value) -> Result<&str, AskError> {
-    answer["action"].as_str().ok_or_else(|| AskError::Invalid("`action` is missing".to_owned()))
-}
-
-fn rejection(action: &str) -> AskError {
-    match action {
-        "decline" => AskError::Declined,
-        "cancel" => AskError::Cancelled,
-        other => AskError::Invalid(format!("unknown action `{}`", shorten(other))),
     }
 }

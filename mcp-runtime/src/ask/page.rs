@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::error::Visit;
 use super::future::Ask;
-use super::{AskError, ClientCapability, Unsupported, action, rejection};
+use super::question::{action, rejection};
+use super::{AskError, ClientCapability, Unsupported};
 use crate::call::context::Context;
 use crate::call::notifier::Notifier;
 use crate::era::encode::notification;

@@ -152,6 +152,31 @@ fn scalar<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(out, value);
 }
 
+/// The content of a form that the user accepted.
+pub(super) fn accepted(mut answer: Value) -> Result<Value, AskError> {
+    match action(&answer)? {
+        "accept" => Ok(match answer["content"].take() {
+            Value::Null => json!({}),
+            content => content,
+        }),
+        other => Err(rejection(other)),
+    }
+}
+
+/// What the user did with a question.
+pub(super) fn action(answer: &Value) -> Result<&str, AskError> {
+    answer["action"].as_str().ok_or_else(|| AskError::Invalid("`action` is missing".to_owned()))
+}
+
+/// An action other than `accept`, as an error.
+pub(super) fn rejection(action: &str) -> AskError {
+    match action {
+        "decline" => AskError::Declined,
+        "cancel" => AskError::Cancelled,
+        other => AskError::Invalid(format!("unknown action `{}`", shorten(other))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

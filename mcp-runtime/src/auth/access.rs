@@ -8,6 +8,7 @@ use serde_json::json;
 use super::User;
 use super::challenge::Challenge;
 use super::scope::{Granted, Hierarchy};
+use crate::error::PAGE;
 use crate::jsonrpc::error::RpcError;
 
 /// The rules all callers are subject to.
@@ -129,7 +130,10 @@ impl Denied {
     /// The refusal of a server that cannot tell its callers apart.
     #[cold]
     pub(crate) fn without_authorization(scopes: &[Box<str>]) -> Self {
-        tracing::error!("a handler with scopes is called, but nobody has any: set up `HttpService::authorize`");
+        tracing::error!(
+            "a handler with scopes is called, but nobody has any: set up `HttpService::authorize`; \
+             see {PAGE}#authorization-that-cannot-work"
+        );
         let scopes = scopes.to_vec();
         Denied { is_anonymous: false, needed: scopes.clone(), missing: scopes, challenge: None }
     }

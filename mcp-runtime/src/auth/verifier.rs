@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use super::User;
 use super::jose::claims::Scheme;
 use super::jose::token::UnverifiedToken;
+use crate::error::PAGE;
 use crate::panic;
 
 /// How long clients wait before they try again, if a verifier does not say.
@@ -100,7 +101,10 @@ impl Rejection {
 
 impl<E: std::error::Error> From<E> for Rejection {
     fn from(error: E) -> Self {
-        tracing::error!(%error, "a token could not be verified; the request is answered 503");
+        tracing::error!(
+            %error,
+            "a token could not be verified; the request is answered 503; see {PAGE}#tokens-that-cannot-be-verified"
+        );
         Rejection::unavailable(RETRY)
     }
 }

@@ -291,7 +291,8 @@ pub fn extract<T: FromInvocation>(origin: Origin<'_>) -> T {
 #[diagnostic::on_unimplemented(
     message = "a handler cannot borrow a `{Self}`",
     label = "not provided by the server",
-    note = "take `{Self}` by value: arguments come from the caller's JSON; only `&self` and `&Context` are borrowed"
+    note = "take `{Self}` by value: arguments come from the caller's JSON; only `&self` and `&Context` are borrowed",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#arguments"
 )]
 pub trait FromInvocation {
     #[doc(hidden)]

@@ -54,7 +54,8 @@ impl ErrorCode {
     message = "`{Self}` is not an error code",
     label = "expected an `ErrorCode`",
     note = "write `mcp_runtime::ErrorCode::new(…)`, best as a constant, which is checked at compile time: `const QUOTA: ErrorCode = ErrorCode::new(1001);`",
-    note = "for an enum of your own, implement `From` of it for `mcp_runtime::ErrorCode`"
+    note = "for an enum of your own, implement `From` of it for `mcp_runtime::ErrorCode`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#error-codes"
 )]
 pub trait IntoErrorCode {
     /// The code.

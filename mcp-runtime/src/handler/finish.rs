@@ -178,7 +178,8 @@ impl<K: HandlerKind> HandlerBuilder<K> {
 #[diagnostic::on_unimplemented(
     message = "`scopes` needs the feature `auth` of mcp-runtime",
     label = "needs the feature `auth`",
-    note = "in Cargo.toml: `mcp-runtime = {{ version = \"0.1\", features = [\"auth\"] }}`"
+    note = "in Cargo.toml: `mcp-runtime = {{ version = \"0.1\", features = [\"auth\"] }}`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#a-feature-is-off"
 )]
 pub trait AuthFeature<'a> {}
 

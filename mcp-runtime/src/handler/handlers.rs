@@ -105,7 +105,8 @@ pub trait Mounted: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no handlers to mount",
     label = "put `#[handlers]` on its impl block, and `#[tool]`, `#[prompt]` or `#[resource]` on methods in it",
-    note = "a generic type with `#[handlers]` is mounted with parameters that calls can share: `Self` must be `Send + Sync + 'static`"
+    note = "a generic type with `#[handlers]` is mounted with parameters that calls can share: `Self` must be `Send + Sync + 'static`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#registration"
 )]
 pub trait IntoHandlers {
     /// Converts the value into its handlers.
@@ -143,7 +144,8 @@ impl<T: Mounted> From<T> for Handlers {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a resource",
     label = "add `#[derive(Resource)]` and `#[resource(uri = \"…\")]` to this type",
-    note = "functions with `#[resource]` are added with `.resources(resources![…])`, methods with `.mount(…)`"
+    note = "functions with `#[resource]` are added with `.resources(resources![…])`, methods with `.mount(…)`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#registration"
 )]
 pub trait IntoResource {
     /// Converts the value into a resource.

@@ -11,7 +11,8 @@ use super::tool::{Tool, ToolFn};
 #[diagnostic::on_unimplemented(
     message = "this function is not a tool",
     label = "put `#[tool]` on this function",
-    note = "prompts are listed in `prompts![]`, resources in `resources![]`; methods are added with `.mount(…)`"
+    note = "prompts are listed in `prompts![]`, resources in `resources![]`; methods are added with `.mount(…)`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#registration"
 )]
 pub trait ListedTool {
     /// Builds the tool.
@@ -30,7 +31,8 @@ impl<T: ToolFn> ListedTool for T {
 #[diagnostic::on_unimplemented(
     message = "this function is not a prompt",
     label = "put `#[prompt]` on this function",
-    note = "tools are listed in `tools![]`, resources in `resources![]`; methods are added with `.mount(…)`"
+    note = "tools are listed in `tools![]`, resources in `resources![]`; methods are added with `.mount(…)`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#registration"
 )]
 pub trait ListedPrompt {
     /// Builds the prompt.
@@ -49,7 +51,8 @@ impl<T: PromptFn> ListedPrompt for T {
 #[diagnostic::on_unimplemented(
     message = "this function is not a resource",
     label = "put `#[resource(\"uri\")]` on this function",
-    note = "tools are listed in `tools![]`, prompts in `prompts![]`; values are added with `.resource(…)`, methods with `.mount(…)`"
+    note = "tools are listed in `tools![]`, prompts in `prompts![]`; values are added with `.resource(…)`, methods with `.mount(…)`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#registration"
 )]
 pub trait ListedResource {
     /// Builds the resource.

@@ -40,6 +40,14 @@ use crate::surface::Surface;
 pub use finding::{Finding, Rule};
 pub use options::LintOptions;
 
+/// The section of the page [`errors`](crate::errors) about these findings: that of their rule, if they share one.
+pub(crate) fn section(findings: &[Finding]) -> &'static str {
+    match findings {
+        [first, others @ ..] if others.iter().all(|other| other.rule == first.rule) => first.rule.as_str(),
+        _ => "lint",
+    }
+}
+
 /// The findings about a server's surface.
 pub(crate) fn check(surface: &Surface, options: &LintOptions) -> Vec<Finding> {
     let mut found = Findings::default();

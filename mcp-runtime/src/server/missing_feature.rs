@@ -9,7 +9,8 @@ use crate::server::Server;
 #[diagnostic::on_unimplemented(
     message = "serving over HTTP needs the feature `http` of mcp-runtime",
     label = "needs the feature `http`",
-    note = "in Cargo.toml: `mcp-runtime = {{ version = \"0.1\", features = [\"http\"] }}`"
+    note = "in Cargo.toml: `mcp-runtime = {{ version = \"0.1\", features = [\"http\"] }}`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#a-feature-is-off"
 )]
 pub trait HttpFeature<'a> {
     /// What a method would return.
@@ -51,7 +52,8 @@ impl Server {
 #[diagnostic::on_unimplemented(
     message = "the `tracing` layer needs the feature `tracing-layer` of mcp-runtime",
     label = "needs the feature `tracing-layer`",
-    note = "in Cargo.toml: `mcp-runtime = {{ version = \"0.1\", features = [\"tracing-layer\"] }}`"
+    note = "in Cargo.toml: `mcp-runtime = {{ version = \"0.1\", features = [\"tracing-layer\"] }}`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#a-feature-is-off"
 )]
 pub trait TracingLayerFeature<'a> {
     /// What a method would return.
@@ -75,7 +77,8 @@ impl Server {
 #[diagnostic::on_unimplemented(
     message = "a server's own command line needs the feature `cli` of mcp-runtime",
     label = "needs the feature `cli`",
-    note = "in Cargo.toml: `mcp-runtime = {{ version = \"0.1\", features = [\"cli\"] }}`; `serve_stdio` needs no feature"
+    note = "in Cargo.toml: `mcp-runtime = {{ version = \"0.1\", features = [\"cli\"] }}`; `serve_stdio` needs no feature",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#a-feature-is-off"
 )]
 pub trait CliFeature<'a> {
     /// What a method would return.

@@ -34,7 +34,7 @@ use crate::call::run::BlockingThreads;
 use crate::call::telemetry::record::Observing;
 use crate::catalog::Catalog;
 use crate::era::server_info::{CacheHints, ServerInfo};
-use crate::error::{PAGE, Result};
+use crate::error::{PAGE, Result, sections};
 use crate::handler::custom::CustomMethod;
 use crate::handler::handlers::{IntoHandlers, IntoResource};
 use crate::handler::prompt::Prompt;
@@ -286,7 +286,8 @@ impl Server {
         if listed.is_empty() {
             return Ok(());
         }
-        Err(format!("the server `{}` is not set up correctly:{listed}\nsee {PAGE}#set-up", self.info.name))
+        let section = sections::about(self.mistakes.iter().flat_map(|(problem, _)| problem.lines()));
+        Err(format!("the server `{}` is not set up correctly:{listed}\nsee {PAGE}#{section}", self.info.name))
     }
 
     /// Adds tools, in order.

@@ -63,6 +63,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use crate::error::PAGE;
 use crate::panic::catch;
 
 #[cfg(feature = "http")]
@@ -137,7 +138,7 @@ pub(crate) async fn with_timeout<T>(
 /// Logs that a store went away, once until it is back.
 fn log_failure(what: &'static str, failure: std::fmt::Arguments<'_>) {
     if let Some(failures) = health::STORES.failed(what, Instant::now()) {
-        tracing::error!(what, failures, "{failure}");
+        tracing::error!(what, failures, "{failure}; see {PAGE}#a-store-that-fails");
     }
 }
 

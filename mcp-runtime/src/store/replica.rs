@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use self::releases::Releases;
 use super::{DynLeaseStore, Unavailable, quietly, with_timeout};
+use crate::error::PAGE;
 use crate::limits::Limits;
 use crate::random;
 use crate::sync::{lock, spawn};
@@ -205,7 +206,10 @@ async fn beat(replica: Weak<Replica>, lease: Duration, store_timeout: Duration) 
         let renewed =
             quietly(store_timeout.min(lease / 3), replica.leases.acquire(&name, &replica.id, None, lease)).await;
         match (renewed.is_err(), failing) {
-            (true, false) => tracing::warn!("the lease of this replica cannot be renewed; others may take it for dead"),
+            (true, false) => tracing::warn!(
+                "the lease of this replica cannot be renewed; others may take it for dead; \
+                 see {PAGE}#a-replica-that-counts-as-dead"
+            ),
             (false, true) => tracing::info!("the lease of this replica is renewed again"),
             _ => {}
         }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use crate::lint::{Finding, LintOptions};
+use crate::error::PAGE;
+use crate::lint::{self, Finding, LintOptions};
 use crate::server::Server;
 use crate::surface::difference::{Class, Difference};
 use crate::surface::{Surface, compare};
@@ -165,7 +166,8 @@ impl Verdict {
             return;
         }
         let texts: Vec<String> = findings.iter().map(|finding| format!("  {finding}").replace('\n', "\n  ")).collect();
-        let text = format!("what models and clients may stumble over:\n{}", texts.join("\n"));
+        let (texts, rule) = (texts.join("\n"), lint::section(findings));
+        let text = format!("what models and clients may stumble over:\n{texts}\nsee {PAGE}#{rule}");
         if deny {
             let remedy = "If a finding is wanted, `LintOptions::allow` leaves it out.";
             self.failures.push(format!("{text}\n{remedy}"));

@@ -55,7 +55,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "testing",
         why: "assertions about servers and stores; it exports the client",
-        imports: "client server lint surface store protocol random sync",
+        imports: "client server lint surface store protocol error random sync",
     },
     Folder {
         name: "client",
@@ -143,7 +143,7 @@ const FOLDERS: &[Folder] = &[
     Folder {
         name: "store",
         why: "records that replicas share, in wire types; stores are user code",
-        imports: "limits panic random protocol sort sync",
+        imports: "limits panic random protocol error sort sync",
     },
     Folder {
         name: "observe",

@@ -32,6 +32,7 @@ async fn refusals_are_logged_with_reason_peer_and_remedy() {
         assert_eq!(logged, level, "{text}");
         let known = text.contains(words) && text.contains("peer=127.0.0.1") && text.starts_with("request refused");
         assert!(known, "{words}: {text}");
+        assert!(text.contains(&format!("/mcp_runtime/errors/index.html#{status}")), "{text}");
     }
 }
 

@@ -76,6 +76,12 @@ fn setup_mistakes_are_one_list_with_their_lines() {
     assert!(text.ends_with("/mcp_runtime/errors/index.html#set-up"), "{text}");
 }
 
+#[test]
+#[should_panic(expected = "/mcp_runtime/errors/index.html#two-of-one-name")]
+fn mistakes_of_one_kind_lead_to_their_section() {
+    let _ = Server::new("s", "1").mount(Calculator).mount(Calculator).mount(Calculator).into_service();
+}
+
 /// A name that hides a list from the macro.
 type Items = Vec<String>;
 

@@ -13,6 +13,7 @@ use crate::auth::jose::error::TokenError;
 use crate::auth::jose::json;
 use crate::auth::jose::jws::MAX_BYTES;
 use crate::auth::keys::source::VerifyError;
+use crate::error::PAGE;
 use crate::jsonrpc::object::Object;
 use crate::jsonrpc::raw::Raw;
 use base64::Engine as _;
@@ -106,7 +107,10 @@ impl Introspection {
             Refusal::Unavailable(why) => {
                 // Not each time: clients could flood the log.
                 if !was_failing {
-                    tracing::warn!("tokens cannot be introspected (logged once until they can): {why}");
+                    tracing::warn!(
+                        "tokens cannot be introspected (logged once until they can): {why}; \
+                         see {PAGE}#tokens-that-cannot-be-verified"
+                    );
                 }
                 VerifyError::Unavailable { retry_after: RETRY_AFTER }
             }

@@ -17,6 +17,7 @@ use crate::auth::jose::claims::{TokenPolicy, VerifiedToken};
 use crate::auth::jose::error::TokenError;
 use crate::auth::jose::key_set::KeySet;
 use crate::auth::jose::token::UnverifiedToken;
+use crate::error::PAGE;
 use crate::sync::{lock, spawn, until};
 
 /// Why a token is not accepted.
@@ -246,7 +247,10 @@ impl Fetched {
                 let count = state.failure.as_ref().map_or(1, |failure| failure.count.saturating_add(1));
                 let meanwhile =
                     if state.usable(now).is_some() { "known keys are used" } else { "tokens cannot be verified" };
-                tracing::warn!("the keys of an issuer could not be fetched, {meanwhile} until they are: {why}");
+                tracing::warn!(
+                    "the keys of an issuer could not be fetched, {meanwhile} until they are: {why}; \
+                     see {PAGE}#tokens-that-cannot-be-verified"
+                );
                 if let Some((keys, lifetime)) = &mut state.keys {
                     *lifetime = lifetime.retried(now);
                     keys.extend_trust(lifetime.refresh_at);

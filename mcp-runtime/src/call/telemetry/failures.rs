@@ -2,6 +2,7 @@
 //! names the handler, and the panic hook has told of a panic by then.
 
 use crate::era::{Accepted, Method};
+use crate::error::PAGE;
 use crate::jsonrpc::error::shorten;
 use crate::jsonrpc::raw::Raw;
 use crate::outcome::{Failure, Outcome, Reply};
@@ -40,5 +41,9 @@ fn failed(method: Method, target: Option<&str>, why: &'static str) {
 
 #[cold]
 fn panicked(method: Method, target: Option<&str>) {
-    tracing::error!(method = method.name(), target_name = ?target.unwrap_or_default(), "a handler panicked");
+    tracing::error!(
+        method = method.name(),
+        target_name = ?target.unwrap_or_default(),
+        "a handler panicked; see {PAGE}#the-handler-failed"
+    );
 }

@@ -37,10 +37,11 @@ fn as_text(findings: &[Finding]) -> Result<(), CliError> {
             (terminal.yellow("warning:"), terminal.bold(place), terminal.dim(format!("[{rule}]")));
         written(writeln!(out, "{warning} {place}: {text} {rule}\n  {remedy}"))?;
     }
+    let rule = lint::section(findings);
     let summary = match findings.len() {
         0 => terminal.green("no findings").to_string(),
-        1 => format!("1 finding; see {PAGE}#lint"),
-        count => format!("{count} findings; see {PAGE}#lint"),
+        1 => format!("1 finding; see {PAGE}#{rule}"),
+        count => format!("{count} findings; see {PAGE}#{rule}"),
     };
     written(writeln!(out, "{summary}"))
 }

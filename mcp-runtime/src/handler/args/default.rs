@@ -4,7 +4,8 @@
 #[diagnostic::on_unimplemented(
     message = "the default of a `{Self}` argument cannot be shown in the schema",
     label = "has a default, but does not implement `Serialize`",
-    note = "add `#[derive(serde::Serialize)]` to `{Self}`, or take an `Option<{Self}>` and decide in the function"
+    note = "add `#[derive(serde::Serialize)]` to `{Self}`, or take an `Option<{Self}>` and decide in the function",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#arguments"
 )]
 pub trait DefaultValue: serde::Serialize {}
 
@@ -15,7 +16,8 @@ impl<T: serde::Serialize> DefaultValue for T {}
 #[diagnostic::on_unimplemented(
     message = "a text cannot be the default of a `{Self}` argument",
     label = "expected `{Self}`, found a text",
-    note = "write the value itself, or an expression of type `{Self}`"
+    note = "write the value itself, or an expression of type `{Self}`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#arguments"
 )]
 pub trait TextDefault {
     /// The value.

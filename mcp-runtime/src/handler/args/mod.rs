@@ -31,7 +31,8 @@ use crate::outcome::{ArgumentError, ArgumentErrors};
     label = "not an argument type",
     note = "arguments are decoded from JSON: add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to it, and to every type inside it",
     note = "`JsonSchema` must be that of schemars 1, as in `mcp_runtime::schemars`; for a type of another crate, enable the crate's feature: `schemars = {{ version = \"1\", features = [\"chrono04\"] }}`",
-    note = "arguments are owned: they cannot borrow; what the server provides is borrowed, as in `ctx: &Context`"
+    note = "arguments are owned: they cannot borrow; what the server provides is borrowed, as in `ctx: &Context`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#arguments"
 )]
 pub trait Argument: DeserializeOwned + JsonSchema + Send + 'static {}
 

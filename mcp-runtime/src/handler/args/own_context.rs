@@ -7,7 +7,8 @@ use crate::handler::builder::{ArgInfo, HandlerBuilder, HandlerKind};
 #[diagnostic::on_unimplemented(
     message = "the context is taken by reference",
     label = "write `&Context`",
-    note = "for a `Context` of your own that callers send, add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to it"
+    note = "for a `Context` of your own that callers send, add `#[derive(serde::Deserialize, schemars::JsonSchema)]` to it",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#arguments"
 )]
 pub trait OwnContext: Argument {}
 

@@ -20,7 +20,8 @@ pub(crate) type Suggested<'a> = Pin<Box<dyn Future<Output = Vec<String>> + Send 
     message = "`{Self}` does not complete an argument",
     label = "expected `fn(&str) -> Vec<String>` or `fn(&str, &CompletionContext) -> Vec<String>`, `async` or not",
     note = "a method takes `&self` before these, and is named `Self::method`, by a handler in the same impl block",
-    note = "what an `async` one holds across `.await` must be `Send`: no `Rc`, no guard of a `std::sync::Mutex`"
+    note = "what an `async` one holds across `.await` must be `Send`: no `Rc`, no guard of a `std::sync::Mutex`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#completion-functions"
 )]
 pub trait Completes<'a, T, M> {
     /// Returns the suggested values.

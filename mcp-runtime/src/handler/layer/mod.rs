@@ -93,7 +93,8 @@ use crate::protocol::ToolAnnotations;
     label = "expected `async fn(Call, Next) -> Outcome`, or a type that implements `Layer`",
     note = "a layer may also return `mcp_runtime::Result<Outcome>`",
     note = "the parameters of a closure need their types: `|call: Call, next: Next| async move {{ next.run(call).await }}`",
-    note = "what it holds across `.await` must be `Send`"
+    note = "what it holds across `.await` must be `Send`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#layers"
 )]
 pub trait Layer: Send + Sync + 'static {
     /// Surrounds a call.

@@ -310,7 +310,8 @@ impl From<Error> for Outcome {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the outcome of a call",
     label = "expected an `Outcome`",
-    note = "`.into()` makes one of a `ToolResult`, a `PromptResult`, a `ReadResult` or an `Error`"
+    note = "`.into()` makes one of a `ToolResult`, a `PromptResult`, a `ReadResult` or an `Error`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#layers"
 )]
 pub trait IntoOutcome {
     /// Converts the value.

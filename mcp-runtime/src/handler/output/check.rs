@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::error::PAGE;
 use crate::outcome::{Failure, Outcome, Reply, Step};
 use crate::schema::instance::Instance;
 use crate::schema::validator::{Problem, Validator};
@@ -33,6 +34,6 @@ fn check(outcome: Outcome, schema: &Validator, layered: bool) -> Outcome {
          {suspect} the type's `Serialize` or `JsonSchema`; `Server::validate_output(false)` turns this check off.",
         Problem::list(&problems)
     );
-    tracing::error!("{text}");
+    tracing::error!("{text} See {PAGE}#a-result-that-does-not-match");
     Err(Failure::Handler(text.into()))
 }

@@ -9,7 +9,8 @@ use crate::protocol::{Content, PromptMessage, PromptResult};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a prompt",
     label = "not a prompt",
-    note = "return text, `Content`, `PromptMessage`, `Vec<PromptMessage>`, `PromptResult`, or a `Result` of these"
+    note = "return text, `Content`, `PromptMessage`, `Vec<PromptMessage>`, `PromptResult`, or a `Result` of these",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#return-types"
 )]
 pub trait IntoPromptResult {
     /// Converts the value into messages. An error fails the request, as an error of the handler does.

@@ -12,7 +12,8 @@ use crate::protocol::{ReadResult, ResourceContents};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a resource",
     label = "not the contents of a resource",
-    note = "return text, bytes (`Vec<u8>`, `&[u8]`), `Json<T>`, `ResourceContents`, `Vec<ResourceContents>`, `ReadResult`, or an `Option` (`None`: not found) or `Result` of these"
+    note = "return text, bytes (`Vec<u8>`, `&[u8]`), `Json<T>`, `ResourceContents`, `Vec<ResourceContents>`, `ReadResult`, or an `Option` (`None`: not found) or `Result` of these",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#return-types"
 )]
 pub trait IntoReadResult {
     /// Converts the value into contents. `uri` is the requested URI. An error fails the request, as an error

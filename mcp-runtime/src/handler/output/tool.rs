@@ -15,7 +15,8 @@ use crate::protocol::{Content, ToolResult};
     message = "`{Self}` cannot be returned from a tool",
     label = "not a tool result",
     note = "return text, a number, `bool`, `()`, `Json<T>`, `Content`, `Vec<Content>`, `ToolResult`, or an `Option` or `Result` of these",
-    note = "to send it as structured JSON, return `Json<_>` and derive `serde::Serialize` and `schemars::JsonSchema`"
+    note = "to send it as structured JSON, return `Json<_>` and derive `serde::Serialize` and `schemars::JsonSchema`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#return-types"
 )]
 pub trait IntoToolResult {
     /// Converts the value into a result. An error fails the call, as an error of the handler does.
@@ -113,7 +114,8 @@ printed_results! { i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 b
     message = "`{Self}` cannot be sent as structured JSON",
     label = "inside `Json`, but has no schema or cannot be serialized",
     note = "add `#[derive(serde::Serialize, schemars::JsonSchema)]` to it, and to every type inside it",
-    note = "`JsonSchema` must be that of schemars 1, as in `mcp_runtime::schemars`; for a type of another crate, enable the crate's feature: `schemars = {{ version = \"1\", features = [\"chrono04\"] }}`"
+    note = "`JsonSchema` must be that of schemars 1, as in `mcp_runtime::schemars`; for a type of another crate, enable the crate's feature: `schemars = {{ version = \"1\", features = [\"chrono04\"] }}`",
+    note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#return-types"
 )]
 pub trait Structured: Serialize + JsonSchema {}
 

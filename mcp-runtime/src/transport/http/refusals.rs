@@ -40,27 +40,20 @@ impl Refusals {
         let peer = peer.map(|peer| display(peer.ip()));
         let request = id.map(RequestId::as_str);
         let reason = reason.map(|reason| debug(reason.text));
+        let status = status.as_u16();
         // A stranger's text may be in the reason: it is logged in quotes, with control characters escaped.
-        match status.as_u16() {
+        match status {
             403 if code == RpcError::FORBIDDEN => {
-                tracing::debug!(status = status.as_u16(), peer, request, reason, more, "request refused");
+                tracing::debug!(status, peer, request, reason, more, "request refused; see {PAGE}#{status}");
             }
             500.. | 403 | 429 => {
-                tracing::warn!(
-                    status = status.as_u16(),
-                    peer,
-                    request,
-                    reason,
-                    change,
-                    more,
-                    "request refused; see {PAGE}#http-statuses"
-                );
+                tracing::warn!(status, peer, request, reason, change, more, "request refused; see {PAGE}#{status}");
             }
             408 | 413 | 415 => {
-                tracing::info!(status = status.as_u16(), peer, request, reason, change, more, "request refused");
+                tracing::info!(status, peer, request, reason, change, more, "request refused; see {PAGE}#{status}");
             }
             _ => {
-                tracing::debug!(status = status.as_u16(), peer, request, reason, change, more, "request refused");
+                tracing::debug!(status, peer, request, reason, change, more, "request refused; see {PAGE}#{status}");
             }
         }
     }

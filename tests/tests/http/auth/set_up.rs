@@ -113,7 +113,9 @@ async fn options_of_the_whole_are_a_mistake_on_a_part() {
 #[tokio::test]
 async fn scopes_without_authorization_are_a_mistake() {
     let text = mistake(server().into_service()).await;
-    assert_eq!(text, "`write_note` has scopes, but nobody has any: set up authorization with `HttpService::authorize`");
+    let (told, link) = text.split_once("\nsee ").unwrap();
+    assert_eq!(told, "`write_note` has scopes, but nobody has any: set up authorization with `HttpService::authorize`");
+    assert!(link.ends_with("/mcp_runtime/errors/index.html#authorization-that-cannot-work"), "{text}");
 }
 
 /// A nested service is not served by us: it is closed.

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::error::PAGE;
 use crate::transport::http::Service;
 
 /// How long clients have to read their last answers.
@@ -25,7 +26,12 @@ impl Service {
         let calls = overdue.take_calls();
         if calls > 0 {
             let (after, change) = (after.map(tracing::field::debug), after.map(|_| "`Limits::drain_timeout`"));
-            tracing::warn!(calls, after, change, "calls dropped: the shutdown did not wait for them");
+            tracing::warn!(
+                calls,
+                after,
+                change,
+                "calls dropped: the shutdown did not wait for them; see {PAGE}#calls-cut-off-at-the-end"
+            );
         }
     }
 }

@@ -59,7 +59,7 @@ impl HttpService {
     pub fn authorize(self, auth: Auth) -> Self {
         let gate = auth.into_gate();
         if let Err(mistake) = &gate {
-            tracing::error!("{mistake}");
+            tracing::error!("{mistake}; see {PAGE}#authorization-that-cannot-work");
         }
         if let Ok(gate) = &gate {
             let _ = self.0.core.remote_policy.set(Arc::clone(&gate.policy));
@@ -94,7 +94,8 @@ impl HttpService {
             Some(Ok(_)) => Ok(()),
             None => match permit::first_with_scopes(&self.0.core.shared.catalog()) {
                 Some(name) => Err(ServerError::msg(format!(
-                    "`{name}` has scopes, but nobody has any: set up authorization with `HttpService::authorize`"
+                    "`{name}` has scopes, but nobody has any: set up authorization with `HttpService::authorize`\n\
+                     see {PAGE}#authorization-that-cannot-work"
                 ))),
                 None => Ok(()),
             },
