@@ -96,7 +96,7 @@ use crate::protocol::ToolAnnotations;
     note = "what it holds across `.await` must be `Send`"
 )]
 pub trait Layer: Send + Sync + 'static {
-    /// Surrounds a call.
+    /// Answers a call, usually with the outcome of [`next`](Next::run).
     fn call(&self, call: Call, next: Next) -> impl Future<Output = Outcome> + Send;
 
     /// Why this layer never does anything for a tool with these annotations, for [`Server::lint`](crate::Server::lint).
