@@ -108,7 +108,7 @@ pub struct PromptResponse {
     messages: Vec<Message>,
 }
 
-/// A message of a prompt.
+/// A message of a prompt, as the client received it.
 #[derive(Debug, Clone, Deserialize)]
 #[non_exhaustive]
 pub struct Message {

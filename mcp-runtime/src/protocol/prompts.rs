@@ -47,9 +47,9 @@ pub struct PromptArgument {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PromptMessage {
-    /// The author.
+    /// Who speaks: the user, or the model.
     pub role: Role,
-    /// The content.
+    /// What is said: text, an image, audio or a resource.
     pub content: Content,
 }
 

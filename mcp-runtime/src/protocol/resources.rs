@@ -17,7 +17,7 @@ use crate::protocol::CacheHint;
 pub struct ResourceDescriptor {
     /// The URI requests use.
     pub uri: String,
-    /// The name.
+    /// The name, which clients show where there is no title.
     pub name: String,
     /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ pub struct ResourceDescriptor {
     /// Hints about audience, importance and age.
     #[serde(default, skip_serializing_if = "Annotations::is_empty")]
     pub annotations: Annotations,
-    /// The size in bytes.
+    /// The size of the contents in bytes, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// Free-form metadata.
@@ -98,7 +98,7 @@ impl ResourceDescriptor {
 pub struct TemplateDescriptor {
     /// The RFC 6570 template of the URIs.
     pub uri_template: String,
-    /// The name.
+    /// The name, which clients show where there is no title.
     pub name: String,
     /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,7 +153,7 @@ impl ResourceContents {
         ResourceContents { uri: None, mime_type: None, body, meta: Meta::new() }
     }
 
-    /// Text contents.
+    /// Contents that are text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(Body::Text(text.into()))
     }

@@ -17,7 +17,7 @@ use crate::suggest;
 pub struct Configured {
     /// The client whose configuration names the server.
     pub client: &'static Client,
-    /// Who sees the server.
+    /// Who sees the server: the user everywhere, or a project.
     pub scope: Scope,
     /// The file it is configured in.
     pub file: PathBuf,
