@@ -21,8 +21,9 @@ use crate::panic::catch;
 /// use std::collections::{BTreeMap, HashMap};
 /// use std::io::Result;
 /// use std::sync::Mutex;
-/// use std::time::{Duration, Instant};
+/// use std::time::Duration;
 /// use mcp_runtime::store::{EventHints, EventStore, EventTail, EventWatch};
+/// use tokio::time::Instant;
 ///
 /// /// Streams in a table, and hints for those who wait for their events.
 /// #[derive(Debug, Default)]
@@ -106,7 +107,8 @@ use crate::panic::catch;
 ///     }
 /// }
 ///
-/// # #[tokio::main]
+/// # // In paused time nothing expires too early on a busy machine.
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
 /// # async fn main() {
 /// mcp_runtime::testing::contract::events(TableOfStreams::default).await;
 /// # }

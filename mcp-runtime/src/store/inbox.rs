@@ -21,8 +21,9 @@ pub const INBOX_BYTES: usize = 1024 * 1024;
 /// ```
 /// use std::io::Result;
 /// use std::sync::Mutex;
-/// use std::time::{Duration, Instant};
+/// use std::time::Duration;
 /// use mcp_runtime::store::{INBOX_BYTES, INBOX_MESSAGES, Inbox};
+/// use tokio::time::Instant;
 ///
 /// /// Messages in one table, as in a database. A row's number is its position.
 /// #[derive(Debug, Default)]
@@ -61,7 +62,8 @@ pub const INBOX_BYTES: usize = 1024 * 1024;
 ///     }
 /// }
 ///
-/// # #[tokio::main]
+/// # // In paused time nothing expires too early on a busy machine.
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
 /// # async fn main() {
 /// mcp_runtime::testing::contract::inbox(TableOfMessages::default).await;
 /// # }

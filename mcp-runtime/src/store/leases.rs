@@ -17,8 +17,9 @@ use super::StoreFuture;
 /// use std::collections::HashMap;
 /// use std::io::Result;
 /// use std::sync::Mutex;
-/// use std::time::{Duration, Instant};
+/// use std::time::Duration;
 /// use mcp_runtime::store::LeaseStore;
+/// use tokio::time::Instant;
 ///
 /// /// Leases in a table: their holders, and when they expire.
 /// #[derive(Debug, Default)]
@@ -48,7 +49,8 @@ use super::StoreFuture;
 ///     }
 /// }
 ///
-/// # #[tokio::main]
+/// # // In paused time nothing expires too early on a busy machine.
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
 /// # async fn main() {
 /// mcp_runtime::testing::contract::leases(TableOfLeases::default).await;
 /// # }
