@@ -19,6 +19,26 @@ use crate::seal::Sealer;
 use crate::store::Inner;
 
 /// Options of a [`Redis`], by [`Redis::builder`].
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use mcp_redis::Redis;
+///
+/// # #[tokio::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let redis = Redis::builder("redis://127.0.0.1:1/")
+///     .prefix("calculator") // other servers in the same database have another
+///     .response_timeout(Duration::from_millis(200))
+///     .connect_lazy()?;
+/// // No server listens on this port. With `connect`, the builder would have failed.
+/// assert!(redis.ping().await.is_err());
+///
+/// let mistake = Redis::builder("redis://127.0.0.1/").prefix("two words").connect_lazy().unwrap_err();
+/// assert!(mistake.to_string().contains("prefix"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct RedisBuilder {
     url: String,

@@ -120,32 +120,32 @@ impl Redis {
         RedisBuilder::new(url)
     }
 
-    /// The sessions.
+    /// The session store.
     pub fn sessions(&self) -> Arc<RedisSessions> {
         Arc::new(RedisSessions(Arc::clone(&self.0)))
     }
 
-    /// The events of streams.
+    /// The event store, for the streams of sessions.
     pub fn events(&self) -> Arc<RedisEvents> {
         Arc::new(RedisEvents(Arc::clone(&self.0)))
     }
 
-    /// The messages about calls that reached another replica than the one that runs the call.
+    /// The inboxes: messages about calls that reached another replica than the one that runs the call.
     pub fn inbox(&self) -> Arc<RedisInbox> {
         Arc::new(RedisInbox(Arc::clone(&self.0)))
     }
 
-    /// The leases of replicas.
+    /// The lease store, by which replicas know which of them live.
     pub fn leases(&self) -> Arc<RedisLeases> {
         Arc::new(RedisLeases(Arc::clone(&self.0)))
     }
 
-    /// The tasks.
+    /// The task store.
     pub fn tasks(&self) -> Arc<RedisTasks> {
         Arc::new(RedisTasks(Arc::clone(&self.0)))
     }
 
-    /// The change bus.
+    /// The change bus between replicas.
     pub fn bus(&self) -> Arc<RedisBus> {
         Arc::new(RedisBus(Arc::clone(&self.0)))
     }

@@ -11,7 +11,7 @@ use crate::jsonrpc::error::RpcError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CliError {
-    /// It did not work, on this side: exit code 1, as that of a tool that failed.
+    /// The command itself failed, at a file or at a program for example: exit code 1, as for a tool that failed.
     Failed(String),
     /// The command line is wrong, or names what the server does not have: exit code 2.
     Usage(String),
@@ -20,17 +20,17 @@ pub enum CliError {
 }
 
 impl CliError {
-    /// It did not work.
+    /// A [`Failed`](Self::Failed) with this text, for a command that failed on this side.
     pub fn failed(text: impl fmt::Display) -> Self {
         CliError::Failed(text.to_string())
     }
 
-    /// The command line is wrong.
+    /// A [`Usage`](Self::Usage) error with this text, for a wrong command line.
     pub fn usage(text: impl fmt::Display) -> Self {
         CliError::Usage(text.to_string())
     }
 
-    /// The server cannot be reached, or does not keep to the protocol.
+    /// A [`Protocol`](Self::Protocol) error with this text, for a server that cannot be reached or breaks the protocol.
     pub fn protocol(text: impl fmt::Display) -> Self {
         CliError::Protocol(text.to_string())
     }

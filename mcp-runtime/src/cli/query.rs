@@ -75,12 +75,12 @@ pub(super) struct QueryOptions {
 }
 
 impl Query {
-    /// Whether this is the name of such a command.
+    /// Whether this is the name of a command that asks a server, such as `call`.
     pub fn is_command(name: &str) -> bool {
         Command::ALL.iter().any(|(known, _)| *known == name)
     }
 
-    /// The commands, for suggestions.
+    /// The names of the commands, for a "did you mean".
     pub fn commands() -> impl Iterator<Item = &'static str> {
         Command::ALL.iter().map(|(name, _)| *name)
     }

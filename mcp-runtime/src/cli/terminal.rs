@@ -15,12 +15,12 @@ pub struct Terminal {
 const WIDTH: usize = 80;
 
 impl Terminal {
-    /// Standard output.
+    /// Standard output: coloured and as wide as the terminal if it is one.
     pub fn stdout() -> Self {
         Self::of(stdout().is_terminal())
     }
 
-    /// Standard error.
+    /// Standard error: coloured and as wide as the terminal if it is one.
     pub fn stderr() -> Self {
         Self::of(stderr().is_terminal())
     }
@@ -38,52 +38,52 @@ impl Terminal {
         Terminal { interactive, colours, width: if interactive { width() } else { WIDTH } }
     }
 
-    /// Whether a person reads it.
+    /// Whether the stream is a terminal, which a person reads, and not a file or a pipe.
     pub fn is_interactive(self) -> bool {
         self.interactive
     }
 
-    /// The columns of a line.
+    /// The columns of a line: those of the terminal, or 80.
     pub fn width(self) -> usize {
         self.width
     }
 
-    /// Important.
+    /// Bold, for names: of a tool, an argument, a server.
     pub fn bold<T: Display>(self, text: T) -> Styled<T> {
         self.styled("1", text)
     }
 
-    /// Less important.
+    /// Dim, for details that most readers skip.
     pub fn dim<T: Display>(self, text: T) -> Styled<T> {
         self.styled("2", text)
     }
 
-    /// Good news, and headings, as cargo has them.
+    /// Bold green, for success and for headings, as in cargo's output.
     pub fn green<T: Display>(self, text: T) -> Styled<T> {
         self.styled("1;32", text)
     }
 
-    /// Errors.
+    /// Bold red, for errors: the word `error:`, a check that failed.
     pub fn red<T: Display>(self, text: T) -> Styled<T> {
         self.styled("1;31", text)
     }
 
-    /// Warnings.
+    /// Bold yellow, for warnings: the words `warning:` and `note:`.
     pub fn yellow<T: Display>(self, text: T) -> Styled<T> {
         self.styled("1;33", text)
     }
 
-    /// Things a person can type.
+    /// Cyan, for what a person can type: commands and options.
     pub fn cyan<T: Display>(self, text: T) -> Styled<T> {
         self.styled("36", text)
     }
 
-    /// A line that a change adds.
+    /// Green, for a line that a change adds to a file.
     pub fn added<T: Display>(self, text: T) -> Styled<T> {
         self.styled("32", text)
     }
 
-    /// A line that a change removes.
+    /// Red, for a line that a change removes from a file.
     pub fn removed<T: Display>(self, text: T) -> Styled<T> {
         self.styled("31", text)
     }
@@ -101,7 +101,7 @@ impl Terminal {
     }
 }
 
-/// A text in a style.
+/// A text in a style, by a method of [`Terminal`]. Displayed without escape codes where there are no colours.
 #[derive(Debug)]
 pub struct Styled<T> {
     code: Option<&'static str>,

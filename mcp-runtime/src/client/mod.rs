@@ -215,7 +215,7 @@ impl TestClient {
         self.list("resources/templates/list", "resourceTemplates").await
     }
 
-    /// Reads a resource.
+    /// Reads the resource at this URI (`resources/read`).
     pub async fn read(&self, uri: &str) -> Result<ReadResponse, ServerError> {
         self.typed("resources/read", json!({"uri": uri})).await
     }
@@ -225,7 +225,7 @@ impl TestClient {
         self.list("prompts/list", "prompts").await
     }
 
-    /// Gets a prompt.
+    /// Gets a prompt with these arguments (`prompts/get`).
     pub async fn get_prompt(&self, name: &str, arguments: impl Serialize) -> Result<PromptResponse, ServerError> {
         self.typed("prompts/get", json!({"name": name, "arguments": arguments})).await
     }
@@ -263,7 +263,7 @@ impl TestClient {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string())
     }
 
-    /// Sends a notification.
+    /// Sends a notification, to which there is no response.
     pub fn notify(&self, method: &str, params: &Value) -> Result<(), ServerError> {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string())
     }

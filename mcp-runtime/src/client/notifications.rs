@@ -38,24 +38,24 @@ impl Observed {
     }
 }
 
-/// A progress report.
+/// A progress report of a call, as the client received it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct ProgressNote {
-    /// Work done so far.
+    /// The work done so far, in the handler's unit.
     #[serde(rename = "progress")]
     pub done: f64,
-    /// Total work, if known.
+    /// The total work in the same unit, if the handler knows it.
     pub total: Option<f64>,
     /// A description of the current step.
     pub message: Option<String>,
 }
 
-/// A log message.
+/// A log message of a call, as the client received it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct LogMessage {
-    /// The severity.
+    /// The severity of the message.
     pub level: LogLevel,
     /// The name of the logger.
     pub logger: Option<String>,

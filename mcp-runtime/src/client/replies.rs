@@ -47,7 +47,7 @@ impl ElicitReply {
         ElicitReply(json!({"action": "accept", "content": content.into()}))
     }
 
-    /// Declines.
+    /// Declines the question: the handler's [`elicit`](crate::Context::elicit) fails.
     pub fn decline() -> Self {
         ElicitReply(json!({"action": "decline"}))
     }

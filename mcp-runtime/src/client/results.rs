@@ -68,9 +68,9 @@ pub struct ReadResponse {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ReadContents {
-    /// The URI.
+    /// The URI of the resource.
     pub uri: String,
-    /// The media type.
+    /// The media type, such as `text/plain`.
     pub mime_type: Option<String>,
     /// The text, of text contents.
     pub text: Option<String>,
@@ -108,11 +108,11 @@ pub struct PromptResponse {
     messages: Vec<Message>,
 }
 
-/// A message of a prompt.
+/// A message of a prompt, as the client received it.
 #[derive(Debug, Clone, Deserialize)]
 #[non_exhaustive]
 pub struct Message {
-    /// The author.
+    /// Who speaks: the user, or the model.
     pub role: Role,
     /// The content block, as received.
     pub content: Value,

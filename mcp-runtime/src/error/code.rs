@@ -22,7 +22,7 @@ use std::fmt;
 pub struct ErrorCode(i32);
 
 impl ErrorCode {
-    /// Creates a code.
+    /// The code of this number.
     ///
     /// # Panics
     ///
@@ -43,7 +43,7 @@ impl ErrorCode {
         if code < -32768 || code > -32000 { Some(ErrorCode(code)) } else { None }
     }
 
-    /// The number.
+    /// The number, as clients get it.
     pub const fn get(self) -> i32 {
         self.0
     }
@@ -58,7 +58,7 @@ impl ErrorCode {
     note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#error-codes"
 )]
 pub trait IntoErrorCode {
-    /// The code.
+    /// Converts the value into the code that clients get.
     fn into_code(self) -> ErrorCode;
 }
 

@@ -44,7 +44,7 @@ impl Resource {
         }
     }
 
-    /// The name.
+    /// The name, which lists show.
     pub fn name(&self) -> &str {
         match &self.address {
             ResourceAddress::Fixed(descriptor) => &descriptor.name,

@@ -58,7 +58,7 @@ pub struct Finding {
     pub rule: Rule,
     /// Where it is, from the outside in: `tool search › argument limit`.
     pub place: String,
-    /// What is wrong.
+    /// What is wrong, in a sentence.
     pub text: String,
     /// What to do about it.
     pub remedy: String,

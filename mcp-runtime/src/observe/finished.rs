@@ -52,7 +52,7 @@ pub struct Finished<'a> {
     pub uri: Option<&'a str>,
     /// The revision the request was served by; of one that was refused, the revision it names. `None` if that is not known.
     pub revision: Option<Revision>,
-    /// How it arrived.
+    /// The transport it arrived on.
     pub transport: Transport,
     /// The version of HTTP, as OpenTelemetry's `network.protocol.version`: `1.1`, `2`. `None` on stdio and HTTP+SSE.
     pub http_version: Option<&'static str>,
@@ -60,23 +60,23 @@ pub struct Finished<'a> {
     pub is_unix_socket: bool,
     /// From the complete message to its answer, or to its end without one.
     pub duration: Duration,
-    /// What became of it.
+    /// How the request ended.
     pub outcome: Outcome,
     /// The code of the JSON-RPC error it was answered with.
     pub code: Option<i32>,
     /// The status of the HTTP response. 202 over HTTP+SSE, whose answers are on the stream. In rare cases a 503 is sent
     /// instead of an answer that has been told: if a store fails then, or memory for a long response.
     pub status: Option<u16>,
-    /// The length of its message.
+    /// The length of its message, in bytes.
     pub bytes_in: usize,
-    /// The length of its answer, without notifications.
+    /// The length of its answer in bytes, without notifications.
     pub bytes_out: usize,
     /// The authenticated caller: the issuer, the subject and the client of the token, separated by `|`, in which `|` and `\\` are
     /// escaped; or what [`HttpService::principal`](crate::http::HttpService::principal) returns.
     pub user: Option<&'a str>,
     /// The address it came from, over HTTP.
     pub peer: Option<IpAddr>,
-    /// The HTTP session it belongs to.
+    /// The HTTP session it belongs to, by a digest of its id.
     pub session: Option<SessionHash>,
     /// The id of the HTTP request, with [`HttpService::request_ids`](crate::http::HttpService::request_ids): at most 128 bytes,
     /// letters, digits and a few signs.
@@ -148,7 +148,7 @@ fn error_type_of(code: i32) -> Option<Cow<'static, str>> {
     }
 }
 
-/// How a request arrived.
+/// The transport a request arrived on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Transport {
@@ -197,9 +197,9 @@ impl fmt::Display for Transport {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientName<'a> {
-    /// The name.
+    /// The `name` in its `clientInfo`.
     pub name: Cow<'a, str>,
-    /// The version.
+    /// The `version` in its `clientInfo`.
     pub version: Cow<'a, str>,
 }
 
@@ -276,7 +276,7 @@ pub struct Notified<'a> {
     pub method: &'a str,
     /// The revision of the session. `None` without one.
     pub revision: Option<Revision>,
-    /// How it arrived.
+    /// The transport it arrived on.
     pub transport: Transport,
     /// The version of HTTP: `1.1`, `2`.
     pub http_version: Option<&'static str>,
@@ -284,9 +284,9 @@ pub struct Notified<'a> {
     pub is_unix_socket: bool,
     /// How long it took to take it. A handler of the server's own may go on.
     pub duration: Duration,
-    /// The length of its message.
+    /// The length of its message, in bytes.
     pub bytes_in: usize,
-    /// The HTTP session it belongs to.
+    /// The HTTP session it belongs to, by a digest of its id.
     pub session: Option<SessionHash>,
 }
 
@@ -305,9 +305,9 @@ pub struct SessionEnded {
     pub revision: Revision,
     /// How the client was connected.
     pub transport: Transport,
-    /// From `initialize` to the end.
+    /// How long the session lasted, from `initialize` to its end.
     pub duration: Duration,
-    /// The HTTP session.
+    /// The HTTP session, by a digest of its id. `None` on stdio.
     pub session: Option<SessionHash>,
 }
 

@@ -56,7 +56,7 @@ pub use self::spans::Spans;
 /// # }
 /// ```
 pub trait Observer: Send + Sync + 'static {
-    /// A request of a client is over.
+    /// Called once for every request of a client, when it is over: answered, refused, cancelled or dropped.
     fn finished(&self, request: &Finished<'_>);
 
     /// A request of the server's to a client is over: an elicitation, sampling or `roots/list`, in revisions with

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What became of a request. [`Finished::code`](crate::observe::Finished::code) has the code of an error.
+/// How a request ended. [`Finished::code`](crate::observe::Finished::code) has the code of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -33,7 +33,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Every outcome.
+    /// Every outcome, for example to create a metric of each in advance.
     pub const ALL: &'static [Outcome] = &[
         Self::Answered,
         Self::InputRequired,

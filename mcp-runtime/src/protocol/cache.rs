@@ -25,7 +25,7 @@ pub struct CacheHint {
 }
 
 impl CacheHint {
-    /// Do not cache.
+    /// Clients should not cache the result: private, for no time.
     pub const NONE: CacheHint = CacheHint::private(Duration::ZERO);
 
     /// The requesting client may cache the result for `ttl`.

@@ -47,9 +47,9 @@ pub struct PromptArgument {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PromptMessage {
-    /// The author.
+    /// Who speaks: the user, or the model.
     pub role: Role,
-    /// The content.
+    /// What is said: text, an image, audio or a resource.
     pub content: Content,
 }
 
@@ -66,6 +66,20 @@ impl PromptMessage {
 }
 
 /// The complete result of `prompts/get`, for handlers that set more than messages.
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+/// use mcp_runtime::protocol::{PromptMessage, PromptResult};
+///
+/// /// Ask for a review.
+/// #[prompt]
+/// fn review(language: String, code: String) -> PromptResult {
+///     PromptResult::new([PromptMessage::user(format!("Review this:\n{code}"))])
+///         .with_description(format!("A review of {language} code"))
+/// }
+///
+/// assert_eq!(review("Rust".into(), "fn main() {}".into()).messages().len(), 1);
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct PromptResult {
     pub(crate) description: Option<String>,

@@ -17,7 +17,7 @@ use crate::protocol::CacheHint;
 pub struct ResourceDescriptor {
     /// The URI requests use.
     pub uri: String,
-    /// The name.
+    /// The name, which clients show where there is no title.
     pub name: String,
     /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ pub struct ResourceDescriptor {
     /// Hints about audience, importance and age.
     #[serde(default, skip_serializing_if = "Annotations::is_empty")]
     pub annotations: Annotations,
-    /// The size in bytes.
+    /// The size of the contents in bytes, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// Free-form metadata.
@@ -98,7 +98,7 @@ impl ResourceDescriptor {
 pub struct TemplateDescriptor {
     /// The RFC 6570 template of the URIs.
     pub uri_template: String,
-    /// The name.
+    /// The name, which clients show where there is no title.
     pub name: String,
     /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,6 +124,15 @@ pub struct TemplateDescriptor {
 ///
 /// A handler may omit the URI and the media type: they default to the requested URI and to the media
 /// type of the `#[resource]` attribute.
+///
+/// ```
+/// use mcp_runtime::protocol::ResourceContents;
+///
+/// let page = ResourceContents::text("<h1>Menu</h1>").with_uri("menu://today").with_mime("text/html");
+/// assert_eq!(page.as_text(), Some("<h1>Menu</h1>"));
+/// let picture = ResourceContents::blob([0x89, b'P', b'N', b'G']).with_mime("image/png");
+/// assert_eq!(picture.as_text(), None);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResourceContents {
     pub(crate) uri: Option<String>,
@@ -144,7 +153,7 @@ impl ResourceContents {
         ResourceContents { uri: None, mime_type: None, body, meta: Meta::new() }
     }
 
-    /// Text contents.
+    /// Contents that are text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(Body::Text(text.into()))
     }
@@ -222,6 +231,21 @@ impl Serialize for ResourceContents {
 }
 
 /// The complete result of `resources/read`, for handlers that set more than contents.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use mcp_runtime::prelude::*;
+/// use mcp_runtime::protocol::{CacheHint, ReadResult, ResourceContents};
+///
+/// /// The menu, which clients may cache for an hour.
+/// #[resource("menu://today")]
+/// fn menu() -> ReadResult {
+///     ReadResult::new([ResourceContents::text("soup")]).with_cache(CacheHint::public(Duration::from_secs(3600)))
+/// }
+///
+/// assert_eq!(menu().contents()[0].as_text(), Some("soup"));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct ReadResult {
     pub(crate) contents: Vec<ResourceContents>,

@@ -12,11 +12,11 @@ use crate::jsonrpc::error::shorten;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Revision {
-    /// 2024-11-05.
+    /// 2024-11-05, the first, with the HTTP+SSE transport.
     V2024_11_05,
-    /// 2025-03-26.
+    /// 2025-03-26, the first with Streamable HTTP, and the only one with batches.
     V2025_03_26,
-    /// 2025-06-18.
+    /// 2025-06-18, the first with elicitation and structured output.
     V2025_06_18,
     /// 2025-11-25, the last with an `initialize` handshake.
     V2025_11_25,

@@ -27,7 +27,7 @@ impl Peer {
         Peer(address.to_canonical())
     }
 
-    /// The address.
+    /// The IP address of the peer.
     pub fn ip(self) -> IpAddr {
         self.0
     }

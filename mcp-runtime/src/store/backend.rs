@@ -14,20 +14,79 @@ use crate::random;
 ///
 /// The crate `mcp-redis` has one for Redis and Valkey. [`MemoryBackend`] is for several services in one process, and
 /// for tests. Requires the feature `http`.
+///
+/// One of your own returns the stores it consists of. This one has its tasks elsewhere, and the rest in memory:
+///
+/// ```
+/// use std::io::Result;
+/// use std::sync::Arc;
+/// use mcp_runtime::store::{
+///     Backend, ChangeBus, EventStore, Inbox, LeaseStore, MemoryBackend, MemoryTasks, SessionStore, TaskStore,
+/// };
+///
+/// #[derive(Debug, Default)]
+/// struct Split {
+///     tasks: Arc<MemoryTasks>, // a store of your own
+///     others: MemoryBackend,
+/// }
+///
+/// impl Backend for Split {
+///     fn sessions(&self) -> Arc<impl SessionStore> {
+///         self.others.sessions()
+///     }
+///
+///     fn events(&self) -> Arc<impl EventStore> {
+///         self.others.events()
+///     }
+///
+///     fn inbox(&self) -> Arc<impl Inbox> {
+///         self.others.inbox()
+///     }
+///
+///     fn leases(&self) -> Arc<impl LeaseStore> {
+///         self.others.leases()
+///     }
+///
+///     fn tasks(&self) -> Arc<impl TaskStore> {
+///         Arc::clone(&self.tasks)
+///     }
+///
+///     fn changes(&self) -> Arc<dyn ChangeBus> {
+///         self.others.changes()
+///     }
+///
+///     async fn secret(&self) -> Result<Vec<u8>> {
+///         self.others.secret().await
+///     }
+///
+///     async fn ping(&self) -> Result<()> {
+///         self.others.ping().await
+///     }
+/// }
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<()> {
+/// let backend = Split::default();
+/// assert_eq!(backend.secret().await?, backend.secret().await?);
+/// let server = mcp_runtime::Server::new("split", "1.0.0").backend(backend);
+/// # drop(server);
+/// # Ok(())
+/// # }
+/// ```
 pub trait Backend: fmt::Debug + Send + Sync + 'static {
-    /// The sessions of clients of 2025-03-26 to 2025-11-25.
+    /// The store of the sessions of clients of 2025-03-26 to 2025-11-25.
     fn sessions(&self) -> Arc<impl SessionStore>;
 
-    /// The events of their streams.
+    /// The store of the events of their streams.
     fn events(&self) -> Arc<impl EventStore>;
 
-    /// The messages about calls that reached another replica than the one that runs the call.
+    /// The inboxes: messages about calls that reached another replica than the one that runs the call.
     fn inbox(&self) -> Arc<impl Inbox>;
 
-    /// The leases, by which replicas know which of them live.
+    /// The store of leases, by which replicas know which of them live.
     fn leases(&self) -> Arc<impl LeaseStore>;
 
-    /// The tasks.
+    /// The store of tasks.
     fn tasks(&self) -> Arc<impl TaskStore>;
 
     /// The bus that carries changes from one replica to the others.
@@ -57,7 +116,21 @@ impl<T: Backend> DynBackend for T {
     }
 }
 
-/// A [`Backend`] in memory. Clones share it.
+/// A [`Backend`] in memory. Clones share it, so that two services in one process serve the same sessions and tasks:
+///
+/// ```
+/// use mcp_runtime::Server;
+/// use mcp_runtime::store::{Backend as _, MemoryBackend};
+///
+/// # #[tokio::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let backend = MemoryBackend::new();
+/// let replicas = [1, 2].map(|_| Server::new("notes", "1.0.0").backend(backend.clone()).into_service());
+/// assert_eq!(backend.secret().await?, backend.clone().secret().await?);
+/// # drop(replicas);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct MemoryBackend(Arc<Shared>);
 

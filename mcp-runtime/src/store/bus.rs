@@ -64,7 +64,47 @@ pub trait ChangeListener: Send + Sync {
 /// [`Server::change_bus`](crate::Server::change_bus). Tasks in a shared
 /// [`task_store`](crate::Server::task_store) need one as well.
 ///
-/// [`testing::contract::bus`](crate::testing::contract::bus) checks an implementation.
+/// [`testing::contract::bus`](crate::testing::contract::bus()) checks an implementation, such as this one, with a channel in
+/// place of a broker:
+///
+/// ```
+/// use std::sync::mpsc::{Sender, channel};
+/// use std::sync::{Arc, Mutex, Weak};
+/// use mcp_runtime::store::{Change, ChangeBus, ChangeListener, LocalBus};
+///
+/// #[derive(Debug)]
+/// struct ChannelBus {
+///     broker: Mutex<Sender<Change>>,
+///     /// The listeners of this replica.
+///     local: Arc<LocalBus>,
+/// }
+///
+/// impl ChannelBus {
+///     fn connect() -> Self {
+///         let (broker, published) = channel();
+///         let local = Arc::new(LocalBus::new());
+///         let listeners = Arc::clone(&local);
+///         std::thread::spawn(move || published.iter().for_each(|change| listeners.publish(&change)));
+///         ChannelBus { broker: Mutex::new(broker), local }
+///     }
+/// }
+///
+/// impl ChangeBus for ChannelBus {
+///     fn publish(&self, change: &Change) {
+///         // The broker sends it to all replicas, also to this one.
+///         let _ = self.broker.lock().unwrap().send(change.clone());
+///     }
+///
+///     fn subscribe(&self, listener: Weak<dyn ChangeListener>) {
+///         self.local.subscribe(listener);
+///     }
+/// }
+///
+/// # #[tokio::main]
+/// # async fn main() {
+/// mcp_runtime::testing::contract::bus(ChannelBus::connect).await;
+/// # }
+/// ```
 pub trait ChangeBus: fmt::Debug + Send + Sync + 'static {
     /// Delivers the change to every listener, once, in the order of publication. Delivery may happen
     /// after this returns. Listeners must not be called under a lock: they may publish or subscribe.

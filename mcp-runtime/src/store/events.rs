@@ -15,7 +15,104 @@ use crate::panic::catch;
 /// A stream has one writer at a time. Its name consists of letters, digits and `-_.`; it contains the
 /// session id, which is a secret.
 ///
-/// [`testing::contract::events`](crate::testing::contract::events) checks an implementation.
+/// [`testing::contract::events`](crate::testing::contract::events()) checks an implementation:
+///
+/// ```
+/// use std::collections::{BTreeMap, HashMap};
+/// use std::io::Result;
+/// use std::sync::Mutex;
+/// use std::time::Duration;
+/// use mcp_runtime::store::{EventHints, EventStore, EventTail, EventWatch};
+/// use tokio::time::Instant;
+///
+/// /// Streams in a table, and hints for those who wait for their events.
+/// #[derive(Debug, Default)]
+/// struct TableOfStreams(Mutex<HashMap<String, Row>>, EventHints);
+///
+/// #[derive(Debug)]
+/// struct Row {
+///     head: Option<String>,
+///     events: BTreeMap<u64, Vec<u8>>,
+///     /// The number of the oldest event that is kept.
+///     oldest: u64,
+///     closed: bool,
+///     expires: Instant,
+/// }
+///
+/// impl TableOfStreams {
+///     /// Changes a stream, if it is known, and tells its readers.
+///     fn change(&self, stream: &str, change: impl FnOnce(&mut Row)) {
+///         self.0.lock().unwrap().get_mut(stream).filter(|row| row.expires > Instant::now()).map(change);
+///         self.1.tell(stream);
+///     }
+/// }
+///
+/// impl EventStore for TableOfStreams {
+///     async fn open(&self, stream: &str, head: &str, ttl: Duration) -> Result<()> {
+///         self.touch(stream, ttl).await?;
+///         self.change(stream, |row| row.head = Some(head.into()));
+///         Ok(())
+///     }
+///
+///     async fn touch(&self, stream: &str, ttl: Duration) -> Result<()> {
+///         let mut all = self.0.lock().unwrap();
+///         let expires = Instant::now() + ttl;
+///         all.retain(|_, row| row.expires > Instant::now());
+///         let new = || Row { head: None, events: BTreeMap::new(), oldest: 0, closed: false, expires };
+///         all.entry(stream.into()).or_insert_with(new).expires = expires;
+///         Ok(())
+///     }
+///
+///     async fn append(&self, stream: &str, number: u64, event: &[u8], oldest: u64) -> Result<()> {
+///         self.change(stream, |row| {
+///             // An older writer may not know yet that another has taken its place.
+///             if row.events.last_key_value().is_none_or(|(last, _)| *last < number) {
+///                 row.events.insert(number, event.into());
+///                 row.oldest = row.oldest.max(oldest);
+///                 row.events = row.events.split_off(&row.oldest);
+///             }
+///         });
+///         Ok(())
+///     }
+///
+///     async fn close(&self, stream: &str) -> Result<()> {
+///         self.change(stream, |row| row.closed = true);
+///         Ok(())
+///     }
+///
+///     async fn read_after(&self, stream: &str, number: u64) -> Result<Option<EventTail>> {
+///         let all = self.0.lock().unwrap();
+///         let Some(row) = all.get(stream).filter(|row| row.expires > Instant::now()) else { return Ok(None) };
+///         let next = number.saturating_add(1);
+///         if next < row.oldest {
+///             return Ok(None); // a gap
+///         }
+///         let events = row.events.range(next..).map(|(number, event)| (*number, event.clone()));
+///         Ok(Some(EventTail::new(events.collect(), row.closed).with_head(row.head.clone())))
+///     }
+///
+///     async fn remove(&self, stream: &str) -> Result<()> {
+///         self.0.lock().unwrap().remove(stream);
+///         self.1.tell(stream);
+///         Ok(())
+///     }
+///
+///     fn watch(&self, stream: &str) -> EventWatch {
+///         self.1.watch(stream)
+///     }
+///
+///     async fn wake(&self, stream: &str) -> Result<()> {
+///         self.1.tell(stream);
+///         Ok(())
+///     }
+/// }
+///
+/// # // In paused time nothing expires too early on a busy machine.
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// mcp_runtime::testing::contract::events(TableOfStreams::default).await;
+/// # }
+/// ```
 pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     /// Creates the stream with this head, which [`read_after`](Self::read_after) returns, and sets its expiry to `ttl` from
     /// now. The head says who writes the stream.

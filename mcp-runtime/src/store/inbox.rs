@@ -16,7 +16,58 @@ pub const INBOX_BYTES: usize = 1024 * 1024;
 /// The replica that pushes a message then publishes [`Change::SessionMessage`](super::Change::SessionMessage). A replica
 /// that missed the change finds the message a second later, so none is lost with the bus. An ordinary call uses no inbox.
 ///
-/// [`testing::contract::inbox`](crate::testing::contract::inbox) checks an implementation.
+/// [`testing::contract::inbox`](crate::testing::contract::inbox()) checks an implementation:
+///
+/// ```
+/// use std::io::Result;
+/// use std::sync::Mutex;
+/// use std::time::Duration;
+/// use mcp_runtime::store::{INBOX_BYTES, INBOX_MESSAGES, Inbox};
+/// use tokio::time::Instant;
+///
+/// /// Messages in one table, as in a database. A row's number is its position.
+/// #[derive(Debug, Default)]
+/// struct TableOfMessages(Mutex<(u64, Vec<Row>)>);
+///
+/// #[derive(Debug)]
+/// struct Row {
+///     session: String,
+///     position: u64,
+///     message: Vec<u8>,
+///     expires: Instant,
+/// }
+///
+/// impl Inbox for TableOfMessages {
+///     async fn push(&self, session: &str, message: &[u8], ttl: Duration) -> Result<u64> {
+///         let mut table = self.0.lock().unwrap(); // the transaction
+///         let (last, rows) = &mut *table;
+///         *last += 1;
+///         let expires = Instant::now() + ttl;
+///         rows.retain(|row| row.expires > Instant::now());
+///         rows.push(Row { session: session.into(), position: *last, message: message.into(), expires });
+///         // The newest messages of the session stay, as many as an inbox has room for.
+///         let (mut messages, mut bytes) = (0, 0);
+///         for row in rows.iter_mut().rev().filter(|row| row.session == session) {
+///             (messages, bytes) = (messages + 1, bytes + row.message.len());
+///             let fits = messages == 1 || (messages <= INBOX_MESSAGES && bytes <= INBOX_BYTES);
+///             row.expires = if fits { expires } else { Instant::now() };
+///         }
+///         Ok(*last)
+///     }
+///
+///     async fn read_after(&self, session: &str, position: u64) -> Result<Vec<(u64, Vec<u8>)>> {
+///         let (_, rows) = &*self.0.lock().unwrap();
+///         let live = rows.iter().filter(|row| row.session == session && row.expires > Instant::now());
+///         Ok(live.filter(|row| row.position > position).map(|row| (row.position, row.message.clone())).collect())
+///     }
+/// }
+///
+/// # // In paused time nothing expires too early on a busy machine.
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// mcp_runtime::testing::contract::inbox(TableOfMessages::default).await;
+/// # }
+/// ```
 pub trait Inbox: fmt::Debug + Send + Sync + 'static {
     /// Adds a message to the inbox of a session, and sets the expiry of the whole inbox to `ttl` from now. Returns the
     /// message's position, which is above 0 and above those of all earlier messages of the session, even of those that

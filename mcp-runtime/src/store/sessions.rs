@@ -20,8 +20,9 @@ use crate::protocol::{LogLevel, Revision};
 /// use std::collections::HashMap;
 /// use std::io::{Error, Result};
 /// use std::sync::Mutex;
-/// use std::time::{Duration, Instant};
+/// use std::time::Duration;
 /// use mcp_runtime::store::{SessionRecord, SessionStore};
+/// use tokio::time::Instant;
 ///
 /// /// Sessions as JSON, as in a database.
 /// #[derive(Debug, Default)]
@@ -64,7 +65,8 @@ use crate::protocol::{LogLevel, Revision};
 ///     }
 /// }
 ///
-/// # #[tokio::main]
+/// # // In paused time nothing expires too early on a busy machine.
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
 /// # async fn main() {
 /// mcp_runtime::testing::contract::sessions(JsonSessions::default).await;
 /// # }

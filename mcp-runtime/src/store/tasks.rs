@@ -22,8 +22,9 @@ use super::{StoreFuture, TaskLimit, TaskQuota, TaskRecord};
 /// use std::collections::HashMap;
 /// use std::io::Result;
 /// use std::sync::Mutex;
-/// use std::time::{Duration, Instant};
+/// use std::time::Duration;
 /// use mcp_runtime::store::{TaskLimit, TaskQuota, TaskRecord, TaskStore};
+/// use tokio::time::Instant;
 ///
 /// /// Tasks as JSON, as in a database.
 /// #[derive(Debug, Default)]
@@ -112,7 +113,8 @@ use super::{StoreFuture, TaskLimit, TaskQuota, TaskRecord};
 ///     }
 /// }
 ///
-/// # #[tokio::main]
+/// # // In paused time nothing expires too early on a busy machine.
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
 /// # async fn main() {
 /// mcp_runtime::testing::contract::tasks(JsonTasks::default).await;
 /// # }

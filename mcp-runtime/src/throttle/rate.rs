@@ -51,17 +51,17 @@ impl RateLimit {
         RateLimit { count, period, burst: None, scope: Scope::User }
     }
 
-    /// `count` per second.
+    /// Allows `count` requests per second.
     pub const fn per_second(count: u32) -> Self {
         Self::new(count, Period::Second)
     }
 
-    /// `count` per minute.
+    /// Allows `count` requests per minute.
     pub const fn per_minute(count: u32) -> Self {
         Self::new(count, Period::Minute)
     }
 
-    /// `count` per hour.
+    /// Allows `count` requests per hour.
     pub const fn per_hour(count: u32) -> Self {
         Self::new(count, Period::Hour)
     }

@@ -49,27 +49,27 @@ impl fmt::Display for Diagnosis {
     }
 }
 
-/// What came of one check.
+/// One check, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What was checked.
+    /// The check.
     pub check: Check,
-    /// What came of it.
+    /// Whether the deployment passed, and how much it matters if not.
     pub status: Status,
-    /// What was seen.
+    /// What the deployment has or answered, in words.
     pub seen: String,
     /// What to do next, if something is to be done.
     pub remedy: Option<String>,
 }
 
-/// What came of a check.
+/// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
-    /// As it should be.
+    /// The deployment passed.
     Ok,
-    /// Some clients may stumble.
+    /// Some clients may fail, others connect.
     Warning,
     /// Clients cannot connect, or tokens are not safe.
     Failure,
@@ -97,7 +97,7 @@ impl fmt::Display for Status {
 
 macro_rules! checks {
     ($($(#[$about:meta])* $check:ident = $name:literal,)*) => {
-        /// What is checked.
+        /// One of the checks of a [`Diagnosis`]: a step of a client on its way to an authorized call.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Check {

@@ -18,7 +18,7 @@ pub(crate) const MAX_BODY: usize = 64 * 1024;
 /// How long the keys of an issuer, or an introspection, may take.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The future of a [`Fetch`].
+/// The future that [`Fetch::fetch`] returns: boxed, so that a client can be a trait object.
 pub type FetchFuture<'a> = Pin<Box<dyn Future<Output = Result<FetchResponse, FetchError>> + Send + 'a>>;
 
 /// Sends requests to an authorization server.
@@ -26,6 +26,42 @@ pub type FetchFuture<'a> = Pin<Box<dyn Future<Output = Result<FetchResponse, Fet
 /// For a client of your own, with a proxy or client certificates: [`Auth::fetch_with`](super::Auth::fetch_with). It must
 /// not follow redirects to another host: whoever answers there would choose the keys that are trusted. Requests are given up
 /// after ten seconds, and bodies over 64 KiB are rejected.
+///
+/// ```
+/// use http::Request;
+/// use mcp_runtime::Server;
+/// use mcp_runtime::auth::{Auth, Fetch, FetchError, FetchFuture, FetchRequest, FetchResponse};
+/// use tower_service::Service as _;
+///
+/// /// Answers like an authorization server that has issued one token: for tests without a network.
+/// struct OneToken;
+///
+/// impl Fetch for OneToken {
+///     fn fetch(&self, request: FetchRequest) -> FetchFuture<'_> {
+///         Box::pin(async move {
+///             let Some(form) = request.form else { return Err(FetchError::new("only tokens are known here")) };
+///             let is_active = form.body.starts_with("token=good&");
+///             let answer =
+///                 serde_json::json!({"active": is_active, "sub": "alice", "aud": "https://mcp.example.com/mcp"});
+///             Ok(FetchResponse::new(200, answer.to_string()))
+///         })
+///     }
+/// }
+///
+/// # #[tokio::main]
+/// # async fn main() {
+/// let auth = Auth::introspect("https://auth.example.com/introspect", "notes", "the secret of notes")
+///     .fetch_with(OneToken)
+///     .resource("https://mcp.example.com/mcp");
+/// let mut service = Server::new("notes", "1.0.0").into_service().authorize(auth);
+/// for token in ["good", "bad"] {
+///     let request = Request::get("/mcp").header("host", "mcp.example.com");
+///     let request = request.header("authorization", format!("Bearer {token}")).body(String::new()).unwrap();
+///     let response = service.call(request).await.unwrap();
+///     assert_eq!(response.status() == 401, token == "bad");
+/// }
+/// # }
+/// ```
 pub trait Fetch: Send + Sync {
     /// Sends a request, and returns the response, whatever its status.
     fn fetch(&self, request: FetchRequest) -> FetchFuture<'_>;
@@ -44,7 +80,7 @@ pub struct FetchRequest {
 /// A form, `application/x-www-form-urlencoded`, and the `Authorization` header it is sent with.
 #[non_exhaustive]
 pub struct FetchForm {
-    /// The form, encoded.
+    /// The fields, URL-encoded: the body of the POST.
     pub body: String,
     /// The value of the `Authorization` header, if there is one.
     pub authorization: Option<String>,
@@ -61,9 +97,9 @@ impl fmt::Debug for FetchForm {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FetchResponse {
-    /// The status.
+    /// The HTTP status code.
     pub status: u16,
-    /// The body.
+    /// The body of the response.
     pub body: Vec<u8>,
     /// `max-age` of `Cache-Control`; zero for `no-store` and `no-cache`.
     pub max_age: Option<Duration>,
@@ -81,7 +117,7 @@ impl FetchResponse {
 pub struct FetchError(pub(crate) String);
 
 impl FetchError {
-    /// An error with this text.
+    /// An error with this text, which the log quotes after the URL.
     pub fn new(why: impl Into<String>) -> Self {
         FetchError(why.into())
     }

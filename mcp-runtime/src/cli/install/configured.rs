@@ -15,13 +15,13 @@ use crate::suggest;
 /// A server in the configuration of a client.
 #[derive(Debug, Clone)]
 pub struct Configured {
-    /// The client.
+    /// The client whose configuration names the server.
     pub client: &'static Client,
-    /// Who sees the server.
+    /// Who sees the server: the user everywhere, or a project.
     pub scope: Scope,
     /// The file it is configured in.
     pub file: PathBuf,
-    /// Its name there.
+    /// The name of the server in that file.
     pub name: String,
     /// How the client starts or reaches it.
     pub launch: Launch,

@@ -11,9 +11,9 @@ use crate::cli::error::CliError;
 pub enum OperatingSystem {
     /// Linux, and the other Unixes.
     Linux,
-    /// macOS.
+    /// macOS, where applications keep their files in `~/Library/Application Support`.
     MacOs,
-    /// Windows.
+    /// Windows, where applications keep their files in `%APPDATA%`.
     Windows,
 }
 

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use super::machine::{Machine, plain_path};
 
-/// `install` or `uninstall`.
+/// What is done to the configuration of a client: `install` or `uninstall`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstallCommand {
     /// Adds or updates the entry of a server.
     Install,
-    /// Removes it.
+    /// Removes the entry of a server.
     Uninstall,
 }
 
@@ -43,7 +43,7 @@ impl Program {
         Program { name: name.into(), path: path.into(), arguments: Vec::new() }
     }
 
-    /// The program that runs.
+    /// The program of this process, without arguments of its own.
     pub fn this(name: impl Into<String>) -> io::Result<Self> {
         let path = std::env::current_exe()?;
         Ok(Program::new(name, plain_path(path.canonicalize().unwrap_or(path))))

@@ -27,11 +27,11 @@ pub struct Task<'a> {
     pace: Pace,
 }
 
-/// The status of a task.
+/// The status of a task, as `tasks/get` reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct TaskState {
-    /// The status.
+    /// Whether the task is working, waits for input, or has ended, and how.
     pub status: TaskStatus,
     /// A message for people that describes the status.
     #[serde(rename = "statusMessage")]

@@ -16,7 +16,39 @@ use crate::protocol::{CompletionContext, Revision, ToolAnnotations};
 
 /// One call of a handler, as its [layers](super::Layer) see it.
 ///
-/// Clone it to call [`next`](super::next::Next::run) more than once.
+/// Clone it to call [`next`](super::next::Next::run) more than once. A layer may read the arguments and replace them:
+///
+/// ```
+/// use mcp_runtime::layers::{Call, Next, Outcome};
+/// use mcp_runtime::prelude::*;
+/// use mcp_runtime::testing::TestClient;
+/// use serde_json::{Map, Value};
+///
+/// /// Removes spaces around texts.
+/// async fn trimmed(mut call: Call, next: Next) -> Result<Outcome> {
+///     let mut arguments: Map<String, Value> = call.arguments_as()?;
+///     for argument in arguments.values_mut() {
+///         if let Value::String(text) = argument {
+///             *text = text.trim().to_owned();
+///         }
+///     }
+///     call.set_arguments(&arguments)?;
+///     Ok(next.run(call).await)
+/// }
+///
+/// /// Greet somebody.
+/// #[tool(layer = trimmed)]
+/// fn greet(name: String) -> String {
+///     format!("Hello, {name}!")
+/// }
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<()> {
+/// let client = TestClient::connect(Server::new("greeter", "1.0.0").tools(tools![greet])).await?;
+/// assert_eq!(client.call("greet", json!({"name": " Ada "})).await?.text(), "Hello, Ada!");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Call {
     pub(super) target: Arc<Target>,
@@ -36,15 +68,15 @@ pub struct Call {
     pub(crate) next: Option<super::next::Next>,
 }
 
-/// What is called.
+/// The kind of handler that a [`Call`] is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallKind {
-    /// A tool.
+    /// A tool, by `tools/call`.
     Tool,
-    /// A prompt.
+    /// A prompt, by `prompts/get`.
     Prompt,
-    /// A resource, or a template.
+    /// A resource or a resource template, by `resources/read`.
     Resource,
     /// The completion of an argument of a prompt or a template.
     Completion,
@@ -66,7 +98,7 @@ impl CallKind {
 }
 
 impl Call {
-    /// What is called.
+    /// The kind of the handler: a tool, a prompt, a resource, a completion or a custom method.
     pub fn kind(&self) -> CallKind {
         self.target.kind
     }

@@ -97,7 +97,7 @@ use crate::protocol::ToolAnnotations;
     note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#layers"
 )]
 pub trait Layer: Send + Sync + 'static {
-    /// Surrounds a call.
+    /// Answers a call, usually with the outcome of [`next`](Next::run).
     fn call(&self, call: Call, next: Next) -> impl Future<Output = Outcome> + Send;
 
     /// Why this layer never does anything for a tool with these annotations, for [`Server::lint`](crate::Server::lint).

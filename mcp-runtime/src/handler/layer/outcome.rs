@@ -11,11 +11,43 @@ use crate::jsonrpc::error::RpcError;
 use crate::outcome::{self as internal, ArgumentError, Failure, Reply};
 use crate::protocol::{Meta, PromptResult, ReadResult, ToolResult};
 
-/// What came of a call: a result, or an error.
+/// The outcome of a call: a result, or an error.
 ///
 /// Made from a [`ToolResult`], a [`PromptResult`], a [`ReadResult`] or an [`Error`]: a layer that does not call its
 /// [`next`](super::next::Next::run) returns `ToolResult::text("…").into()`. The result must be of the
 /// [kind](super::call::Call::kind) of the call; otherwise the call fails.
+///
+/// ```
+/// use mcp_runtime::layers::{Call, CallError, ErrorKind, Next, Outcome};
+/// use mcp_runtime::prelude::*;
+/// use mcp_runtime::testing::TestClient;
+/// use mcp_runtime::ToolResult;
+///
+/// /// Tells the model what to do about an error of the handler, and marks results.
+/// async fn advised(call: Call, next: Next) -> Outcome {
+///     let outcome = next.run(call).await;
+///     match outcome.error().map(CallError::kind) {
+///         Some(ErrorKind::Handler) => ToolResult::error("not in stock; suggest another article").into(),
+///         _ => outcome.with_meta("example.com/warehouse", "north"),
+///     }
+/// }
+///
+/// /// How many of an article are in stock?
+/// #[tool(layer = advised)]
+/// fn stock(article: String) -> Result<u32> {
+///     if article == "tea" { Ok(3) } else { Err(Error::msg("no row in `stock`")) }
+/// }
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<()> {
+/// let client = TestClient::connect(Server::new("shop", "1.0.0").tools(tools![stock])).await?;
+/// let tea = client.call("stock", json!({"article": "tea"})).await?;
+/// assert_eq!((tea.text().as_str(), &tea.meta()["example.com/warehouse"]), ("3", &json!("north")));
+/// let coffee = client.call("stock", json!({"article": "coffee"})).await?;
+/// assert_eq!(coffee.text(), "not in stock; suggest another article");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Outcome(Result<Reply, CallError>);
 
@@ -32,11 +64,11 @@ pub enum ErrorKind {
     InvalidArguments,
     /// The user was asked, and said no.
     Declined,
-    /// There is no such resource.
+    /// The resource does not exist.
     NotFound,
-    /// The caller lacks scopes.
+    /// The caller lacks scopes that the handler needs.
     Forbidden,
-    /// The client lacks a capability.
+    /// The client lacks a capability that the handler needs, such as elicitation.
     MissingCapability,
     /// The handler, or a layer, panicked.
     Panicked,
@@ -314,7 +346,7 @@ impl From<Error> for Outcome {
     note = "see https://docs.rs/mcp-runtime/latest/mcp_runtime/errors/index.html#layers"
 )]
 pub trait IntoOutcome {
-    /// Converts the value.
+    /// Converts the value; an error becomes a failed call.
     fn into_outcome(self) -> Outcome;
 }
 

@@ -6,6 +6,28 @@ use crate::error::{HandlerError, Result};
 use crate::protocol::{Content, PromptMessage, PromptResult};
 
 /// A type that a [`#[prompt]`](macro@crate::prompt) function can return.
+///
+/// ```
+/// use mcp_runtime::protocol::{PromptMessage, PromptResult};
+/// use mcp_runtime::{IntoPromptResult, Result};
+///
+/// /// A question, with an example of a good answer before it.
+/// struct WithExample(&'static str, &'static str, String);
+///
+/// impl IntoPromptResult for WithExample {
+///     fn into_prompt_result(self) -> Result<PromptResult> {
+///         let WithExample(question, answer, next) = self;
+///         let example = [PromptMessage::user(question), PromptMessage::assistant(answer)];
+///         Ok(PromptResult::new(example.into_iter().chain([PromptMessage::user(next)])))
+///     }
+/// }
+///
+/// # fn main() -> Result<()> {
+/// let prompt = WithExample("The capital of France?", "Paris", "The capital of Peru?".into()).into_prompt_result()?;
+/// assert_eq!(prompt.messages().len(), 3);
+/// # Ok(())
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a prompt",
     label = "not a prompt",

@@ -9,6 +9,27 @@ use crate::error::{Error, HandlerError, Result};
 use crate::protocol::{ReadResult, ResourceContents};
 
 /// A type that a [`#[resource]`](macro@crate::resource) function can return.
+///
+/// ```
+/// use mcp_runtime::protocol::{ReadResult, ResourceContents};
+/// use mcp_runtime::{IntoReadResult, Result};
+///
+/// /// Rows of a table, as CSV.
+/// struct Csv(Vec<[&'static str; 2]>);
+///
+/// impl IntoReadResult for Csv {
+///     fn into_read_result(self, uri: &str) -> Result<ReadResult> {
+///         let lines: String = self.0.iter().map(|row| row.join(",") + "\n").collect();
+///         Ok(ReadResult::new([ResourceContents::text(lines).with_uri(uri).with_mime("text/csv")]))
+///     }
+/// }
+///
+/// # fn main() -> Result<()> {
+/// let read = Csv(vec![["tea", "4"], ["coffee", "5"]]).into_read_result("prices://all")?;
+/// assert_eq!(read.contents()[0].as_text(), Some("tea,4\ncoffee,5\n"));
+/// # Ok(())
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a resource",
     label = "not the contents of a resource",

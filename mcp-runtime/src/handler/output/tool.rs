@@ -11,6 +11,34 @@ use crate::error::{HandlerError, Result};
 use crate::protocol::{Content, ToolResult};
 
 /// A type that a [`#[tool]`](macro@crate::tool) function can return.
+///
+/// Implement it for a type of your own that several tools return:
+///
+/// ```
+/// use mcp_runtime::prelude::*;
+/// use mcp_runtime::{IntoToolResult, ToolResult, testing::TestClient};
+///
+/// struct Euros(i64);
+///
+/// impl IntoToolResult for Euros {
+///     fn into_tool_result(self) -> Result<ToolResult> {
+///         Ok(ToolResult::text(format!("€ {}", self.0)))
+///     }
+/// }
+///
+/// /// The price of an article.
+/// #[tool]
+/// fn price(article: String) -> Euros {
+///     Euros(if article == "tea" { 4 } else { 5 })
+/// }
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<()> {
+/// let client = TestClient::connect(Server::new("shop", "1.0.0").tools(tools![price])).await?;
+/// assert_eq!(client.call("price", json!({"article": "tea"})).await?.text(), "€ 4");
+/// # Ok(())
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned from a tool",
     label = "not a tool result",

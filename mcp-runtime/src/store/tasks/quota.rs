@@ -35,7 +35,7 @@ pub enum TaskLimit {
 }
 
 impl TaskQuota {
-    /// No limit.
+    /// A quota without limits.
     pub const UNLIMITED: Self = TaskQuota::new(usize::MAX, usize::MAX);
 
     /// So many tasks in total, and so many per account.

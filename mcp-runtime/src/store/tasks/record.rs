@@ -102,7 +102,7 @@ pub struct TaskRecord {
 pub struct TaskQuestion {
     /// The method, such as `elicitation/create`.
     pub method: String,
-    /// The parameters.
+    /// The `params` of the request.
     pub params: Value,
 }
 

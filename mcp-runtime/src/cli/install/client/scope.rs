@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-/// Who sees a server.
+/// Who sees a server that is configured in a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The user, in every project.
