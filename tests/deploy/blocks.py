@@ -1,4 +1,5 @@
-"""Writes the blocks of a page to files: `blocks.py PAGE DIRECTORY`. The first line of a block names its file."""
+"""Writes the blocks of docs/book/deploying.md and docs/book/http.md to files: `blocks.py DIRECTORY`. The first line of a block names its
+file; those of http.md are in a directory of their own, `http`."""
 
 import pathlib
 import re
@@ -6,19 +7,31 @@ import sys
 
 import yaml
 
-page = pathlib.Path(sys.argv[1]).read_text()
-directory = pathlib.Path(sys.argv[2])
-expected = {"demo.socket", "demo.service", "mcp.conf", "Caddyfile", "Dockerfile", "demo.yaml"}
+directory = pathlib.Path(sys.argv[1])
 
-written = set()
-for language, text in re.findall(r"^```(ini|nginx|caddyfile|dockerfile|yaml)\n(.*?)^```$", page, re.M | re.S):
-    first = text.splitlines()[0]
-    # a Dockerfile has the name that the tool looks for
-    name = "Dockerfile" if language == "dockerfile" else pathlib.PurePath(first.removeprefix("# ")).name
-    (directory / name).write_text(text)
-    written.add(name)
-if written != expected:
-    sys.exit(f"the page has {sorted(written)}, not {sorted(expected)}")
+
+def write(name, directory, expected):
+    """Writes the blocks of a page, which are these files, and returns the page."""
+    page = pathlib.Path("docs/book", name).read_text()
+    directory.mkdir(exist_ok=True)
+    written = set()
+    for language, text in re.findall(r"^```(ini|nginx|caddyfile|dockerfile|yaml)\n(.*?)^```$", page, re.M | re.S):
+        first = text.splitlines()[0]
+        # a Dockerfile has the name that the tool looks for
+        file = "Dockerfile" if language == "dockerfile" else pathlib.PurePath(first.removeprefix("# ")).name
+        (directory / file).write_text(text)
+        written.add(file)
+    if written != expected:
+        sys.exit(f"{name} has {sorted(written)}, not {sorted(expected)}")
+    return page
+
+
+page = write("deploying.md", directory, {"demo.socket", "demo.service", "mcp.conf", "Caddyfile", "Dockerfile", "demo.yaml"})
+write("http.md", directory / "http", {"hello.socket", "hello.service", "hello.conf"})
+# a file that another page shows would be checked by nothing
+for other in pathlib.Path("docs/book").glob("*.md"):
+    if other.name not in ("deploying.md", "http.md") and re.search(r"^```(ini|nginx|caddyfile|dockerfile|yaml)$", other.read_text(), re.M):
+        sys.exit(f"{other} shows a file for another program: let tests/deploy/run check it")
 
 # What the schemas of Kubernetes cannot know: that numbers on the page fit each other.
 documents = list(yaml.safe_load_all((directory / "demo.yaml").read_text()))

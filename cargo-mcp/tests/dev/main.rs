@@ -4,4 +4,6 @@
 mod env;
 mod fixture;
 mod http;
+#[cfg(unix)]
+mod page;
 mod stdio;

@@ -184,6 +184,12 @@ fn starter_passes_its_tests_alone() {
     assert!(entry.contains("my-starter"), "{entry}");
     let skill = scratch.skill(&["--out", "-"]).unwrap();
     assert!(skill.contains("\nmy-starter call add a=2 b=3\n"), "{skill}");
+    let page = include_str!("../../../docs/book/cargo-mcp.md");
+    let shown = page.split("````markdown\n").nth(1).unwrap().split("\n````").next().unwrap();
+    assert!(skill.contains(&shown.replace("starter ", "my-starter ")), "cargo-mcp.md shows another skill than {skill}");
+    let call = shown.split("```sh\nstarter ").nth(1).unwrap().lines().next().unwrap();
+    let arguments: Vec<&str> = ["run", "--quiet", "--"].into_iter().chain(call.split(' ')).collect();
+    assert_eq!(scratch.cargo(&arguments).unwrap(), "1\n", "{call}");
 }
 
 /// The examples that say themselves what to type: one that needs nothing is called with values that fit its schema.

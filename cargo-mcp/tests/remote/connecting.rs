@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 
+use crate::script::over_http;
 use crate::{Done, cargo_mcp, run};
 
 #[track_caller]
@@ -44,6 +45,20 @@ fn help_of_discover_is_printed() {
         assert_eq!(code, 0, "{err}");
         assert!(out.contains("Usage: cargo mcp discover") && out.contains("--json"), "{out}");
     }
+}
+
+/// The commands of `docs/book/deploying.md`, at a server that asks for no token: `doctor` finds that.
+#[test]
+fn deployed_server_is_examined_as_the_book_says() {
+    let page = include_str!("../../../docs/book/deploying.md");
+    let lines =
+        page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a transcript").lines();
+    let commands: Vec<&str> = lines.filter_map(|line| line.strip_prefix("$ cargo mcp ")).collect();
+    let (url, _) = over_http();
+    let done = commands.iter().map(|line| run(&mut cargo_mcp(&line.replace("https://mcp.example.com/mcp", &url))));
+    let [tools, doctor] = &done.collect::<Vec<_>>()[..] else { panic!("{commands:?}") };
+    assert!(tools.code == 0 && tools.out.contains("steps") && tools.out.contains("endless"), "{tools:?}");
+    assert!(doctor.code == 1 && doctor.out.contains("challenge") && doctor.out.contains(&url), "{doctor:?}");
 }
 
 /// Unlike other commands: what is wrong with the server is the answer.

@@ -3,11 +3,12 @@
 use mcp_runtime::Server;
 use mcp_runtime::auth::Auth;
 use mcp_tests::fake_issuer::FakeIssuer;
-use mcp_tests::http::{Ask, Response, Site, Wire, call};
+use mcp_tests::http::{Ask, Response, Site, call};
 use serde_json::{Value, json};
 
 use crate::child::{Address, Place, Program};
 use crate::programs::authorization_5;
+use crate::services::ask;
 
 /// The names on the page.
 const ISSUER: &str = "https://auth.example.com";
@@ -110,15 +111,10 @@ pub(crate) async fn document_in_axum() {
     let service = Server::new("notes", "1.0.0").into_service().authorize(auth);
     let router = authorization_5::router(service);
     let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    let ask = |ask: Ask| async move {
-        let mut wire = Wire::to(address).await;
-        wire.send(&ask.bytes()).await;
-        wire.response().await
-    };
-    let refused = ask(call("whoami", &json!({}))).await;
+    let refused = ask(address, &call("whoami", &json!({}))).await;
     let place = challenge(&refused).split("resource_metadata=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let path = place.strip_prefix(&format!("http://{address}")).unwrap();
-    let document = ask(Ask::new("GET").at(path)).await;
+    let document = ask(address, &Ask::new("GET").at(path)).await;
     assert_eq!((document.status, &document.json()["resource"]), (200, &json!(url)), "{document:?}");
     serving.abort();
 }

@@ -71,7 +71,7 @@ impl Drop for Place {
 }
 
 /// What blocks look for in the environment. The check says it, and not whoever runs the tests.
-const READ: [&str; 6] = ["ADDRESS", "CI_TOKEN", "LISTEN_FDS", "LISTEN_PID", "NONCE_SECRET", "REDIS_URL"];
+const READ: [&str; 7] = ["ADDRESS", "CI_TOKEN", "LISTEN_FDS", "LISTEN_PID", "NONCE_SECRET", "REDIS_URL", "RUST_LOG"];
 
 /// The command that runs a block, with what stands for the addresses of its page.
 pub(crate) fn command(block: &str, environment: &[(&str, &str)]) -> Command {

@@ -59,7 +59,7 @@ pub(crate) async fn command_line() {
 
 pub(crate) async fn tls() {
     let address = Address::free();
-    let (succeeded, said) = Program::start("http_3", &[("0.0.0.0:8443", &address.everywhere())]).ended().await;
+    let (succeeded, said) = Program::start("http_6", &[("0.0.0.0:8443", &address.everywhere())]).ended().await;
     assert!(succeeded, "{said:?}");
 }
 
@@ -104,7 +104,7 @@ where
 pub(crate) async fn several_sockets() {
     let (address, place) = (Address::free(), Place::new("sockets"));
     let path = place.file("s");
-    let mut program = Program::start("http_4", &[("127.0.0.1:8080", &address.to_text()), ("/run/mcp/socket", &path)]);
+    let mut program = Program::start("http_7", &[("127.0.0.1:8080", &address.to_text()), ("/run/mcp/socket", &path)]);
     assert_eq!(program.ask(address.socket, &discover()).await.status, 200);
     let response = exchange(UnixStream::connect(&path).await.unwrap(), discover()).await;
     assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
@@ -114,9 +114,9 @@ pub(crate) async fn several_sockets() {
 pub(crate) async fn sockets_of_systemd() {
     let socket = StdTcpListener::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
-    let mut program = Program::activated("http_5", socket);
+    let mut program = Program::activated("http_8", socket);
     assert_eq!(program.ask(address, &discover()).await.status, 200);
     program.terminate().await;
-    let (succeeded, (_, log)) = Program::start("http_5", &[]).ended().await;
+    let (succeeded, (_, log)) = Program::start("http_8", &[]).ended().await;
     assert!(!succeeded && log.contains("systemd has passed no sockets to this process"), "{log}");
 }

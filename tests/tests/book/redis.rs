@@ -1,4 +1,4 @@
-//! `docs/book/replicas.md` and `docs/book/deploying.md`, with a `redis-server` of the check's own.
+//! `docs/book/replicas.md` and `docs/book/deploying.md`, with a `redis-server` of the check's own, and replicas in one process.
 
 use std::net::TcpListener as StdTcpListener;
 use std::os::unix::net::UnixStream;
@@ -8,6 +8,9 @@ use mcp_tests::http::{Ask, call_in, initialize, until};
 use serde_json::json;
 
 use crate::child::{Address, Place, Program};
+use crate::commands::check_deployment;
+use crate::programs::replicas_2;
+use crate::services::{ask, nested};
 
 /// A server at a Unix socket, which ends with the check.
 struct Redis {
@@ -53,6 +56,16 @@ pub(crate) async fn replicas() {
     at_second.terminate().await;
 }
 
+/// The same in one process, with a backend for tests.
+pub(crate) async fn replicas_in_memory() {
+    let [first, second] = replicas_2::replicas().map(|service| axum::Router::new().nest_service("/mcp", service));
+    let (first, second) = (nested(first).await, nested(second).await);
+    let opened = ask(first, &initialize("2025-11-25")).await;
+    let session = opened.header("mcp-session-id").unwrap_or_else(|| panic!("{opened:?}"));
+    let sum = ask(second, &call_in(session, 1, "add", &json!({"a": 2, "b": 3}))).await;
+    assert!(sum.status == 200 && sum.text().contains(r#""text":"5""#), "{sum:?}");
+}
+
 /// At an address, at a socket of systemd, and with a Redis.
 pub(crate) async fn deployed() {
     let redis = Redis::start("deployed").await;
@@ -65,7 +78,16 @@ pub(crate) async fn deployed() {
             let probe = program.ask(address.socket, &Ask::new("GET").at(path)).await;
             assert!(probe.status == 200 && probe.header("x-request-id").is_some(), "{probe:?}");
         }
-        program.terminate().await;
+        check_deployment(address.socket);
+        let refused = program.ask(address.socket, &Ask::new("GET").but("Host", "evil.example")).await;
+        assert_eq!(refused.status, 403, "{refused:?}");
+        let (_, log) = program.terminate().await;
+        let told = format!("INFO mcp_runtime::transport::http::listener: listening on {}", address.url());
+        assert!(log.contains(&told), "{log}");
+        let refusal = log.lines().find(|line| line.contains("request refused")).unwrap_or_else(|| panic!("{log}"));
+        for part in ["WARN", "status=403", "host `evil.example` is not allowed", "`HttpService::allow_hosts`"] {
+            assert!(refusal.contains(part), "no {part}: {refusal}");
+        }
     }
     let socket = StdTcpListener::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();

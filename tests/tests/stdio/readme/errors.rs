@@ -25,7 +25,7 @@ const CODES: &str = "JSON-RPC codes";
 const SELF_EXPLAINING: [&str; 3] = ["is not an amount of work", "is not a total", "is not a socket that"];
 
 /// The sources as one line each: literals over several lines are joined, and escapes are what they stand for.
-fn sources() -> Vec<String> {
+pub(super) fn sources() -> Vec<String> {
     let mut texts = Vec::new();
     for folder in ["mcp-runtime/src", "mcp-macros/src", "mcp-redis/src", "tests/ui/fail"] {
         read(&root().join(folder), &mut texts);
@@ -50,7 +50,7 @@ fn read(folder: &Path, texts: &mut Vec<String>) {
 }
 
 /// Whether a source has the message: what stands between `…`, in this order.
-fn occurs(message: &str, source: &str) -> bool {
+pub(super) fn occurs(message: &str, source: &str) -> bool {
     let parts: Vec<&str> = message.split('…').filter(|part| !part.trim().is_empty()).collect();
     let Some((first, others)) = parts.split_first() else { return false };
     source.match_indices(first).any(|(at, _)| {

@@ -21,6 +21,8 @@ mod blocks;
 mod clients;
 mod errors;
 mod migrating;
+mod mistakes;
+mod shell;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
