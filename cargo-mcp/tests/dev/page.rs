@@ -26,8 +26,8 @@ fn commands_of_the_page_are_run() {
         cargo_mcp(inspector.split('#').next().expect("a command")).env("PATH", path).output().expect("cargo-mcp runs");
     let started = String::from_utf8_lossy(&done.stdout);
     assert!(done.status.success() && started.starts_with("-y @modelcontextprotocol/inspector"), "{done:?}");
-    let server = format!("-- {} mcp dev", env!("CARGO_BIN_EXE_cargo-mcp"));
-    assert!(started.trim_end().ends_with(&server), "{started}");
+    let wanted = format!("-- {} mcp dev", env!("CARGO_BIN_EXE_cargo-mcp"));
+    assert!(started.trim_end().ends_with(&wanted), "{started}");
     fs::remove_dir_all(bin).expect("it can be removed");
 }
 

@@ -28,8 +28,6 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
 /// The prompt of the first block of `prompts.md`.
 #[allow(unused_imports, reason = "the block goes on with a test")]
 mod writing {
-    use super::*;
-
     include!("review.rs");
 
     pub(super) fn server() -> Server {
