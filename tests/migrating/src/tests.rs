@@ -5,6 +5,7 @@ use rmcp::model::ElicitationSchema;
 use rmcp::{ServerHandler, ServiceExt, tool, tool_router};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
+use crate::lists::{Cookbook, Kitchen};
 use crate::rounds::Rounds;
 
 #[derive(Clone)]
@@ -33,19 +34,29 @@ fn of_two_tools_of_one_name_it_keeps_the_second() {
     assert_eq!(tools[0].description.as_deref(), Some("The second."));
 }
 
-/// What a server answers to a call by a client of 2026-07-28.
-async fn answer(server: impl ServerHandler, call: &str) -> String {
+/// The `_meta` of a request of 2026-07-28.
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}"#;
+
+/// A request of 2026-07-28 with these members as its params.
+fn request(method: &str, members: &str) -> String {
+    let comma = if members.is_empty() { "" } else { "," };
+    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{members}{comma}{META}}}}}"#)
+}
+
+/// The line that a server writes when it has read this one.
+async fn exchange(server: impl ServerHandler, line: &str) -> String {
     let (ours, theirs) = tokio::io::duplex(65_536);
     tokio::spawn(async move { server.serve(theirs).await.unwrap().waiting().await });
     let (read, mut write) = tokio::io::split(ours);
-    let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}"#;
-    let call = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{{call},"arguments":{{}},"_meta":{meta}}}}}"#
-    );
-    write.write_all(format!("{call}\n").as_bytes()).await.unwrap();
+    write.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     let mut answer = String::new();
     BufReader::new(read).read_line(&mut answer).await.unwrap();
     answer
+}
+
+/// What a server answers to a call by a client of 2026-07-28.
+async fn answer(server: impl ServerHandler, call: &str) -> String {
+    exchange(server, &request("tools/call", &format!(r#"{call},"arguments":{{}}"#))).await
 }
 
 #[tokio::test]
@@ -83,4 +94,31 @@ fn an_enum_of_a_form_needs_both_hints() {
     let choices = &form["properties"]["priority"]["oneOf"];
     assert_eq!(choices[1]["title"], "Before everything else", "{form}");
     ElicitationSchema::from_type::<Form>().unwrap_err();
+}
+
+#[tokio::test]
+async fn it_pages_and_hints_as_the_handler_says() {
+    let kitchen = || Kitchen { recipes: ["ragu", "pesto", "soup"].map(str::to_owned).to_vec() };
+    let first = exchange(kitchen(), &request("resources/list", "")).await;
+    assert!(first.contains(r#""nextCursor":"2","ttlMs":60000,"cacheScope":"public""#), "{first}");
+    let last = exchange(kitchen(), &request("resources/list", r#""cursor":"2""#)).await;
+    assert!(last.contains("recipe://soup") && !last.contains("nextCursor"), "{last}");
+    let read = exchange(kitchen(), &request("resources/read", r#""uri":"recipe://soup""#)).await;
+    assert!(read.contains(r#""ttlMs":5000,"cacheScope":"private""#), "{read}");
+}
+
+#[tokio::test]
+async fn it_lists_all_tools_without_a_hint() {
+    let listed = exchange(Cookbook, &request("tools/list", r#""cursor":"nonsense""#)).await;
+    assert!(listed.contains(r#""name":"search""#) && listed.contains(r#""ttlMs":0"#), "{listed}");
+}
+
+#[tokio::test]
+async fn it_shows_a_range_and_does_not_check_it() {
+    let listed = exchange(Cookbook, &request("tools/list", "")).await;
+    assert!(listed.contains(r#""maximum":50"#) && listed.contains("What it is made of."), "{listed}");
+    assert!(listed.contains("2020-12/schema"), "{listed}");
+    let call = r#""name":"search","arguments":{"ingredient":"leek","limit":51}"#;
+    let called = exchange(Cookbook, &request("tools/call", call)).await;
+    assert_eq!(called.matches(r#"\"leek soup\""#).count(), 51, "{called}");
 }
