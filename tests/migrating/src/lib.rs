@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod asking;
+pub mod http;
 pub mod lists;
 pub mod notebook;
 pub mod notices;

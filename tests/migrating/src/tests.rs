@@ -1,10 +1,13 @@
 //! What the page says that rmcp does.
 
+use axum::body::{Body, to_bytes};
+use axum::http::Request;
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::ElicitationSchema;
 use rmcp::{ServerHandler, ServiceExt, tool, tool_router};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
+use crate::http::{Service, stateless, strict};
 use crate::lists::{Cookbook, Kitchen};
 use crate::rounds::Rounds;
 
@@ -121,4 +124,49 @@ async fn it_shows_a_range_and_does_not_check_it() {
     let call = r#""name":"search","arguments":{"ingredient":"leek","limit":51}"#;
     let called = exchange(Cookbook, &request("tools/call", call)).await;
     assert_eq!(called.matches(r#"\"leek soup\""#).count(), 51, "{called}");
+}
+
+/// The status and the body of the response to a request with these headers.
+async fn post(service: Service, headers: &[(&str, &str)], body: &str) -> (u16, String) {
+    let mut request = Request::post("/mcp")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .extension("ann".to_owned());
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let response = service.handle(request.body(Body::from(body.to_owned())).unwrap()).await;
+    let status = response.status().as_u16();
+    let body = to_bytes(Body::new(response.into_body()), usize::MAX).await.unwrap();
+    (status, String::from_utf8(body.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn it_checks_headers_against_the_body() {
+    let body = request("tools/call", r#""name":"forecast","arguments":{"region":"Alps"}"#);
+    let sent = |name, region| {
+        let method = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call")];
+        [method[0], method[1], ("mcp-name", name), ("mcp-param-region", region)]
+    };
+    let (status, told) = post(stateless(), &sent("forecast", "Alps"), &body).await;
+    assert!(status == 200 && told.contains("sunny in Alps"), "{status} {told}");
+    for wrong in [sent("forecast", "Andes"), sent("add", "Alps")] {
+        let (status, told) = post(stateless(), &wrong, &body).await;
+        assert!(status == 400 && told.contains("-32020"), "{status} {told}");
+    }
+}
+
+#[tokio::test]
+async fn it_can_refuse_requests_without_metadata() {
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami","arguments":{}}}"#;
+    let version = [("mcp-protocol-version", "2025-11-25")];
+    for headers in [&[][..], &version] {
+        let (status, told) = post(stateless(), headers, body).await;
+        assert!(status == 200 && told.contains(r#""text":"ann""#), "{status} {told}");
+    }
+    let (status, told) = post(strict(), &[], body).await;
+    assert!(status == 400 && told.contains("-32020"), "{status} {told}");
+    let (status, told) = post(strict(), &version, body).await;
+    assert!(status == 400 && told.contains("-32602"), "{status} {told}");
 }
