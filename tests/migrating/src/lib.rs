@@ -5,6 +5,7 @@
 pub mod asking;
 pub mod http;
 pub mod lists;
+pub mod negotiation;
 pub mod notebook;
 pub mod notices;
 pub mod rounds;

@@ -9,6 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use crate::http::{Service, stateless, strict};
 use crate::lists::{Cookbook, Kitchen};
+use crate::negotiation::Atlas;
 use crate::rounds::Rounds;
 
 #[derive(Clone)]
@@ -124,6 +125,18 @@ async fn it_shows_a_range_and_does_not_check_it() {
     let call = r#""name":"search","arguments":{"ingredient":"leek","limit":51}"#;
     let called = exchange(Cookbook, &request("tools/call", call)).await;
     assert_eq!(called.matches(r#"\"leek soup\""#).count(), 51, "{called}");
+}
+
+#[tokio::test]
+async fn it_supports_the_revisions_that_the_handler_names() {
+    let told = answer(Atlas, r#""name":"revision""#).await;
+    assert!(told.contains(r#""text":"2026-07-28""#), "{told}");
+    let about = exchange(Atlas, &request("server/discover", "")).await;
+    assert!(about.contains(r#""supportedVersions":["2025-11-25","2026-07-28"]"#), "{about}");
+    assert!(about.contains(r#""resources":{"subscribe":true}"#), "{about}");
+    let old = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+    let offered = exchange(Atlas, old).await;
+    assert!(offered.contains(r#""protocolVersion":"2025-11-25""#), "{offered}");
 }
 
 /// The status and the body of the response to a request with these headers.
