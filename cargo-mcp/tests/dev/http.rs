@@ -267,4 +267,5 @@ fn server_that_exits_is_started_again() {
     let answer = client.post("tools/call", json!({ "name": "crash", "arguments": {} })).message();
     assert!(answer["error"]["message"].as_str().is_some_and(|text| text.contains("exit status: 7")), "{answer}");
     assert_eq!(client.version(), "1", "the session is opened again");
+    assert!(dev.terminate().success());
 }
